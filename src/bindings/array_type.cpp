@@ -1,0 +1,270 @@
+// NDArray's Python type: attributes, number slots, methods. Each is one C++ function; no logic here.
+#include <new>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+#include "core/api/copy.h"
+#include "core/api/index.h"
+#include "core/api/matmul.h"
+#include "core/api/reduce.h"
+
+namespace tt::py {
+
+PyTypeObject* array_type = nullptr;
+
+PyObject* to_python(NDArray&& array) {
+  ArrayObject* object = PyObject_New(ArrayObject, array_type);
+  if (object) new (&object->array) NDArray(std::move(array));
+  return reinterpret_cast<PyObject*>(object);
+}
+
+namespace {
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  reinterpret_cast<ArrayObject*>(self)->array.~NDArray();
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+PyObject* repr(PyObject* self) {
+  const NDArray& array = array_of(self);
+  const std::string text = format("NDArray(shape=", array.shape(), ", strides=", array.strides(),
+                                  ", offset=", array.offset(), ", dtype=", array.dtype(), ")");
+  return PyUnicode_FromString(text.c_str());
+}
+
+// ------------------------------------------------------------------------------------ attributes
+PyObject* get_shape(PyObject* self, void*) { return to_tuple(array_of(self).shape()); }
+PyObject* get_strides(PyObject* self, void*) { return to_tuple(array_of(self).strides()); }
+PyObject* get_offset(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).offset()); }
+PyObject* get_dtype(PyObject* self, void*) { return to_python(array_of(self).dtype()); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(array_of(self).ndim()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).numel()); }
+PyObject* get_itemsize(PyObject* self, void*) {
+  return PyLong_FromSize_t(itemsize(array_of(self).dtype()));
+}
+PyObject* get_device(PyObject*, void*) { return PyUnicode_InternFromString("cpu"); }
+PyObject* get_stamp(PyObject* self, void*) {
+  return PyLong_FromUnsignedLongLong(array_of(self).stamp());
+}
+PyObject* get_data_ptr(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(array_of(self).numel() ? array_of(self).data() : nullptr);
+}
+PyObject* get_storage_id(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(array_of(self).storage().get());
+}
+PyObject* get_storage_bytes(PyObject* self, void*) {
+  return PyLong_FromSize_t(array_of(self).storage()->bytes);
+}
+
+PyGetSetDef attributes[] = {
+    {"shape", get_shape, nullptr, "tuple of ints", nullptr},
+    {"strides", get_strides, nullptr, "tuple of ints, in elements", nullptr},
+    {"offset", get_offset, nullptr, "first element in the storage", nullptr},
+    {"dtype", get_dtype, nullptr, nullptr, nullptr},
+    {"ndim", get_ndim, nullptr, nullptr, nullptr},
+    {"size", get_size, nullptr, "number of elements", nullptr},
+    {"itemsize", get_itemsize, nullptr, "bytes of an element", nullptr},
+    {"device", get_device, nullptr, nullptr, nullptr},
+    {"stamp", get_stamp, nullptr, "when the elements were last written", nullptr},
+    {"data_ptr", get_data_ptr, nullptr, "address of the first element, 0 if there is none", nullptr},
+    {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
+    {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// --------------------------------------------------------------------------------------- numbers
+template <Binary op>
+PyObject* binary_slot(PyObject* a, PyObject* b) {
+  try {
+    auto operand = [](PyObject* object) -> std::optional<Operand> {
+      if (is_array(object)) return &array_of(object);
+      if (auto scalar = scalar_from(object)) return *scalar;
+      return std::nullopt;
+    };
+    const auto x = operand(a), y = operand(b);
+    if (!x || !y) Py_RETURN_NOTIMPLEMENTED;
+    return to_python(binary(op, *x, *y));
+  } catch (...) {
+    return raise_current();
+  }
+}
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject*) {
+  return binary_slot<Binary::pow>(a, b);
+}
+template <Unary op>
+PyObject* unary_slot(PyObject* a) {
+  try {
+    return to_python(unary(op, array_of(a)));
+  } catch (...) {
+    return raise_current();
+  }
+}
+PyObject* matmul_slot(PyObject* a, PyObject* b) {
+  if (!is_array(a) || !is_array(b)) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* const args[] = {a, b};
+  return Bound<matmul>::as_function(nullptr, args, 2);
+}
+PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  switch (operation) {
+    case Py_EQ: return binary_slot<Binary::eq>(a, b);
+    case Py_NE: return binary_slot<Binary::ne>(a, b);
+    case Py_LT: return binary_slot<Binary::lt>(a, b);
+    case Py_LE: return binary_slot<Binary::le>(a, b);
+    case Py_GT: return binary_slot<Binary::gt>(a, b);
+    default: return binary_slot<Binary::ge>(a, b);
+  }
+}
+
+// --------------------------------------------------------------------------------------- methods
+// Function pointers for Bound<>, one per record of ops.def, and for NDArray's own methods.
+template <Unary op>
+NDArray unary_method(const NDArray& x, const NDArray* out) { return unary(op, x, out); }
+template <Binary op>
+NDArray binary_method(const NDArray& x, const Operand& y, const NDArray* out) {
+  return binary(op, &x, y, out);
+}
+template <Ternary op>
+NDArray ternary_method(const NDArray& x, const Operand& y, const Operand& z, const NDArray* out) {
+  return ternary(op, &x, y, z, out);
+}
+template <Reduce op>
+NDArray reduce_method(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
+                      std::optional<DType> dtype) {
+  return reduce(op, x, dims, keepdim, dtype);
+}
+
+bool is_contiguous(const NDArray& x) { return x.is_contiguous(); }
+bool is_dense(const NDArray& x) { return x.is_dense(); }
+bool same_shape(const NDArray& x, const NDArray& y) { return x.shape() == y.shape(); }
+NDArray alias(const NDArray& x) { return x.alias(); }
+NDArray as_strided(const NDArray& x, const Dims& shape, const Dims& strides, int64_t offset) {
+  return x.as_strided(shape, strides, offset);
+}
+NDArray view(const NDArray& x, const Dims& shape) { return x.view(shape); }
+NDArray permute(const NDArray& x, const Dims& dims) { return x.permute(dims); }
+NDArray transpose(const NDArray& x, int64_t a, int64_t b) { return x.transpose(a, b); }
+NDArray expand(const NDArray& x, const Dims& shape) { return x.expand(shape); }
+NDArray select(const NDArray& x, int64_t dim, int64_t index) { return x.select(dim, index); }
+NDArray slice(const NDArray& x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
+  return x.slice(dim, start, stop, step);
+}
+NDArray diagonal(const NDArray& x, int64_t offset, int64_t a, int64_t b) {
+  return x.diagonal(offset, a, b);
+}
+NDArray unfold(const NDArray& x, int64_t dim, int64_t size, int64_t step) {
+  return x.unfold(dim, size, step);
+}
+NDArray squeeze(const NDArray& x, const Dims& dims) { return x.squeeze(dims); }
+NDArray unsqueeze(const NDArray& x, int64_t dim) { return x.unsqueeze(dim); }
+NDArray empty_like(const NDArray& x, std::optional<DType> dtype) {
+  return NDArray::empty_strided(x.shape(), like_strides(x), dtype.value_or(x.dtype()));
+}
+void mark_written(const NDArray& x) { x.mark_written(); }
+
+// None where x has the shape and dtype of the result it was broadcast to, else (shape, dtype).
+PyObject* unless_like(PyObject* self, PyObject* result) {
+  if (!is_array(result)) return PyErr_Format(PyExc_TypeError, "expected an NDArray");
+  const NDArray &x = array_of(self), &y = array_of(result);
+  if (x.dtype() == y.dtype() && x.shape() == y.shape()) Py_RETURN_NONE;
+  return Py_BuildValue("(NO)", to_tuple(x.shape()), dtype_object(x.dtype()));
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  const NDArray& array = array_of(self);
+  if (array.numel() != 1)
+    return PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
+                        static_cast<long long>(array.numel()));
+  const char* data = array.data();
+  switch (array.dtype()) {
+    case DType::Bool: return PyBool_FromLong(*data != 0);
+    case DType::UInt8: return PyLong_FromLong(static_cast<uint8_t>(*data));
+    case DType::Int32: return PyLong_FromLong(read<int32_t>(data));
+    case DType::Int64: return PyLong_FromLongLong(read<int64_t>(data));
+    case DType::Float32: return PyFloat_FromDouble(read<float>(data));
+    case DType::Float64: return PyFloat_FromDouble(read<double>(data));
+  }
+  return nullptr;
+}
+
+PyMethodDef methods[] = {
+#define UNARY(name, ...) method<unary_method<Unary::name>>(#name),
+#define BINARY(name, ...) method<binary_method<Binary::name>>(#name),
+#define COMPARE(name, ...) method<binary_method<Binary::name>>(#name),
+#define TERNARY(name, ...) method<ternary_method<Ternary::name>>(#name),
+#define REDUCE(name, ...) method<reduce_method<Reduce::name>>(#name),
+#include "core/ops.def"
+    method<argmax>("argmax"),
+    method<argmin>("argmin"),
+    method<is_contiguous>("is_contiguous"),
+    method<is_dense>("is_dense"),
+    method<same_shape>("same_shape"),
+    method<mark_written>("mark_written"),
+    method<empty_like>("empty_like"),
+    method<alias>("alias"),
+    method<as_strided>("as_strided"),
+    method<view>("view"),
+    method<permute>("permute"),
+    method<transpose>("transpose"),
+    method<expand>("expand"),
+    method<select>("select"),
+    method<slice>("slice"),
+    method<diagonal>("diagonal"),
+    method<unfold>("unfold"),
+    method<squeeze>("squeeze"),
+    method<unsqueeze>("unsqueeze"),
+    method<where>("where"),
+    method<reshape>("reshape"),
+    method<contiguous>("contiguous"),
+    method<clone>("clone"),
+    method<astype>("astype"),
+    method<copy_into>("copy_"),
+    method<matmul>("matmul"),
+    method<gather>("gather"),
+    method<scatter>("scatter_"),
+    method<scatter_add>("scatter_add_"),
+    method<index>("index"),
+    method<index_put>("index_put_"),
+    method<nonzero>("nonzero"),
+    {"item", item, METH_NOARGS, nullptr},
+    {"numpy", numpy, METH_NOARGS, nullptr},
+    {"unless_like", unless_like, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+template <class F>
+void* slot(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+void add_array_type(PyObject* module) {
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, slot(deallocate)},
+      {Py_tp_repr, slot(repr)},
+      {Py_tp_getset, attributes},
+      {Py_tp_methods, methods},
+      {Py_tp_richcompare, slot(compare)},
+      {Py_tp_hash, slot(PyObject_HashNotImplemented)},
+      {Py_nb_add, slot(binary_slot<Binary::add>)},
+      {Py_nb_subtract, slot(binary_slot<Binary::sub>)},
+      {Py_nb_multiply, slot(binary_slot<Binary::mul>)},
+      {Py_nb_true_divide, slot(binary_slot<Binary::div>)},
+      {Py_nb_floor_divide, slot(binary_slot<Binary::floor_divide>)},
+      {Py_nb_remainder, slot(binary_slot<Binary::remainder>)},
+      {Py_nb_power, slot(power_slot)},
+      {Py_nb_negative, slot(unary_slot<Unary::neg>)},
+      {Py_nb_invert, slot(unary_slot<Unary::bitwise_not>)},
+      {Py_nb_and, slot(binary_slot<Binary::bitwise_and>)},
+      {Py_nb_or, slot(binary_slot<Binary::bitwise_or>)},
+      {Py_nb_xor, slot(binary_slot<Binary::bitwise_xor>)},
+      {Py_nb_matrix_multiply, slot(matmul_slot)},
+      {0, nullptr}};
+  static PyType_Spec spec = {"tiny_torch._core.NDArray", sizeof(ArrayObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  array_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!array_type || PyModule_AddObjectRef(module, "NDArray", reinterpret_cast<PyObject*>(array_type)) < 0)
+    throw PythonError();
+}
+
+}  // namespace tt::py

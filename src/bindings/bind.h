@@ -1,0 +1,212 @@
+// From C++ function pointers to Python functions, without pybind11's dispatcher.
+//
+// An op's overhead is mostly its call: a METH_FASTCALL wrapper whose argument conversions are known
+// at compile time costs a quarter of pybind11's (Note [Bindings] in src/README.md). Arguments are
+// positional: the Python layer above has names and defaults. An argument that is left out, or None,
+// is an empty optional or a null pointer.
+#pragma once
+#include <Python.h>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/api/elementwise.h"
+#include "core/promote.h"
+
+namespace tt::py {
+
+// A Python exception is set already.
+struct PythonError {};
+
+// Sets the Python exception of the C++ one being handled; answers nullptr.
+PyObject* raise_current();
+
+// -------------------------------------------------------------------- the NDArray's Python type
+struct ArrayObject {
+  PyObject_HEAD
+  NDArray array;
+};
+extern PyTypeObject* array_type;
+
+inline bool is_array(PyObject* object) { return Py_TYPE(object) == array_type; }
+inline const NDArray& array_of(PyObject* object) {
+  return reinterpret_cast<ArrayObject*>(object)->array;
+}
+PyObject* to_python(NDArray&& array);
+
+// --------------------------------------------------------------------------------- conversions
+PyObject* dtype_object(DType dtype);  // borrowed
+DType dtype_from(PyObject* object);
+int64_t int_from(PyObject* object);
+Dims dims_from(PyObject* object);
+// nullopt where the object is no number.
+std::optional<Scalar> scalar_from(PyObject* object);
+PyObject* to_tuple(const Dims& dims);
+
+template <class T>
+struct Argument;
+
+template <>
+struct Argument<const NDArray&> {
+  static const NDArray& get(PyObject* object) {
+    if (!object || !is_array(object))
+      throw TypeError("expected an NDArray, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+    return array_of(object);
+  }
+};
+template <>
+struct Argument<const NDArray*> {
+  static const NDArray* get(PyObject* object) {
+    return !object || object == Py_None ? nullptr : &Argument<const NDArray&>::get(object);
+  }
+};
+template <>
+struct Argument<const Operand&> {
+  static Operand get(PyObject* object) {
+    if (object && is_array(object)) return &array_of(object);
+    if (object)
+      if (auto scalar = scalar_from(object)) return *scalar;
+    throw TypeError("expected an NDArray or a number, got ",
+                    object ? Py_TYPE(object)->tp_name : "nothing");
+  }
+};
+template <>
+struct Argument<const Scalar&> {
+  static Scalar get(PyObject* object) {
+    if (object)
+      if (auto scalar = scalar_from(object)) return *scalar;
+    throw TypeError("expected a number, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+  }
+};
+template <>
+struct Argument<int64_t> {
+  static int64_t get(PyObject* object) {
+    if (!object) throw TypeError("expected an int, got nothing");
+    return int_from(object);
+  }
+};
+template <>
+struct Argument<bool> {
+  static bool get(PyObject* object) {
+    if (!object) return false;
+    const int truth = PyObject_IsTrue(object);
+    if (truth < 0) throw PythonError();
+    return truth != 0;
+  }
+};
+template <>
+struct Argument<double> {
+  static double get(PyObject* object) {
+    if (!object) throw TypeError("expected a float, got nothing");
+    const double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred()) throw PythonError();
+    return value;
+  }
+};
+template <>
+struct Argument<DType> {
+  static DType get(PyObject* object) {
+    if (!object) throw TypeError("expected a dtype, got nothing");
+    return dtype_from(object);
+  }
+};
+template <>
+struct Argument<const Dims&> {
+  static Dims get(PyObject* object) {
+    if (!object) throw TypeError("expected a tuple of ints, got nothing");
+    return dims_from(object);
+  }
+};
+template <class T>
+struct Argument<const std::optional<T>&> {
+  static std::optional<T> get(PyObject* object) {
+    if (!object || object == Py_None) return std::nullopt;
+    return Argument<std::conditional_t<std::is_same_v<T, Dims>, const Dims&, T>>::get(object);
+  }
+};
+template <class T>
+struct Argument<std::optional<T>> : Argument<const std::optional<T>&> {};
+// Arrays, of which some may be None.
+template <>
+struct Argument<const std::vector<const NDArray*>&> {
+  static std::vector<const NDArray*> get(PyObject* object) {
+    if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
+      throw TypeError("expected a tuple or list of NDArrays");
+    std::vector<const NDArray*> arrays;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      arrays.push_back(Argument<const NDArray*>::get(PySequence_Fast_GET_ITEM(object, i)));
+    return arrays;
+  }
+};
+
+inline PyObject* to_python(bool value) { return PyBool_FromLong(value); }
+inline PyObject* to_python(int64_t value) { return PyLong_FromLongLong(value); }
+inline PyObject* to_python(DType dtype) { return Py_NewRef(dtype_object(dtype)); }
+inline PyObject* to_python(std::vector<NDArray>&& arrays) {
+  PyObject* tuple = PyTuple_New(arrays.size());
+  for (size_t i = 0; tuple && i < arrays.size(); ++i)
+    PyTuple_SET_ITEM(tuple, i, to_python(std::move(arrays[i])));
+  return tuple;
+}
+
+// ------------------------------------------------------------------------------------ functions
+template <auto function, class Signature = decltype(function)>
+struct Bound;
+
+template <auto function, class Result, class... Args>
+struct Bound<function, Result (*)(Args...)> {
+  static constexpr Py_ssize_t kArguments = sizeof...(Args);
+
+  // `self`, where not null, is the first argument.
+  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+    return call(self, args, count, std::make_index_sequence<sizeof...(Args)>());
+  }
+
+  static PyObject* as_method(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+    return call(self, args, count);
+  }
+  static PyObject* as_function(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return call(nullptr, args, count);
+  }
+
+ private:
+  template <size_t... I>
+  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                        std::index_sequence<I...>) {
+    const Py_ssize_t first = self ? 1 : 0;
+    if (count + first > kArguments) {
+      PyErr_Format(PyExc_TypeError, "expected at most %zd arguments, got %zd", kArguments - first,
+                   count);
+      return nullptr;
+    }
+    auto at = [=](size_t index) -> PyObject* {
+      const Py_ssize_t i = static_cast<Py_ssize_t>(index) - first;
+      return i < 0 ? self : i < count ? args[i] : nullptr;
+    };
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        function(Argument<Args>::get(at(I))...);
+        Py_RETURN_NONE;
+      } else {
+        return to_python(function(Argument<Args>::get(at(I))...));
+      }
+    } catch (...) {
+      return raise_current();
+    }
+  }
+};
+
+template <auto function>
+PyMethodDef method(const char* name) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_method)),
+          METH_FASTCALL, nullptr};
+}
+template <auto function>
+PyMethodDef module_function(const char* name) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_function)),
+          METH_FASTCALL, nullptr};
+}
+
+}  // namespace tt::py

@@ -1,0 +1,84 @@
+// Python values to C++ ones and back, and C++ exceptions to Python's.
+#include <new>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+PyObject* raise_current() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const ValueError& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const TypeError& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const IndexError& error) {
+    PyErr_SetString(PyExc_IndexError, error.what());
+  } catch (const NotImplementedError& error) {
+    PyErr_SetString(PyExc_NotImplementedError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+namespace {
+PyObject* dtype_objects[kDTypes];
+}
+
+void set_dtype_object(DType dtype, PyObject* object) {
+  dtype_objects[static_cast<int>(dtype)] = object;
+}
+
+PyObject* dtype_object(DType dtype) { return dtype_objects[static_cast<int>(dtype)]; }
+
+DType dtype_from(PyObject* object) {
+  for (int i = 0; i < kDTypes; ++i)
+    if (dtype_objects[i] == object) return static_cast<DType>(i);
+  throw TypeError("expected a dtype, got ", Py_TYPE(object)->tp_name);
+}
+
+int64_t int_from(PyObject* object) {
+  PyObject* index = PyNumber_Index(object);
+  if (!index) throw PythonError();
+  int overflow;
+  const int64_t value = PyLong_AsLongLongAndOverflow(index, &overflow);
+  Py_DECREF(index);
+  if (overflow) throw RuntimeError("Overflow when unpacking long: the number needs over 64 bits");
+  return value;
+}
+
+Dims dims_from(PyObject* object) {
+  if (!PyTuple_Check(object) && !PyList_Check(object))
+    throw TypeError("expected a tuple of ints, got ", Py_TYPE(object)->tp_name);
+  Dims dims;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    dims.push_back(int_from(PySequence_Fast_GET_ITEM(object, i)));
+  return dims;
+}
+
+std::optional<Scalar> scalar_from(PyObject* object) {
+  if (PyFloat_Check(object)) return Scalar::of_double(PyFloat_AS_DOUBLE(object));
+  if (PyBool_Check(object)) return Scalar::of_bool(object == Py_True);
+  const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
+  if (number && number->nb_index) return Scalar::of_int(int_from(object));
+  if (number && number->nb_float) {  // NumPy's float32
+    const double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred()) throw PythonError();
+    return Scalar::of_double(value);
+  }
+  return std::nullopt;
+}
+
+PyObject* to_tuple(const Dims& dims) {
+  PyObject* tuple = PyTuple_New(dims.size());
+  for (int i = 0; tuple && i < dims.size(); ++i)
+    PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(dims[i]));
+  return tuple;
+}
+
+}  // namespace tt::py

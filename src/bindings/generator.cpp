@@ -1,0 +1,100 @@
+// Generator, and the samplers that fill arrays from it.
+#include <pybind11/stl.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+#include "core/iter.h"
+#include "cpu/random.h"
+
+namespace tt::py {
+
+namespace pb = pybind11;
+
+namespace {
+
+struct Target {
+  const NDArray& array;
+  cpu::Strided strided;
+
+  explicit Target(pb::handle object)
+      : array(Argument<const NDArray&>::get(object.ptr())),
+        strided{array.data(), array.dtype(), array.ndim(), array.shape().begin(),
+                array.strides().begin()} {}
+};
+
+// A sampler of a target and numbers, as a Python function.
+template <class... Numbers>
+auto sampler(void (*draw)(Generator&, const cpu::Strided&, Numbers...)) {
+  return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
+    const Target target(out);
+    check_writable(target.array);
+    draw(generator, target.strided, numbers...);
+    target.array.mark_written();
+  };
+}
+
+pb::bytes state_bytes(const Generator& generator) {
+  const Generator::State state = generator.get_state();
+  return pb::bytes(reinterpret_cast<const char*>(state.data()), state.size());
+}
+
+pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples,
+                       bool replacement) {
+  const Target p(weights);
+  Dims shape = p.array.shape();
+  if (shape.empty()) throw RuntimeError("prob_dist must be 1 or 2 dim");
+  shape[shape.size() - 1] = samples;
+  NDArray out = NDArray::empty(shape, DType::Int64);
+  cpu::multinomial(generator, p.strided, samples, replacement,
+                   reinterpret_cast<int64_t*>(out.data()));
+  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+}
+
+pb::object randperm(int64_t n, Generator& generator, pb::handle dtype) {
+  NDArray out = NDArray::empty({n}, dtype_from(dtype.ptr()));
+  cpu::randperm(generator, out.data(), out.dtype(), n, 1);
+  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+}
+
+}  // namespace
+
+void add_generator(pb::module_& module) {
+  pb::class_<Generator>(module, "Generator")
+      .def(pb::init<>())
+      .def("manual_seed", [](Generator& g, uint64_t seed) { g.manual_seed(seed); })
+      .def("seed", &Generator::seed)
+      .def("initial_seed", &Generator::initial_seed)
+      .def("get_state", state_bytes)
+      .def("set_state", [](Generator& g, const pb::bytes& state) {
+        const std::string_view bytes = state;
+        g.set_state(bytes.data(), bytes.size());
+      });
+  module.def("default_generator", &default_generator, pb::return_value_policy::reference);
+
+  using cpu::Strided;
+  module.def("uniform_", sampler(cpu::uniform_));
+  module.def("normal_", sampler(cpu::normal_));
+  module.def("log_normal_", sampler(cpu::log_normal_));
+  module.def("exponential_", sampler(cpu::exponential_));
+  module.def("cauchy_", sampler(cpu::cauchy_));
+  module.def("geometric_", sampler(cpu::geometric_));
+  module.def("random_", sampler(static_cast<void (*)(Generator&, const Strided&)>(cpu::random_)));
+  module.def("random_range_",
+             sampler(static_cast<void (*)(Generator&, const Strided&, int64_t,
+                                          std::optional<int64_t>)>(cpu::random_)));
+  module.def("bernoulli_",
+             sampler(static_cast<void (*)(Generator&, const Strided&, double)>(cpu::bernoulli_)));
+  module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {
+    const Target target(out), probability(p);
+    if (probability.array.shape() != target.array.shape())
+      throw RuntimeError("[bernoulli] expected p of shape ", target.array.shape(), ", got ",
+                         probability.array.shape());
+    check_writable(target.array);
+    cpu::bernoulli_(generator, target.strided, probability.strided);
+    target.array.mark_written();
+  });
+  module.def("multinomial", multinomial);
+  module.def("randperm", randperm);
+}
+
+}  // namespace tt::py

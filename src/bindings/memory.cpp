@@ -1,0 +1,172 @@
+// dtypes, NumPy's memory both ways, raw bytes, and the allocator's statistics.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+#include "core/allocator.h"
+
+namespace tt::py {
+
+namespace pb = pybind11;
+
+namespace {
+
+struct DTypeObject {
+  DType dtype;
+};
+
+const NDArray& array_arg(pb::handle object) {
+  return Argument<const NDArray&>::get(object.ptr());
+}
+pb::object wrap(NDArray&& array) {
+  return pb::reinterpret_steal<pb::object>(to_python(std::move(array)));
+}
+
+std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
+  if (!dtype.attr("isnative").cast<bool>()) return std::nullopt;
+  const char kind = dtype.kind();
+  const auto size = dtype.itemsize();
+  if (kind == 'b') return DType::Bool;
+  if (kind == 'u' && size == 1) return DType::UInt8;
+  if (kind == 'i' && size == 4) return DType::Int32;
+  if (kind == 'i' && size == 8) return DType::Int64;
+  if (kind == 'f' && size == 4) return DType::Float32;
+  if (kind == 'f' && size == 8) return DType::Float64;
+  return std::nullopt;
+}
+
+// Shares the array's memory and keeps it alive.
+pb::object from_numpy(pb::handle object) {
+  if (!pb::isinstance<pb::array>(object))
+    throw TypeError("expected np.ndarray (got ", Py_TYPE(object.ptr())->tp_name, ")");
+  pb::array array = pb::reinterpret_borrow<pb::array>(object);
+  const auto dtype = dtype_of_numpy(array.dtype());
+  if (!dtype) {
+    if (!array.dtype().attr("isnative").cast<bool>())
+      throw ValueError("given numpy array has byte order different from the native byte order. "
+                       "Conversion between byte orders is currently not supported.");
+    throw TypeError("can't convert np.ndarray of type ",
+                    pb::str(array.dtype().attr("type").attr("__module__")).cast<std::string>(), ".",
+                    pb::str(array.dtype().attr("type").attr("__name__")).cast<std::string>(),
+                    ". The only supported types are: float64, float32, int64, int32, uint8, and "
+                    "bool.");
+  }
+  const int64_t size = itemsize(*dtype);
+  Dims shape, strides;
+  int64_t last = 0;
+  for (int i = 0; i < array.ndim(); ++i) {
+    if (array.strides(i) < 0)
+      throw ValueError("At least one stride in the given numpy array is negative, and tensors "
+                       "with negative strides are not currently supported. (You can probably work "
+                       "around this by making a copy of your array  with array.copy().) ");
+    if (array.strides(i) % size != 0)
+      throw ValueError("given numpy array strides not a multiple of the element byte size. Copy "
+                       "the numpy array to reallocate the memory.");
+    shape.push_back(array.shape(i));
+    strides.push_back(array.strides(i) / size);
+    last += std::max<int64_t>(array.shape(i) - 1, 0) * array.strides(i);
+  }
+  if (!array.writeable() &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "The given NumPy array is not writable, and PyTorch does not support "
+                   "non-writable tensors. This means writing to this tensor will result in "
+                   "undefined behavior. You may want to copy the array to protect its data or make "
+                   "it writable before converting it to a tensor.", 1) < 0)
+    throw pb::error_already_set();
+  auto release = [](void* owner) {
+    const pb::gil_scoped_acquire acquired;
+    Py_DECREF(static_cast<PyObject*>(owner));
+  };
+  void* const data = const_cast<void*>(array.data());
+  PyObject* const owner = array.release().ptr();
+  Ref<Storage> storage(new Storage(data, shape.size() && checked_numel(shape, "from_numpy") == 0
+                                             ? 0 : last + size, release, owner));
+  return wrap(NDArray(std::move(storage), shape, strides, 0, *dtype));
+}
+
+// Shares the NDArray's memory and keeps it alive.
+pb::array to_numpy(pb::handle object) {
+  const NDArray& array = array_arg(object);
+  std::vector<pb::ssize_t> shape, strides;
+  for (int i = 0; i < array.ndim(); ++i) {
+    shape.push_back(array.shape()[i]);
+    strides.push_back(array.strides()[i] * itemsize(array.dtype()));
+  }
+  return pb::array(pb::dtype(name(array.dtype())), shape, strides, array.data(), object);
+}
+
+pb::memoryview storage_bytes(pb::handle object) {
+  const NDArray& array = array_arg(object);
+  return pb::memoryview::from_memory(static_cast<const void*>(array.storage()->data),
+                                     array.storage()->bytes);
+}
+
+// A 1-d array with a copy of the buffer's bytes.
+pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
+  const DType dtype = dtype_from(dtype_handle.ptr());
+  const pb::buffer_info info = buffer.request();
+  const int64_t bytes = info.size * info.itemsize, size = itemsize(dtype);
+  if (bytes % size != 0)
+    throw ValueError("[from_bytes] ", bytes, " bytes are no whole number of ", dtype, " elements");
+  NDArray array = NDArray::empty({bytes / size}, dtype);
+  if (bytes > 0) std::memcpy(array.data(), info.ptr, bytes);
+  return wrap(std::move(array));
+}
+
+}  // namespace
+
+PyObject* numpy(PyObject* array, PyObject*) {
+  try {
+    return to_numpy(array).release().ptr();
+  } catch (pb::error_already_set& error) {
+    error.restore();
+    return nullptr;
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+void add_dtypes(pb::module_& module) {
+  pb::class_<DTypeObject>(module, "dtype", "The type of a tensor's elements.")
+      .def_property_readonly("itemsize", [](const DTypeObject& d) { return itemsize(d.dtype); })
+      .def_property_readonly("is_floating_point",
+                             [](const DTypeObject& d) { return is_floating(d.dtype); })
+      .def_property_readonly("is_complex", [](const DTypeObject&) { return false; })
+      .def_property_readonly("is_signed",
+                             [](const DTypeObject& d) {
+                               return d.dtype != DType::Bool && d.dtype != DType::UInt8;
+                             })
+      .def_property_readonly("name", [](const DTypeObject& d) { return name(d.dtype); })
+      .def("__repr__", [](const DTypeObject& d) { return format("torch.", name(d.dtype)); })
+      .def("__reduce__", [](const DTypeObject& d) { return std::string(name(d.dtype)); });
+  for (int i = 0; i < kDTypes; ++i) {
+    const DType dtype = static_cast<DType>(i);
+    pb::object object = pb::cast(DTypeObject{dtype});
+    set_dtype_object(dtype, object.inc_ref().ptr());
+    module.attr(name(dtype)) = object;
+  }
+}
+
+void add_memory(pb::module_& module) {
+  module.def("from_numpy", from_numpy);
+  module.def("to_numpy", to_numpy);
+  module.def("storage_bytes", storage_bytes);
+  module.def("from_bytes", from_bytes);
+  module.def("empty_cache", [] { Allocator::instance().empty_cache(); });
+  module.def("reset_peak_memory", [] { Allocator::instance().reset_peak(); });
+  module.def("memory_snapshot", [] { return Allocator::instance().snapshot(); });
+  module.def("memory_statistics", [] {
+    const AllocatorStatistics s = Allocator::instance().statistics();
+    pb::dict result;
+    result["allocated"] = s.allocated;
+    result["peak_allocated"] = s.peak_allocated;
+    result["reserved"] = s.reserved;
+    result["peak_reserved"] = s.peak_reserved;
+    result["requests"] = s.requests;
+    result["system_calls"] = s.system_calls;
+    return result;
+  });
+}
+
+}  // namespace tt::py

@@ -1,0 +1,148 @@
+// The extension module tiny_torch._core.
+#include "bindings/bind.h"
+#include "bindings/types.h"
+#include "core/api/copy.h"
+#include "core/api/elementwise.h"
+#include "core/api/index.h"
+#include "core/gil.h"
+#include "cpu/parallel.h"
+
+namespace tt::py {
+
+namespace {
+
+NDArray empty(const Dims& shape, DType dtype) { return NDArray::empty(shape, dtype); }
+NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
+  NDArray array = NDArray::empty_strided(shape, strides, dtype);
+  if (!array.is_dense())
+    throw RuntimeError("[empty_strided] strides ", strides, " of shape ", shape, " are not dense");
+  return array;
+}
+NDArray full_array(const Dims& shape, const Scalar& value, DType dtype) {
+  return full(shape, value, dtype);
+}
+int64_t stamp() { return static_cast<int64_t>(next_stamp()); }
+DType promote(DType a, DType b) { return promote_types(a, b); }
+bool castable(DType from, DType to) { return can_cast(from, to); }
+int64_t threads() { return cpu::num_threads(); }
+void set_threads(int64_t n) {
+  cpu::set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096)));
+}
+
+// The common dtype of arrays and numbers.
+PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  try {
+    Promotion promotion;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const Operand operand = Argument<const Operand&>::get(args[i]);
+      if (auto array = as_array(operand))
+        promotion.add(array->dtype(), array->ndim());
+      else
+        promotion.add(std::get<Scalar>(operand));
+    }
+    return to_python(promotion.result());
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+// What a node saved, at once: 0 no arrays, 1 arrays, 2 one of them was written after `sequence`.
+PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  static PyObject* const attribute = PyUnicode_InternFromString("stamp");
+  if (count != 2 || !PyTuple_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
+    return nullptr;
+  }
+  const uint64_t sequence = PyLong_AsUnsignedLongLong(args[1]);
+  if (PyErr_Occurred()) return nullptr;
+  long state = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
+    PyObject* const value = PyTuple_GET_ITEM(args[0], i);
+    uint64_t stamp;
+    if (is_array(value)) {
+      stamp = array_of(value).stamp();
+    } else if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) ||
+               PyFloat_Check(value) || !PyObject_HasAttr(value, attribute)) {
+      continue;
+    } else {  // an array of another device
+      PyObject* const number = PyObject_GetAttr(value, attribute);
+      if (!number) return nullptr;
+      stamp = PyLong_AsUnsignedLongLong(number);
+      Py_DECREF(number);
+      if (PyErr_Occurred()) return nullptr;
+    }
+    state = std::max(state, stamp > sequence ? 2L : 1L);
+  }
+  return PyLong_FromLong(state);
+}
+
+// Removes a key from a dict: (value, whether the dict was the only holder of it and of its memory),
+// or (None, False).
+PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyDict_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "take expects a dict and a key");
+    return nullptr;
+  }
+  PyObject* const value = PyDict_GetItemWithError(args[0], args[1]);
+  if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
+  const bool sole = Py_REFCNT(value) == 1 && is_array(value) &&
+                    array_of(value).storage()->references.load() == 1;
+  PyObject* const answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
+  if (answer && PyDict_DelItem(args[0], args[1]) < 0) {
+    Py_DECREF(answer);
+    return nullptr;
+  }
+  return answer;
+}
+
+PyMethodDef functions[] = {
+    {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take)), METH_FASTCALL,
+     nullptr},
+    {"check_saved", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_saved)),
+     METH_FASTCALL, nullptr},
+    module_function<empty>("empty"),
+    module_function<empty_strided>("empty_strided"),
+    module_function<full_array>("full"),
+    module_function<arange>("arange"),
+    module_function<where>("where"),
+    module_function<concatenate>("cat"),
+    module_function<stamp>("next_stamp"),
+    module_function<promote>("promote_types"),
+    module_function<castable>("can_cast"),
+    module_function<default_dtype>("get_default_dtype"),
+    module_function<set_default_dtype>("set_default_dtype"),
+    module_function<threads>("get_num_threads"),
+    module_function<set_threads>("set_num_threads"),
+    {"result_type", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(result_type)),
+     METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+}  // namespace tt::py
+
+PYBIND11_MODULE(_core, module) {
+  using namespace tt;
+  pybind11::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const Error&) {
+      py::raise_current();
+    } catch (const py::PythonError&) {
+    }
+  });
+  gil_hooks.release = []() -> void* {
+    return PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+  };
+  gil_hooks.acquire = [](void* state) {
+    if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  };
+  py::add_array_type(module.ptr());
+  if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
+  py::add_dtypes(module);
+  py::add_generator(module);
+  py::add_memory(module);
+  py::add_optim(module);
+  py::add_records(module);
+  module.attr("instruction_set") = cpu_backend().instruction_set;
+}

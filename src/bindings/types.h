@@ -1,0 +1,19 @@
+// What the files of bindings/ offer to module.cpp: each adds its part to the module.
+#pragma once
+#include <pybind11/pybind11.h>
+
+#include "core/dtype.h"
+
+namespace tt::py {
+
+void set_dtype_object(DType dtype, PyObject* object);
+
+PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
+void add_array_type(PyObject* module);  // throws PythonError
+void add_dtypes(pybind11::module_& module);
+void add_generator(pybind11::module_& module);
+void add_memory(pybind11::module_& module);
+void add_optim(pybind11::module_& module);
+void add_records(pybind11::module_& module);
+
+}  // namespace tt::py

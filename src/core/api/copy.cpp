@@ -1,0 +1,82 @@
+#include "core/api/copy.h"
+
+#include <cstring>
+
+namespace tt {
+
+NDArray contiguous(const NDArray& x) {
+  if (x.is_contiguous()) return x;
+  NDArray out = NDArray::empty(x.shape(), x.dtype());
+  copy_into(out, &x);
+  return out;
+}
+
+NDArray clone(const NDArray& x) { return astype(x, x.dtype()); }
+
+NDArray astype(const NDArray& x, DType dtype) {
+  NDArray out = NDArray::empty_strided(x.shape(), like_strides(x), dtype);
+  const Operand inputs[] = {&x};
+  cpu_backend().copy(Iter(out, inputs, 1, x.dtype(), dtype));
+  return out;
+}
+
+NDArray reshape(const NDArray& x, const Dims& shape) {
+  if (auto view = x.try_view(shape)) return *view;
+  return contiguous(x).view(shape);
+}
+
+void copy_into(const NDArray& out, const Operand& x) {
+  check_writable(out);
+  std::optional<NDArray> copy;
+  Operand input = x;
+  DType from = out.dtype();
+  if (auto array = as_array(x)) {
+    from = array->dtype();
+    const Dims shape = broadcast(out.shape(), array->shape());
+    if (shape != out.shape())
+      throw RuntimeError("[copy_] output with shape ", out.shape(),
+                         " doesn't match the broadcast shape ", shape);
+    if (check_overlap(out, *array)) {
+      copy = clone(*array);
+      input = &*copy;
+    }
+  }
+  cpu_backend().copy(Iter(out, &input, 1, from, out.dtype()));
+  out.mark_written();
+}
+
+NDArray full(const Dims& shape, const Scalar& value, DType dtype) {
+  NDArray out = NDArray::empty(shape, dtype);
+  const Operand input = value;
+  cpu_backend().copy(Iter(out, &input, 1, dtype, dtype));
+  return out;
+}
+
+namespace {
+
+template <class T>
+void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) {
+  if (start.kind == Category::Float || step.kind == Category::Float) {
+    const double first = start.to<double>(), delta = step.to<double>();
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(first + delta * i);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(start.i + step.i * i);
+  }
+}
+
+}  // namespace
+
+NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype) {
+  NDArray out = NDArray::empty({count}, dtype);
+  switch (dtype) {
+#define X(name, type, text, category)                                     \
+  case DType::name:                                                       \
+    fill_range(reinterpret_cast<type*>(out.data()), count, start, step);  \
+    break;
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+  return out;
+}
+
+}  // namespace tt

@@ -1,0 +1,17 @@
+// Copies: between layouts, between dtypes, and of one value to every element.
+#pragma once
+#include "core/backend.h"
+
+namespace tt {
+
+NDArray contiguous(const NDArray& x);  // x itself if it is
+NDArray clone(const NDArray& x);       // keeps dense strides
+NDArray astype(const NDArray& x, DType dtype);
+NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strides allow it
+// out[...] = x, broadcast and converted. A float that goes to an integer is truncated.
+void copy_into(const NDArray& out, const Operand& x);
+NDArray full(const Dims& shape, const Scalar& value, DType dtype);
+// start, start + step, ...: `count` values.
+NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype);
+
+}  // namespace tt

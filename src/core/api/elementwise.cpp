@@ -1,0 +1,170 @@
+#include "core/api/elementwise.h"
+
+#include "core/api/copy.h"
+#include "core/api/reduce.h"
+#include "core/promote.h"
+
+namespace tt {
+
+namespace {
+
+struct OpInfo {
+  const char* name;
+  ResultRule rule;
+};
+
+constexpr OpInfo kUnary[] = {
+#define UNARY(name, rule, ...) {#name, ResultRule::rule},
+#include "core/ops.def"
+};
+constexpr OpInfo kBinary[] = {
+#define BINARY(name, rule, ...) {#name, ResultRule::rule},
+#define COMPARE(name, ...) {#name, ResultRule::Bool},
+#include "core/ops.def"
+};
+constexpr OpInfo kTernary[] = {
+#define TERNARY(name, rule, ...) {#name, ResultRule::rule},
+#include "core/ops.def"
+};
+
+const char* type_name(DType dtype) {
+  static constexpr const char* names[] = {"Bool", "Byte", "Int", "Long", "Float", "Double"};
+  return names[static_cast<int>(dtype)];
+}
+
+// The common case: contiguous arrays of one shape, and numbers. Answers one of the arrays.
+const NDArray* flat_pattern(const Operand* inputs, int count) {
+  const NDArray* pattern = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const NDArray* array = as_array(inputs[i]);
+    if (!array) continue;
+    if (!array->is_contiguous() || (pattern && array->shape() != pattern->shape())) return nullptr;
+    pattern = array;
+  }
+  return pattern;
+}
+
+// The one way of an elementwise op: `kernels` is its row of the backend's table.
+NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* inputs, int count,
+                    DType promoted, const NDArray* out) {
+  const DType compute = info.rule == ResultRule::Float && !is_floating(promoted) ? default_dtype()
+                                                                                 : promoted;
+  const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
+  const Kernel kernel = kernels[static_cast<int>(compute)];
+  if (!kernel)
+    throw NotImplementedError("[", info.name, "] is not implemented for ", compute, " on cpu");
+  if (!out) {
+    if (const NDArray* pattern = flat_pattern(inputs, count)) {
+      NDArray fresh = NDArray::empty(pattern->shape(), result);
+      kernel(Iter(fresh, inputs, count, compute, result));
+      return fresh;
+    }
+  }
+  const Dims shape = broadcast(inputs, count);
+  if (!out) {
+    NDArray fresh =
+        NDArray::empty_strided(shape, result_strides(shape, inputs, count), result);
+    kernel(Iter(fresh, inputs, count, compute, result));
+    return fresh;
+  }
+  if (out->shape() != shape)
+    throw RuntimeError("[", info.name, "] output with shape ", out->shape(),
+                       " doesn't match the broadcast shape ", shape);
+  if (!can_cast(result, out->dtype()))
+    throw RuntimeError("result type ", type_name(result),
+                       " can't be cast to the desired output type ", type_name(out->dtype()));
+  check_writable(*out);
+  Operand safe[Iter::kMaxOperands];
+  std::optional<NDArray> copies[Iter::kMaxOperands];
+  for (int i = 0; i < count; ++i) {
+    safe[i] = inputs[i];
+    auto array = as_array(inputs[i]);
+    if (array && check_overlap(*out, *array)) {
+      copies[i] = clone(*array);
+      safe[i] = &*copies[i];
+    }
+  }
+  kernel(Iter(*out, safe, count, compute, result));
+  out->mark_written();
+  return *out;
+}
+
+DType promote(const Operand* operands, int count) {
+  const NDArray* first = as_array(operands[0]);
+  const NDArray* second = count == 2 ? as_array(operands[1]) : nullptr;
+  if (first && second && first->dtype() == second->dtype()) return first->dtype();
+  Promotion promotion;
+  for (int i = 0; i < count; ++i) {
+    if (auto array = as_array(operands[i]))
+      promotion.add(array->dtype(), array->ndim());
+    else
+      promotion.add(std::get<Scalar>(operands[i]));
+  }
+  return promotion.result();
+}
+
+// In the dtype that it is computed in: there 256 may be 0, and a division by it a trap.
+bool has_zero(const Operand& operand, DType dtype) {
+  if (auto array = as_array(operand)) {
+    const NDArray all = reduce(Reduce::all, *array, std::nullopt, false, dtype);
+    return array->numel() > 0 && !*reinterpret_cast<const bool*>(all.data());
+  }
+  int64_t value = 0;
+  std::get<Scalar>(operand).write(dtype, &value);
+  return value == 0;
+}
+
+// What integers cannot do, though floats can.
+void check_integers(Binary op, const Operand& y, DType promoted) {
+  if (op == Binary::floor_divide || op == Binary::remainder || op == Binary::fmod) {
+    if (has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
+  } else if (op == Binary::pow && !as_array(y) && std::get<Scalar>(y).i < 0) {
+    throw RuntimeError("Integers to negative integer powers are not allowed.");
+  }
+}
+
+}  // namespace
+
+const char* op_name(Unary op) { return kUnary[static_cast<int>(op)].name; }
+const char* op_name(Binary op) { return kBinary[static_cast<int>(op)].name; }
+const char* op_name(Ternary op) { return kTernary[static_cast<int>(op)].name; }
+
+NDArray unary(Unary op, const NDArray& x, const NDArray* out) {
+  const int i = static_cast<int>(op);
+  const Operand inputs[] = {&x};
+  return elementwise(kUnary[i], cpu_backend().elementwise.unary[i], inputs, 1, x.dtype(), out);
+}
+
+NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out) {
+  const int i = static_cast<int>(op);
+  const Operand inputs[] = {x, y};
+  const DType promoted = promote(inputs, 2);
+  if (op == Binary::sub && promoted == DType::Bool)
+    throw RuntimeError(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead.");
+  if (!is_floating(promoted)) check_integers(op, y, promoted);
+  return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
+}
+
+NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z,
+                const NDArray* out) {
+  const int i = static_cast<int>(op);
+  const Operand inputs[] = {x, y, z};
+  return elementwise(kTernary[i], cpu_backend().elementwise.ternary[i], inputs, 3, promote(inputs, 3), out);
+}
+
+NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
+  if (condition.dtype() != DType::Bool)
+    throw RuntimeError("where expected condition to be a boolean tensor, but got a tensor with "
+                       "dtype ", type_name(condition.dtype()));
+  const Operand choices[] = {x, y};
+  const DType promoted = promote(choices, 2);
+  const Operand inputs[] = {&condition, x, y};
+  const Dims shape = broadcast(inputs, 3);
+  NDArray out = NDArray::empty_strided(shape, result_strides(shape, inputs, 3), promoted);
+  cpu_backend().elementwise.where[static_cast<int>(promoted)](Iter(out, inputs, 3, promoted, promoted));
+  return out;
+}
+
+}  // namespace tt

@@ -1,0 +1,21 @@
+// Elementwise ops on arrays: check, promote, broadcast, allocate, iterate.
+//
+// `out`, where given, is written into and returned; it must have the broadcast shape, and a dtype
+// that the result may be cast to. In place is `out` equal to an input. Not here: autograd.
+#pragma once
+#include "core/backend.h"
+
+namespace tt {
+
+NDArray unary(Unary op, const NDArray& x, const NDArray* out = nullptr);
+NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out = nullptr);
+NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z,
+                const NDArray* out = nullptr);
+// condition (bool) ? x : y
+NDArray where(const NDArray& condition, const Operand& x, const Operand& y);
+
+const char* op_name(Unary op);
+const char* op_name(Binary op);
+const char* op_name(Ternary op);
+
+}  // namespace tt

@@ -1,0 +1,78 @@
+#include "core/api/matmul.h"
+
+#include "core/api/copy.h"
+#include "core/backend.h"
+#include "core/gil.h"
+
+namespace tt {
+
+namespace {
+
+// The leading dims of a stack of matrices, broadcast to `batch`, as strides.
+Dims batch_strides(const NDArray& x, const Dims& batch) {
+  Dims strides(batch.size(), 0);
+  const int own = x.ndim() - 2, lead = batch.size() - own;
+  for (int i = 0; i < own; ++i)
+    if (x.shape()[i] != 1) strides[lead + i] = x.strides()[i];
+  return strides;
+}
+
+Dims leading(const Dims& shape) {
+  Dims batch;
+  for (int i = 0; i + 2 < shape.size(); ++i) batch.push_back(shape[i]);
+  return batch;
+}
+
+}  // namespace
+
+NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
+  if (a.ndim() == 0 || b.ndim() == 0)
+    throw RuntimeError("both arguments to matmul need to be at least 1D, but they are ", a.ndim(),
+                       "D and ", b.ndim(), "D");
+  if (a.dtype() != b.dtype() || (bias && bias->dtype() != a.dtype()))
+    throw RuntimeError("[matmul] expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
+                       " != ", a.dtype() != b.dtype() ? b.dtype() : bias->dtype());
+  const MatmulKernel kernel = cpu_backend().matmul[static_cast<int>(a.dtype())];
+  if (!kernel) throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
+
+  if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
+    // One row each against one matrix: together they are a matrix, and `b` is read once.
+    Dims rows = leading(a.shape());
+    const NDArray stacked = matmul(reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
+    rows.push_back(1);
+    rows.push_back(b.shape()[1]);
+    return stacked.view(rows);
+  }
+  const NDArray left = a.ndim() == 1 ? a.unsqueeze(0) : a;
+  const NDArray right = b.ndim() == 1 ? b.unsqueeze(1) : b;
+  const Dims &ls = left.shape(), &rs = right.shape();
+  const int l = left.ndim(), r = right.ndim();
+  if (ls[l - 1] != rs[r - 2])
+    throw RuntimeError("[matmul] mat1 and mat2 shapes cannot be multiplied: inner dimensions "
+                       "differ: ", a.shape(), " @ ", b.shape());
+  const Dims batch = broadcast(leading(ls), leading(rs));
+  const int64_t m = ls[l - 2], k = ls[l - 1], n = rs[r - 1];
+  if (bias && (bias->ndim() != 1 || bias->shape()[0] != n))
+    throw RuntimeError("[matmul] expected a bias of shape [", n, "], got ", bias->shape());
+
+  Dims shape = batch;
+  shape.push_back(m);
+  shape.push_back(n);
+  NDArray out = NDArray::empty(shape, a.dtype());
+  if (out.numel() > 0) {
+    const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
+    Dims ob = out.strides();
+    const WithoutGil unlocked(out.numel() * std::max<int64_t>(k, 1) > 65536);
+    kernel({m, n, k, left.data(), right.data(), out.data(), left.strides()[l - 2],
+            left.strides()[l - 1], right.strides()[r - 2], right.strides()[r - 1],
+            out.strides()[shape.size() - 2], out.strides()[shape.size() - 1], batch.size(),
+            batch.begin(), lb.begin(), rb.begin(), ob.begin(), false,
+            bias ? bias->data() : nullptr, bias ? bias->strides()[0] : 0});
+  }
+  Dims result = batch;
+  if (a.ndim() > 1) result.push_back(m);
+  if (b.ndim() > 1) result.push_back(n);
+  return result == shape ? out : out.view(result);
+}
+
+}  // namespace tt

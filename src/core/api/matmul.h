@@ -1,0 +1,11 @@
+// Matrix products with torch.matmul's rules of shape.
+#pragma once
+#include "core/ndarray.h"
+
+namespace tt {
+
+// 1-d operands are rows or columns and lose that dim again; leading dims broadcast. `bias`, where
+// given, is 1-d and added to every row.
+NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr);
+
+}  // namespace tt

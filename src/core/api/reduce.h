@@ -1,0 +1,19 @@
+// Reductions over any dims, and the positions of extremes.
+#pragma once
+#include <optional>
+
+#include "core/backend.h"
+
+namespace tt {
+
+// dims: nullopt is all of them, as is an empty list. The result is contiguous. `dtype`: convert x
+// to it first.
+NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
+               std::optional<DType> dtype = std::nullopt);
+// The index (int64) of the first largest or smallest element along `dim`; NaN counts as both.
+NDArray argmax(const NDArray& x, int64_t dim, bool keepdim);
+NDArray argmin(const NDArray& x, int64_t dim, bool keepdim);
+
+const char* op_name(Reduce op);
+
+}  // namespace tt

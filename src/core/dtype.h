@@ -1,0 +1,119 @@
+// Element types, and the Scalar that a Python number becomes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+
+namespace tt {
+
+// X(name, C++ type, category). The order is that of the tables; the size of a half type will differ
+// from that of the type it computes in, so kernels never see it (DESIGN, Kernels).
+#define TT_FOR_EACH_DTYPE(X)        \
+  X(Bool, bool, "bool", Bool)       \
+  X(UInt8, uint8_t, "uint8", Int)   \
+  X(Int32, int32_t, "int32", Int)   \
+  X(Int64, int64_t, "int64", Int)   \
+  X(Float32, float, "float32", Float) \
+  X(Float64, double, "float64", Float)
+
+enum class DType : uint8_t {
+#define X(name, type, text, category) name,
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+};
+
+#define X(name, type, text, category) +1
+constexpr int kDTypes = TT_FOR_EACH_DTYPE(X);
+#undef X
+
+// Promotion compares categories before sizes.
+enum class Category : uint8_t { Bool, Int, Float };
+
+constexpr size_t itemsize(DType dtype) {
+  constexpr size_t sizes[] = {
+#define X(name, type, text, category) sizeof(type),
+      TT_FOR_EACH_DTYPE(X)
+#undef X
+  };
+  return sizes[static_cast<int>(dtype)];
+}
+
+constexpr Category category(DType dtype) {
+  constexpr Category categories[] = {
+#define X(name, type, text, category) Category::category,
+      TT_FOR_EACH_DTYPE(X)
+#undef X
+  };
+  return categories[static_cast<int>(dtype)];
+}
+
+constexpr const char* name(DType dtype) {
+  constexpr const char* names[] = {
+#define X(name, type, text, category) text,
+      TT_FOR_EACH_DTYPE(X)
+#undef X
+  };
+  return names[static_cast<int>(dtype)];
+}
+
+constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Float; }
+
+inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
+
+template <class T>
+constexpr DType dtype_of();
+#define X(name, type, text, category)    \
+  template <>                            \
+  constexpr DType dtype_of<type>() {     \
+    return DType::name;                  \
+  }
+TT_FOR_EACH_DTYPE(X)
+#undef X
+
+// A Python bool, int or float. It ranks below every array in promotion and is never boxed as one.
+struct Scalar {
+  Category kind;
+  union {
+    int64_t i;  // Bool (0 or 1) and Int
+    double d;   // Float
+  };
+
+  static Scalar of_bool(bool value) { return Scalar{Category::Bool, {int64_t{value}}}; }
+  static Scalar of_int(int64_t value) { return Scalar{Category::Int, {value}}; }
+  static Scalar of_double(double value) {
+    Scalar scalar{Category::Float, {0}};
+    scalar.d = value;
+    return scalar;
+  }
+
+  // Integer to integer wraps around; a float goes to bool by truth.
+  template <class T>
+  T to() const {
+    return kind == Category::Float ? static_cast<T>(d) : static_cast<T>(i);
+  }
+  void write(DType dtype, void* to_address) const;
+};
+
+template <>
+inline bool Scalar::to<bool>() const {
+  return kind == Category::Float ? d != 0 : i != 0;
+}
+
+inline void Scalar::write(DType dtype, void* to_address) const {
+  switch (dtype) {
+#define X(name, type, text, category)              \
+  case DType::name:                                \
+    *static_cast<type*>(to_address) = to<type>();  \
+    break;
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Scalar& scalar) {
+  if (scalar.kind == Category::Float) return out << scalar.d;
+  if (scalar.kind == Category::Bool) return out << (scalar.i != 0);
+  return out << scalar.i;
+}
+
+}  // namespace tt

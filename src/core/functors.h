@@ -1,0 +1,111 @@
+// ops.def as structs: the op's expression over V, a vector of elements or one element.
+//
+// Included inside a kernel file's own anonymous namespace (Note [No weak symbols]), after <limits>,
+// <type_traits> and a header that defines select(mask, x, y) and the mathematical functions of V: exp, log, floor, ...
+
+template <class V, class = void>
+struct ElementOf {
+  using type = V;
+};
+template <class V>
+struct ElementOf<V, std::enable_if_t<!std::is_arithmetic_v<V>>> {
+  using type = std::decay_t<decltype(V{}[0])>;
+};
+template <class V>
+using Element = typename ElementOf<V>::type;
+template <class V>
+constexpr bool is_float = std::is_floating_point_v<Element<V>>;
+
+template <class V>
+V one() {
+  return V{} + Element<V>(1);
+}
+template <class V>
+V lowest() {
+  using Limits = std::numeric_limits<Element<V>>;
+  return V{} + (Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+}
+template <class V>
+V highest() {
+  using Limits = std::numeric_limits<Element<V>>;
+  return V{} + (Limits::has_infinity ? Limits::infinity() : Limits::max());
+}
+
+// NaN wins.
+template <class V>
+V maximum(V x, V y) {
+  return (x > y) | (x != x) ? x : y;
+}
+template <class V>
+V minimum(V x, V y) {
+  return (x < y) | (x != x) ? x : y;
+}
+template <class V>
+V sign(V x) {
+  return select(x > V{}, one<V>(), V{}) - select(x < V{}, one<V>(), V{});
+}
+// Symmetric around 1/2, so that lerp(x, y, 1) is y (as PyTorch's).
+template <class V>
+V lerp(V x, V y, V weight) {
+  const V magnitude = select(weight < V{}, -weight, weight);
+  return select(magnitude < one<V>() / 2, x + weight * (y - x), y - (y - x) * (one<V>() - weight));
+}
+
+// Python's x // y: the floor of the exact quotient. Rounded first, x / y may reach the next integer.
+template <class V>
+std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
+  const V zero{}, quotient = x / y, rest = fmod(x, y);
+  const V exact = (x - rest) / y - select((rest != zero) & ((y < zero) != (rest < zero)), one<V>(), zero);
+  const V down = floor(exact);
+  const V nearest = select(exact - down > one<V>() / 2, down + one<V>(), down);
+  return select(y == zero, quotient, select(exact == zero, quotient * zero, nearest));
+}
+
+#define UNARY(name, result, dtypes, domain, expr) \
+  struct name##_op {                              \
+    template <class V>                            \
+    static V apply(V x) {                         \
+      return expr;                                \
+    }                                             \
+  };
+#define BINARY(name, result, dtypes, domain, expr) \
+  struct name##_op {                               \
+    template <class V>                             \
+    static V apply(V x, V y) {                     \
+      return expr;                                 \
+    }                                              \
+  };
+#define COMPARE(name, dtypes, expr)     \
+  struct name##_op {                    \
+    template <class V>                  \
+    static auto apply(V x, V y) {       \
+      return expr;                      \
+    }                                   \
+  };
+#define TERNARY(name, result, dtypes, domain, expr) \
+  struct name##_op {                                \
+    template <class V>                              \
+    static V apply(V x, V y, V z) {                 \
+      return expr;                                  \
+    }                                               \
+  };
+#define REDUCE(name, result, dtypes, empty, initial, step_expr, combine_expr, finish_expr) \
+  struct name##_op {                                                                       \
+    template <class V>                                                                     \
+    static V init() {                                                                      \
+      return initial;                                                                      \
+    }                                                                                      \
+    template <class V>                                                                     \
+    static V step(V s, V x) {                                                              \
+      return step_expr;                                                                    \
+    }                                                                                      \
+    template <class V>                                                                     \
+    static V combine(V s, V t) {                                                           \
+      return combine_expr;                                                                 \
+    }                                                                                      \
+    template <class T>                                                                     \
+    static T finish(T s, [[maybe_unused]] T n) {                                           \
+      return finish_expr;                                                                  \
+    }                                                                                      \
+  };
+#include "core/ops.def"

@@ -1,0 +1,84 @@
+// Generator: the Mersenne twister mt19937, used exactly as PyTorch's CPU generator uses it.
+//
+// Same seed, same numbers; get_state and set_state speak the bytes of torch.get_rng_state(), so
+// states move both ways. Not here: distributions (cpu/random.h).
+//
+// Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998).
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace tt {
+
+// A lock for std::lock_guard that a forked child can take even if another thread of the parent held
+// it at the fork: the word tells in which process it was taken, and that thread is not in the
+// child.
+class ForkSafeLock {
+ public:
+  void lock();
+  void unlock() { holder_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<uint32_t> holder_{0};  // 0: free; else 1 + the number of forks before it was taken
+};
+
+class Generator {
+ public:
+  static constexpr uint64_t kDefaultSeed = 67280421310721;  // torch.Generator().initial_seed()
+  static constexpr size_t kStateBytes = 5056;
+  using State = std::array<uint8_t, kStateBytes>;
+
+  explicit Generator(uint64_t seed = kDefaultSeed) { restart(seed); }
+
+  // These take the lock themselves.
+  void manual_seed(uint64_t seed);
+  uint64_t seed();  // a new one from the operating system, which it answers
+  uint64_t initial_seed() const;
+  State get_state() const;
+  // Throws RuntimeError, and changes nothing, unless the bytes are a usable state.
+  void set_state(const void* bytes, size_t size);
+
+  // What follows is for samplers, which hold the lock for a whole call:
+  //   std::lock_guard<ForkSafeLock> guard(generator.mutex());
+  ForkSafeLock& mutex() const { return mutex_; }
+
+  uint32_t random() {
+    if (--left_ == 0) next_block();
+    return words_[next_++];
+  }
+  uint64_t random64() {
+    const uint64_t high = random();
+    return high << 32 | random();
+  }
+  // Box-Muller makes two normals at a time: the second waits here for the next call.
+  std::optional<double> take_normal() {
+    const std::optional<double> waiting = next_double_normal_;
+    next_double_normal_.reset();
+    return waiting;
+  }
+  void keep_normal(double normal) { next_double_normal_ = normal; }
+
+ private:
+  static constexpr int kWords = 624;
+
+  void restart(uint64_t seed);
+  void next_block();
+  void temper();
+
+  mutable ForkSafeLock mutex_;
+  uint64_t seed_;
+  int32_t left_;   // draws until the next block, plus one; a new seed has 1 and no block yet
+  uint32_t next_;  // index of the next draw in the block
+  uint32_t state_[kWords];
+  uint32_t words_[kWords];  // the block's numbers as they go out: state_, tempered
+  std::optional<double> next_double_normal_;
+  std::optional<float> next_float_normal_;  // never drawn on the CPU, but part of a state
+};
+
+// The generator of every call that names none. Seeded from the operating system.
+Generator& default_generator();
+
+}  // namespace tt

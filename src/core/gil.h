@@ -1,0 +1,27 @@
+// Lets long kernels run while other Python threads do. The core knows no Python: bindings/ fills
+// the two pointers in. Releasing costs 75 ns, so it is done above the parallel grain only.
+#pragma once
+
+namespace tt {
+
+struct GilHooks {
+  void* (*release)() = nullptr;
+  void (*acquire)(void* state) = nullptr;
+};
+inline GilHooks gil_hooks;
+
+class WithoutGil {
+ public:
+  explicit WithoutGil(bool release)
+      : released_(release && gil_hooks.release), state_(released_ ? gil_hooks.release() : nullptr) {}
+  ~WithoutGil() {
+    if (released_) gil_hooks.acquire(state_);
+  }
+  WithoutGil(const WithoutGil&) = delete;
+
+ private:
+  bool released_;
+  void* state_;
+};
+
+}  // namespace tt

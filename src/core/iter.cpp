@@ -1,0 +1,216 @@
+#include "core/iter.h"
+
+#include <cstring>
+
+namespace tt {
+
+namespace {
+
+// The stride of `array` along dim `dim` of a shape that it broadcasts to.
+int64_t broadcast_stride(const NDArray& array, const Dims& shape, int dim) {
+  const int own = dim - (shape.size() - array.ndim());
+  if (own < 0 || (array.shape()[own] == 1 && shape[dim] != 1)) return 0;
+  return array.strides()[own];
+}
+
+// Fills `order` with the dims of `shape`, fastest first, by the strides of `arrays`: the first
+// array decides, a stride of 0 leaves it to the next; of equal strides the larger dim goes outside;
+// what is still tied keeps its position. PyTorch's order, insertion sort included.
+void stride_order(const Dims& shape, const NDArray* const* arrays, int count, int* order) {
+  const int n = shape.size();
+  for (int i = 0; i < n; ++i) order[i] = n - 1 - i;
+  auto compare = [&](int a, int b) {
+    for (int k = 0; k < count; ++k) {
+      const int64_t stride_a = broadcast_stride(*arrays[k], shape, a);
+      const int64_t stride_b = broadcast_stride(*arrays[k], shape, b);
+      if (stride_a == 0 || stride_b == 0) continue;
+      if (stride_a != stride_b) return stride_a < stride_b ? -1 : 1;
+      if (shape[a] > shape[b]) return 1;
+    }
+    return 0;
+  };
+  for (int i = 1; i < n; ++i) {
+    int current = i;
+    for (int j = i - 1; j >= 0; --j) {
+      const int order_of = compare(order[j], order[current]);
+      if (order_of > 0) {
+        std::swap(order[j], order[current]);
+        current = j;
+      } else if (order_of < 0) {
+        break;
+      }
+    }
+  }
+}
+
+Dims packed(const Dims& shape, const int* order) {
+  Dims strides(shape.size(), 1);
+  int64_t next = 1;
+  for (int i = 0; i < shape.size(); ++i) {
+    strides[order[i]] = next;
+    next *= std::max<int64_t>(shape[order[i]], 1);
+  }
+  return strides;
+}
+
+bool is_channels_last(const NDArray& array) {
+  static constexpr int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
+  if (array.ndim() != 4 && array.ndim() != 5) return false;
+  const int* order = array.ndim() == 4 ? order4 : order5;
+  int64_t expected = 1;
+  for (int i = 0; i < array.ndim(); ++i) {
+    const int64_t size = array.shape()[order[i]];
+    if (size == 1) continue;
+    if (array.strides()[order[i]] != expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+int collect(const Operand* operands, int count, const NDArray** arrays) {
+  int found = 0;
+  for (int i = 0; i < count; ++i)
+    if (auto array = as_array(operands[i])) arrays[found++] = array;
+  return found;
+}
+
+// [first, last) byte addresses that the array may touch.
+std::pair<const char*, const char*> extent(const NDArray& array) {
+  int64_t reach = 0;
+  for (int i = 0; i < array.ndim(); ++i) reach += (array.shape()[i] - 1) * array.strides()[i];
+  return {array.data(), array.data() + (reach + 1) * itemsize(array.dtype())};
+}
+
+}  // namespace
+
+Dims broadcast(const Operand* operands, int count) {
+  Dims shape;
+  for (int i = 0; i < count; ++i)
+    if (auto array = as_array(operands[i])) shape = broadcast(shape, array->shape());
+  return shape;
+}
+
+Dims result_strides(const Dims& shape, const Operand* operands, int count) {
+  const NDArray* arrays[Iter::kMaxOperands];
+  const int found = collect(operands, count, arrays);
+  bool same_shape = found == count, contiguous = true, channels_last = true, same_strides = true;
+  for (int i = 0; i < found; ++i) {
+    same_shape &= arrays[i]->shape() == shape;
+    contiguous &= arrays[i]->is_contiguous();
+    channels_last &= is_channels_last(*arrays[i]);
+    same_strides &= arrays[i]->strides() == arrays[0]->strides();
+  }
+  if (contiguous && (same_shape || found == 1)) return contiguous_strides(shape);
+  if (same_shape && channels_last) {
+    static constexpr int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
+    return packed(shape, shape.size() == 4 ? order4 : order5);
+  }
+  if (same_shape && same_strides && arrays[0]->is_dense()) return arrays[0]->strides();
+  int order[kMaxDims];
+  stride_order(shape, arrays, found, order);
+  return packed(shape, order);
+}
+
+Dims like_strides(const NDArray& array) {
+  if (array.is_dense()) return array.strides();
+  const NDArray* arrays[] = {&array};
+  int order[kMaxDims];
+  stride_order(array.shape(), arrays, 1, order);
+  return packed(array.shape(), order);
+}
+
+void check_writable(const NDArray& out) {
+  for (int i = 0; i < out.ndim(); ++i)
+    if (out.shape()[i] > 1 && out.strides()[i] == 0 && out.numel() > 0)
+      throw RuntimeError(
+          "unsupported operation: more than one element of the written-to tensor refers to a "
+          "single memory location. Please clone() the tensor before performing the operation. "
+          "(shape ", out.shape(), ", strides ", out.strides(), ")");
+}
+
+bool check_overlap(const NDArray& out, const NDArray& input) {
+  if (!(out.storage() == input.storage()) || out.numel() == 0 || input.numel() == 0) return false;
+  const auto [out_first, out_last] = extent(out);
+  const auto [first, last] = extent(input);
+  if (last <= out_first || out_last <= first) return false;
+  if (out.data() == input.data() && out.shape() == input.shape() &&
+      out.strides() == input.strides() && out.dtype() == input.dtype())
+    return false;
+  if (out.is_dense() && input.is_dense() && out.data() != input.data())
+    throw RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
+        "to a single memory location. Please clone() the tensor before performing the operation.");
+  return true;
+}
+
+Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute,
+           DType result)
+    : compute(compute), result(result) {
+  const Dims& full = out.shape();
+  const NDArray* arrays[kMaxOperands] = {&out};
+  const int found = 1 + collect(inputs, input_count, arrays + 1);
+  int order[kMaxDims];
+  numel = out.numel();
+  bool flat = true;  // the common case needs no sorting and no merging
+  for (int i = 0; i < found; ++i) flat &= arrays[i]->is_contiguous() && arrays[i]->shape() == full;
+  if (flat) {
+    ndim = 1;
+    shape[0] = numel;
+  } else {
+    stride_order(full, arrays, found, order);
+    ndim = full.size();
+    for (int i = 0; i < ndim; ++i) shape[i] = full[order[i]];
+  }
+  add(out, full, flat ? nullptr : order);
+  for (int i = 0; i < input_count; ++i) {
+    if (auto array = as_array(inputs[i])) {
+      add(*array, full, flat ? nullptr : order);
+      continue;
+    }
+    std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
+    Entry& entry = operands[count++];
+    entry.data = scalars_[i];
+    entry.dtype = compute;
+    std::fill_n(entry.strides, std::max(ndim, 1), 0);
+  }
+  if (!flat) merge_dims();
+}
+
+void Iter::add(const NDArray& array, const Dims& full, const int* order) {
+  Entry& entry = operands[count++];
+  entry.data = array.data();
+  entry.dtype = array.dtype();
+  const int64_t size = itemsize(array.dtype());
+  if (!order) {
+    entry.strides[0] = size;
+    return;
+  }
+  for (int i = 0; i < ndim; ++i)
+    entry.strides[i] = broadcast_stride(array, full, order[i]) * size;
+}
+
+void Iter::merge_dims() {
+  int merged = 0;  // dims kept so far
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 1) continue;
+    bool joins = merged > 0;
+    for (int k = 0; k < count && joins; ++k)
+      joins = operands[k].strides[i] == operands[k].strides[merged - 1] * shape[merged - 1];
+    if (joins) {
+      shape[merged - 1] *= shape[i];
+      continue;
+    }
+    shape[merged] = shape[i];
+    for (int k = 0; k < count; ++k) operands[k].strides[merged] = operands[k].strides[i];
+    ++merged;
+  }
+  if (merged == 0) {  // a single element
+    shape[0] = numel;
+    for (int k = 0; k < count; ++k)
+      operands[k].strides[0] = 0;
+    merged = 1;
+  }
+  ndim = merged;
+}
+
+}  // namespace tt

@@ -1,0 +1,63 @@
+// Iter: what an elementwise kernel walks over. It alone decides the strides of results.
+//
+// Built from an output and up to three inputs that are broadcast to one shape, dims are put in
+// order of stride (fastest first) and merged where every operand allows it, so that most work is
+// one long row. Kernels then see byte strides only: 0 is a broadcast, itemsize is contiguous.
+#pragma once
+#include <variant>
+
+#include "core/ndarray.h"
+
+namespace tt {
+
+// An input: an array, or a Python number.
+using Operand = std::variant<const NDArray*, Scalar>;
+
+inline const NDArray* as_array(const Operand& operand) {
+  auto array = std::get_if<const NDArray*>(&operand);
+  return array ? *array : nullptr;
+}
+
+struct Iter {
+  static constexpr int kMaxOperands = 4;
+  struct Entry {
+    char* data;
+    DType dtype;
+    int64_t strides[kMaxDims];  // bytes
+  };
+
+  int count = 0;  // operands: the output first
+  int ndim = 0;
+  int64_t numel = 0;
+  // What the kernel reads and writes (bool for a comparison); an operand of another dtype is
+  // converted block by block.
+  DType compute, result;
+  int64_t shape[kMaxDims];
+  Entry operands[kMaxOperands];
+
+  // The inputs must broadcast to out.shape().
+  Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result);
+  Iter(const Iter&) = delete;
+
+ private:
+  void add(const NDArray& array, const Dims& full_shape, const int* order);
+  void merge_dims();
+  alignas(8) char scalars_[kMaxOperands][8];
+};
+
+// The shape that all array operands broadcast to; [] if there is no array.
+Dims broadcast(const Operand* operands, int count);
+
+// Strides of an elementwise result (CONTRACTS, Tensor and NDArray).
+Dims result_strides(const Dims& shape, const Operand* operands, int count);
+
+// The strides of clone() and *_like(): a dense array keeps its own.
+Dims like_strides(const NDArray& array);
+
+// Throws RuntimeError where `out` has two elements at one address, or shares some but not all of
+// its memory with `input` (both dense). Answers true where they overlap in another way, so that the
+// caller must copy the input first.
+void check_writable(const NDArray& out);
+bool check_overlap(const NDArray& out, const NDArray& input);
+
+}  // namespace tt

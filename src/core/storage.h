@@ -1,0 +1,84 @@
+// Storage: flat, reference-counted memory, and when it was last written.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace tt {
+
+// Memory of somebody else need not be aligned: elements are read and written through these.
+template <class T>
+T read(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <class T>
+void write(char* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+// Counts references from any thread; the last owner deletes.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* owned) : pointer_(owned) {}  // takes over the count of 1 that T starts with
+  Ref(const Ref& other) : pointer_(other.pointer_) {
+    if (pointer_) pointer_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    return *this;
+  }
+  ~Ref() {
+    if (pointer_ && pointer_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete pointer_;
+  }
+
+  T* get() const { return pointer_; }
+  T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
+  explicit operator bool() const { return pointer_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.pointer_ == b.pointer_; }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+// The process-wide counter that stamps writes and numbers the nodes of the graph. See Note
+// [Versions] in src/README.md.
+uint64_t next_stamp();
+
+// When some memory was last written. An array shares its storage's with its views and its
+// detach(); `.data` gets a fresh one.
+struct Version {
+  std::atomic<int64_t> references{1};
+  std::atomic<uint64_t> stamp{0};
+};
+
+// `bytes` of memory, 64-byte aligned when it is our own; or memory of somebody else (NumPy, DLPack)
+// whose `release(owner)` runs when the last array lets go.
+struct Storage {
+  using Release = void (*)(void* owner);
+
+  explicit Storage(size_t bytes);                                        // from the allocator
+  Storage(void* data, size_t bytes, Release release, void* owner);       // borrowed
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  std::atomic<int64_t> references{1};
+  Version version;
+  char* data;
+  size_t bytes;
+
+ private:
+  Release release_ = nullptr;
+  void* owner_ = nullptr;
+};
+
+}  // namespace tt

@@ -1,0 +1,96 @@
+// Chooses the instruction set and puts the CPU's table together from that build and the baseline's.
+#include "core/backend.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cpu/box_muller.h"
+#include "cpu/gemm.h"
+#include "cpu/optim.h"
+#include "cpu/run.h"
+#include "cpu/tables.h"
+
+namespace tt {
+
+namespace cpu {
+namespace {
+
+struct Isa {
+  const char* name;
+  bool (*supported)();
+  const ElementwiseTable* elementwise;
+  const ReduceTable* reduce;
+  const GemmTable* gemm;
+  const BoxMullerTable* box_muller;
+  const OptimTable* optim;
+};
+
+#if defined(__x86_64__)
+const Isa kIsas[] = {
+    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table, &v4::reduce_table,
+     &v4::gemm_table, &v4::box_muller_table,
+     &v4::optim_table},
+    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table, &v3::reduce_table,
+     &v3::gemm_table, &v3::box_muller_table,
+     &v3::optim_table},
+    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table, &v2::reduce_table,
+     &v2::gemm_table, &v2::box_muller_table,
+     &v2::optim_table},
+};
+#else
+const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
+     &base::gemm_table, &base::box_muller_table,
+     &base::optim_table}};
+#endif
+
+// TINY_TORCH_ISA, or the best that this machine has.
+const Isa& find_isa() {
+  const char* wanted = std::getenv("TINY_TORCH_ISA");
+  for (const Isa& isa : kIsas) {
+    if (wanted && *wanted && std::strcmp(wanted, isa.name) != 0) continue;
+    if (isa.supported()) return isa;
+    if (wanted && *wanted)
+      throw RuntimeError("TINY_TORCH_ISA=", wanted, " is not supported by this machine");
+  }
+  throw RuntimeError(wanted ? format("TINY_TORCH_ISA=", wanted, " is not one of v2, v3, v4")
+                            : std::string("this machine lacks the x86-64-v2 instructions"));
+}
+
+const Isa& chosen() {
+  static const Isa& isa = find_isa();
+  return isa;
+}
+
+void copy(const Iter& iter) { run(iter, conversion(iter.compute, iter.result)); }
+
+// Every entry of `best`, or of `common` where it has none.
+template <class Table>
+Table merged(const Table& best, const Table& common) {
+  using Entry = void (*)();
+  Table table = best;
+  auto* entries = reinterpret_cast<Entry*>(&table);
+  auto* others = reinterpret_cast<const Entry*>(&common);
+  for (size_t i = 0; i < sizeof(Table) / sizeof(Entry); ++i)
+    if (!entries[i]) entries[i] = others[i];
+  return table;
+}
+
+}  // namespace
+
+const BoxMullerTable& box_muller() { return *chosen().box_muller; }
+const OptimTable& optim() { return *chosen().optim; }
+
+}  // namespace cpu
+
+const Backend& cpu_backend() {
+  static const Backend backend = [] {
+    const cpu::Isa& isa = cpu::chosen();
+    return Backend{"cpu", isa.name, cpu::merged(*isa.elementwise, cpu::elementwise_int_table),
+                   cpu::merged(*isa.reduce, cpu::reduce_int_table),
+                   {nullptr, cpu::gemm_uint8, cpu::gemm_int32, cpu::gemm_int64, isa.gemm->f32, isa.gemm->f64},
+                   cpu::copy};
+  }();
+  return backend;
+}
+
+}  // namespace tt

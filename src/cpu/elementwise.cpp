@@ -1,0 +1,13 @@
+// Elementwise kernels over float32 and float64, built once per instruction set.
+namespace tt::cpu {
+namespace {
+constexpr bool kFloatKernels = true;
+}
+}  // namespace tt::cpu
+
+#include "cpu/elementwise.h"
+#include "cpu/tables.h"
+
+namespace tt::cpu::TT_ISA {
+const ElementwiseTable elementwise_table = make_elementwise_table();
+}

@@ -1,0 +1,179 @@
+// The rows of every elementwise kernel, over any op of ops.def and element type.
+//
+// Included by elementwise.cpp (floats, once per instruction set) and elementwise_int.cpp (the other
+// dtypes, once). Each element goes through the same vector code wherever it stands: a tail and a
+// strided row are gathered into a padded vector first.
+#pragma once
+#include "cpu/dtype_sets.h"
+#include "cpu/int_math.h"
+#include "cpu/run.h"
+
+namespace tt::cpu {
+namespace {
+
+#include "core/functors.h"
+
+// A bool in memory is true if it is not 0. In a vector it is all bits or none, so that the
+// integers' expressions serve: ~x, x + y and x * y come out right, read as "not 0".
+template <class T>
+Vec<T> from_memory(Vec<T> v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return (Vec<bool>)(v != Vec<bool>{});
+  else
+    return v;
+}
+template <class T>
+Vec<T> to_memory(Vec<T> v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return (Vec<bool>)(v != Vec<bool>{}) & 1;
+  else
+    return v;
+}
+
+template <class T>
+Vec<T> load_row(const char* from) {
+  Vec<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return from_memory<T>(v);
+}
+
+// n <= lanes elements, `stride` bytes apart; the other lanes are 1, which no op objects to.
+template <class T>
+Vec<T> gather(const char* from, int64_t stride, int64_t n) {
+  Vec<T> v = Vec<T>{} + 1;
+  for (int64_t i = 0; i < n; ++i)
+    __builtin_memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), from + i * stride, sizeof(T));
+  return from_memory<T>(v);
+}
+
+template <class T>
+void scatter(char* to, int64_t stride, int64_t n, const char* elements) {
+  for (int64_t i = 0; i < n; ++i)
+    __builtin_memcpy(to + i * stride, elements + i * sizeof(T), sizeof(T));
+}
+
+// Calls emit(i, n, x...) with the row's elements [i, i + n) in vectors: n is a vector's lanes, or
+// less in the last call.
+template <class T, int kInputs, class Emit>
+void for_each_vector(char* const* data, const int64_t* strides, int64_t n, Emit&& emit) {
+  constexpr int kLanes = lanes<T>;
+  constexpr int64_t kSize = sizeof(T);
+  bool contiguous = true;
+  for (int k = 1; k <= kInputs; ++k) contiguous &= strides[k] == kSize || strides[k] == 0;
+  int64_t i = 0;
+  if (contiguous) {
+    Vec<T> fixed[kInputs] = {};  // operands that are broadcast along the row
+    for (int k = 0; k < kInputs; ++k)
+      if (strides[k + 1] == 0) {
+        T value;
+        __builtin_memcpy(&value, data[k + 1], sizeof value);
+        fixed[k] = from_memory<T>(Vec<T>{} + value);
+      }
+    auto input = [&](int k, int64_t at) {
+      return strides[k + 1] == 0 ? fixed[k] : load_row<T>(data[k + 1] + at * kSize);
+    };
+    for (; i + kLanes <= n; i += kLanes) {
+      if constexpr (kInputs == 1)
+        emit(i, int64_t{kLanes}, input(0, i));
+      else if constexpr (kInputs == 2)
+        emit(i, int64_t{kLanes}, input(0, i), input(1, i));
+      else
+        emit(i, int64_t{kLanes}, input(0, i), input(1, i), input(2, i));
+    }
+  }
+  for (; i < n; i += kLanes) {
+    const int64_t count = n - i < kLanes ? n - i : kLanes;
+    auto input = [&](int k) {
+      return gather<T>(data[k + 1] + i * strides[k + 1], strides[k + 1], count);
+    };
+    if constexpr (kInputs == 1)
+      emit(i, count, input(0));
+    else if constexpr (kInputs == 2)
+      emit(i, count, input(0), input(1));
+    else
+      emit(i, count, input(0), input(1), input(2));
+  }
+}
+
+// out = F(x, ...), elements of T throughout.
+template <class F, class T, int kInputs>
+void row(char* const* data, const int64_t* strides, int64_t n) {
+  char* const out = data[0];
+  const int64_t stride = strides[0];
+  for_each_vector<T, kInputs>(data, strides, n, [&](int64_t i, int64_t count, auto... x) {
+    const Vec<T> result = to_memory<T>(F::apply(x...));
+    if (stride == sizeof(T) && count == lanes<T>)
+      __builtin_memcpy(out + i * sizeof(T), &result, sizeof result);
+    else
+      scatter<T>(out + i * stride, stride, count, reinterpret_cast<const char*>(&result));
+  });
+}
+
+// out = F(x, y), bools from elements of T.
+template <class F, class T>
+void compare_row(char* const* data, const int64_t* strides, int64_t n) {
+  char* const out = data[0];
+  const int64_t stride = strides[0];
+  for_each_vector<T, 2>(data, strides, n, [&](int64_t i, int64_t count, auto x, auto y) {
+    if (stride == 1 && count == lanes<T>) {
+      store_mask<T>(reinterpret_cast<bool*>(out + i), F::apply(x, y));
+    } else {
+      bool result[lanes<T>];
+      store_mask<T>(result, F::apply(x, y));
+      scatter<bool>(out + i * stride, stride, count, reinterpret_cast<const char*>(result));
+    }
+  });
+}
+
+struct where_op {
+  template <class V>
+  static V apply(V condition, V x, V y) {
+    return select(condition != V{}, x, y);
+  }
+};
+
+template <class F, class T, int kInputs>
+void kernel(const Iter& iter) {
+  run(iter, row<F, T, kInputs>);
+}
+template <class F, class T>
+void compare_kernel(const Iter& iter) {
+  run(iter, compare_row<F, T>);
+}
+
+enum class Kind { Arithmetic, Comparison };
+
+// The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
+template <class F, class Set, class T, int kInputs, Kind kind>
+constexpr Kernel entry() {
+  if constexpr (!Set::template has<T> || std::is_floating_point_v<T> != kFloatKernels)
+    return nullptr;
+  else if constexpr (kind == Kind::Comparison)
+    return compare_kernel<F, T>;
+  else
+    return kernel<F, T, kInputs>;
+}
+
+template <class F, class Set, int kInputs, Kind kind = Kind::Arithmetic>
+constexpr void fill(Kernel (&entries)[kDTypes]) {
+#define X(name, type, text, category) \
+  entries[static_cast<int>(DType::name)] = entry<F, Set, type, kInputs, kind>();
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+}
+
+constexpr ElementwiseTable make_elementwise_table() {
+  ElementwiseTable table{};
+  int unary = 0, binary = 0, ternary = 0;
+#define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
+#define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
+#define COMPARE(name, set, ...) \
+  fill<name##_op, set, 2, Kind::Comparison>(table.binary[binary++]);
+#define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
+#include "core/ops.def"
+  fill<where_op, All, 3>(table.where);
+  return table;
+}
+
+}  // namespace
+}  // namespace tt::cpu

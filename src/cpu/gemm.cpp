@@ -1,0 +1,375 @@
+// float32 and float64 matrix products, compiled per instruction set with contraction to FMA.
+//
+// Reading order: `naive`, the definition; `block_product`, the fast form of it; `vector_product`
+// for a C of a single row or column; then how the work is cut into tasks. Not here: panels and the
+// register tile (gemm_tile.h), the sums of vector products (gemm_vector.h), integers
+// (gemm_int.cpp).
+#include "cpu/gemm.h"
+
+#include "cpu/gemm_tile.h"
+#include "cpu/gemm_vector.h"
+#include "cpu/parallel.h"
+
+namespace tt::cpu {
+namespace {
+
+// Typed, and without batch dims. The bias has strides over both dims so that it can be transposed.
+template <class T>
+struct Product {
+  int64_t m, n, k;
+  const T *a, *b;
+  T* c;
+  const T* bias;
+  int64_t a_row, a_col, b_row, b_col, c_row, c_col, bias_row, bias_col;
+  bool accumulate;
+};
+
+template <class T>
+Product<T> product_at(const Gemm& g, int64_t index) {
+  const T* a = static_cast<const T*>(g.a);
+  const T* b = static_cast<const T*>(g.b);
+  T* c = static_cast<T*>(g.c);
+  for (int d = g.batch_ndim - 1; d >= 0; --d) {
+    const int64_t i = index % g.batch_shape[d];
+    index /= g.batch_shape[d];
+    a += i * g.a_batch[d];
+    b += i * g.b_batch[d];
+    c += i * g.c_batch[d];
+  }
+  return {
+      g.m,           g.n,         g.k,     a,       b,       c,       static_cast<const T*>(g.bias),
+      g.a_row,       g.a_col,     g.b_row, g.b_col, g.c_row, g.c_col, 0,
+      g.bias_stride, g.accumulate};
+}
+
+int64_t batch_size(const Gemm& g) {
+  int64_t size = 1;
+  for (int d = 0; d < g.batch_ndim; ++d) size *= g.batch_shape[d];
+  return size;
+}
+
+// The definition. Along k, products are summed in blocks of kDepth (as good for accuracy as for the
+// cache), and the blocks' sums are added one after another. Inside a block products are summed one
+// after another too, except if C is a row or a column: then product p goes to sum p % L of L, which
+// are added as a tree. All that follows does the same additions in the same order; it differs only
+// in what it has in hand at a time.
+template <class T>
+void naive(const Gemm& gemm) {
+  const int ways = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
+  const int64_t batch = batch_size(gemm);
+  for (int64_t index = 0; index < batch; ++index) {
+    const Product<T> g = product_at<T>(gemm, index);
+    for (int64_t i = 0; i < g.m; ++i) {
+      for (int64_t j = 0; j < g.n; ++j) {
+        T& c = g.c[i * g.c_row + j * g.c_col];
+        for (int64_t begin = 0; begin == 0 || begin < g.k; begin += kDepth) {
+          T sums[lanes<T>] = {};
+          for (int64_t p = begin; p < smaller(begin + kDepth, g.k); ++p) {
+            sums[p % ways] += g.a[i * g.a_row + p * g.a_col] * g.b[p * g.b_row + j * g.b_col];
+          }
+          for (int step = ways / 2; step > 0; step /= 2) {
+            for (int s = 0; s < step; ++s) sums[s] += sums[s + step];
+          }
+          c = begin == 0 && !g.accumulate ? sums[0] : c + sums[0];
+        }
+        if (g.bias) c += g.bias[j * g.bias_col];
+      }
+    }
+  }
+}
+
+int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
+int64_t round_up(int64_t size, int64_t block) { return blocks(size, block) * block; }
+
+// C^T = B^T @ A^T.
+template <class T>
+Product<T> transposed(const Product<T>& g) {
+  return {g.n,     g.m,     g.k,     g.b,     g.a,     g.c,        g.bias,     g.b_col,
+          g.b_row, g.a_col, g.a_row, g.c_col, g.c_row, g.bias_col, g.bias_row, g.accumulate};
+}
+
+// How many elements of memory lie between B[p, j] and the end of B: they may be read, if not used.
+template <class T>
+int64_t readable_b(const Product<T>& g, int64_t p, int64_t j) {
+  return (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
+}
+template <class T>
+int64_t readable_a(const Product<T>& g, int64_t i, int64_t p) {
+  return (g.m - 1 - i) * g.a_row + (g.k - 1 - p) * g.a_col + 1;
+}
+
+// C[i:, j:] (rows, cols) = or += sums.
+template <class T>
+void write_sums(const Product<T>& g, const T* sums, int64_t sums_row, int64_t i, int64_t j,
+                int64_t rows, int64_t cols, bool add) {
+  for (int64_t r = 0; r < rows; ++r) {
+    T* c = g.c + (i + r) * g.c_row + j * g.c_col;
+    const T* sum = sums + r * sums_row;
+    for (int64_t s = 0; s < cols; ++s) c[s * g.c_col] = add ? c[s * g.c_col] + sum[s] : sum[s];
+  }
+}
+
+template <class T>
+void add_bias(const Product<T>& g, int64_t i, int64_t j, int64_t rows, int64_t cols) {
+  for (int64_t r = i; r < i + rows; ++r) {
+    T* c = g.c + r * g.c_row;
+    const T* bias = g.bias + r * g.bias_row;
+    for (int64_t s = j; s < j + cols; ++s) c[s * g.c_col] += bias[s * g.bias_col];
+  }
+}
+
+// ---- C in blocks: B's panels are packed once per block of k, then met by one panel of A at a
+// time.
+
+// A part of C, and the block of k that is under way.
+struct Range {
+  int64_t i, i_end, j, j_end, p, depth;
+};
+
+template <class T, int Rows>
+void multiply_rows(const Product<T>& g, const Range& range, T* panel_a, const T* panels_b) {
+  constexpr int64_t cols = kCols<T>;
+  const int64_t i = range.i, p = range.p, depth = range.depth;
+  const int64_t rows = smaller(Rows, range.i_end - i);
+  const bool add = g.accumulate || p > 0;
+  pack<T, Rows>(panel_a, g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row, depth, g.m - i,
+                readable_a(g, i, p));
+  for (int64_t j = range.j; j < range.j_end; j += cols) {
+    const T* panel_b = panels_b + (j - range.j) * depth;
+    const int64_t width = smaller(cols, range.j_end - j);
+    if (rows == Rows && width == cols && g.c_col == 1) {
+      multiply_tile<T, Rows>(panel_a, panel_b, depth, g.c + i * g.c_row + j, g.c_row, add);
+    } else {
+      T sums[Rows * cols];
+      multiply_tile<T, Rows>(panel_a, panel_b, depth, sums, cols, false);
+      write_sums(g, sums, cols, i, j, rows, width, add);
+    }
+  }
+  if (g.bias && p + depth == g.k) add_bias(g, i, range.j, rows, range.j_end - range.j);
+}
+
+// In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
+template <class T>
+int64_t panel_a_size(int64_t k) {
+  return round_up(kRows * smaller(k, kDepth) + kCols<T>, 64);
+}
+
+template <class T>
+void block_product(const Product<T>& g, Range range, T* scratch) {
+  constexpr int64_t cols = kCols<T>;
+  T* panel_a = scratch;
+  T* panels_b = scratch + panel_a_size<T>(g.k);
+  const int64_t i_begin = range.i;
+  for (range.p = 0; range.p == 0 || range.p < g.k; range.p += kDepth) {
+    range.depth = smaller(kDepth, g.k - range.p);
+    // A B that lies by rows is packed some rows at a time, so that memory is read in long runs.
+    const int64_t rows = g.b_col == 1 ? 16 : kDepth;
+    for (int64_t q = 0; q < range.depth; q += rows) {
+      const int64_t p = range.p + q;
+      for (int64_t j = range.j; j < range.j_end; j += cols) {
+        pack<T, cols>(panels_b + (j - range.j) * range.depth + q * cols,
+                      g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col,
+                      smaller(rows, range.depth - q), g.n - j, readable_b(g, p, j));
+      }
+    }
+    for (range.i = i_begin; range.i < range.i_end; range.i += kRows) {
+      const int64_t rows = range.i_end - range.i;
+      if (rows > kRows * 2 / 3) {
+        multiply_rows<T, kRows>(g, range, panel_a, panels_b);
+      } else if (rows > kRows / 3) {
+        multiply_rows<T, kRows * 2 / 3>(g, range, panel_a, panels_b);
+      } else {
+        multiply_rows<T, kRows / 3>(g, range, panel_a, panels_b);
+      }
+    }
+  }
+}
+
+// ---- C as a single row: C[0, j:j_end], at most kStrip elements. ---------------------------------
+
+template <class T>
+void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
+  const int64_t width = j_end - j;
+  const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
+  T sums[kStrip], x[kDepth];
+  for (int64_t p = 0; p == 0 || p < g.k; p += kDepth) {
+    const int64_t depth = smaller(kDepth, g.k - p);
+    for (int64_t q = 0; q < depth; ++q) x[q] = g.a[(p + q) * g.a_col];
+    const T* b = g.b + p * g.b_row + j * g.b_col;
+    const VectorBlock<T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
+    by_columns ? sum_columns(block, sums) : sum_rows(block, sums);
+    write_sums(g, sums, 0, 0, j, 1, width, g.accumulate || p > 0);
+  }
+  if (g.bias) add_bias(g, 0, j, 1, width);
+}
+
+// ---- Cutting the work into tasks. Nothing here changes a bit of the result. ---------------------
+
+// Multiply-adds that are worth a second thread, and that make a task of several small products.
+constexpr double kParallelWork = 256 * 1024;
+constexpr double kTaskWork = 32 * 1024;
+
+// C is cut into tiles of (rows, cols).
+struct Grid {
+  int64_t rows, cols, row_tiles, col_tiles;
+  int64_t size() const { return row_tiles * col_tiles; }
+};
+
+template <class T>
+Grid cut(const Product<T>& g, int64_t batch, int workers) {
+  const bool vector = g.m == 1;
+  const int64_t row_unit = vector ? 1 : kRows, col_unit = kCols<T>;
+  int64_t rows = smaller(g.m, 1024), cols = smaller(g.n, vector ? kStrip : 512);
+  const int64_t wanted = workers == 1 ? 1 : vector ? workers : 2 * workers;
+  while (batch * blocks(g.m, rows) * blocks(g.n, cols) < wanted) {
+    if (rows > 4 * row_unit && rows >= cols) {
+      rows = round_up(blocks(rows, 2), row_unit);
+    } else if (cols > 2 * col_unit) {
+      cols = round_up(blocks(cols, 2), col_unit);
+    } else {
+      break;
+    }
+  }
+  rows = smaller(g.m, round_up(blocks(g.m, blocks(g.m, rows)), row_unit));
+  cols = smaller(g.n, round_up(blocks(g.n, blocks(g.n, cols)), col_unit));
+  return {rows, cols, blocks(g.m, rows), blocks(g.n, cols)};
+}
+
+template <class T>
+void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratch) {
+  const int64_t i = tile / grid.col_tiles * grid.rows, j = tile % grid.col_tiles * grid.cols;
+  const int64_t i_end = smaller(i + grid.rows, g.m), j_end = smaller(j + grid.cols, g.n);
+  if (g.m == 1) {
+    vector_product(g, j, j_end);
+  } else {
+    block_product(g, Range{i, i_end, j, j_end, 0, 0}, scratch);
+  }
+}
+
+// Calls task(index, worker) for every index; which worker takes which is left to chance.
+template <class Task>
+void run_tasks(int64_t count, int workers, const Task& task) {
+  if (workers == 1 || count == 1) {
+    for (int64_t index = 0; index < count; ++index) task(index, 0);
+    return;
+  }
+  int64_t next = 0;
+  parallel_for(workers, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t worker = begin; worker < end; ++worker) {
+      for (;;) {
+        const int64_t index = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+        if (index >= count) break;
+        task(index, worker);
+      }
+    }
+  });
+}
+
+// Small C and large k: the blocks of k are tasks of their own, whose sums `partial` (blocks, m, n)
+// holds until they are added in order.
+template <class T>
+void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratch,
+                   int64_t per_worker, T* partial) {
+  const int64_t depth_blocks = blocks(g.k, kDepth), size = g.m * g.n;
+  run_tasks(depth_blocks * grid.size(), workers, [&](int64_t task, int64_t worker) {
+    const int64_t block = task / grid.size(), p = block * kDepth;
+    const Product<T> part = {g.m,
+                             g.n,
+                             smaller(kDepth, g.k - p),
+                             g.a + p * g.a_col,
+                             g.b + p * g.b_row,
+                             partial + block * size,
+                             nullptr,
+                             g.a_row,
+                             g.a_col,
+                             g.b_row,
+                             g.b_col,
+                             g.n,
+                             1,
+                             0,
+                             0,
+                             false};
+    compute_tile(part, grid, task % grid.size(), scratch + worker * per_worker);
+  });
+  parallel_for(g.m, 1 + kGrain / (g.n * depth_blocks), [&](int64_t begin, int64_t end) {
+    for (int64_t block = 0; block < depth_blocks; ++block) {
+      write_sums(g, partial + block * size + begin * g.n, g.n, begin, 0, end - begin, g.n,
+                 g.accumulate || block > 0);
+    }
+    if (g.bias) add_bias(g, begin, 0, end - begin, g.n);
+  });
+}
+
+// Batch dims over which B is broadcast, and A and C go on as further rows do, are rows. Not if that
+// made a matrix of row vectors, which are summed in another order: strides must not decide that.
+Gemm folded(Gemm g) {
+  for (; g.batch_ndim > 0; --g.batch_ndim) {
+    const int d = g.batch_ndim - 1;
+    if (g.batch_shape[d] == 1) continue;
+    if (g.m == 1 || g.b_batch[d] != 0 || g.a_batch[d] != g.m * g.a_row ||
+        g.c_batch[d] != g.m * g.c_row) {
+      break;
+    }
+    g.m *= g.batch_shape[d];
+  }
+  return g;
+}
+
+// Whether C^T fills register tiles better than C, or as well and is written in order.
+template <class T>
+bool better_transposed(const Gemm& g) {
+  if (g.m == 1 || g.n == 1) return g.m != 1;
+  const int64_t rows = kRows / 3, cols = kCols<T>;
+  const int64_t straight = round_up(g.m, rows) * round_up(g.n, cols);
+  const int64_t turned = round_up(g.n, rows) * round_up(g.m, cols);
+  const bool in_order = g.c_row == 1 && g.c_col != 1;
+  return in_order ? turned * 4 <= straight * 5 : turned * 5 < straight * 4;
+}
+
+template <class T>
+void fast(const Gemm& request) {
+  const Gemm gemm = folded(request);
+  const int64_t batch = batch_size(gemm);
+  if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
+  const bool turn = better_transposed<T>(gemm);
+  const auto product = [&](int64_t index) {
+    const Product<T> g = product_at<T>(gemm, index);
+    return turn ? transposed(g) : g;
+  };
+  const Product<T> g = product(0);
+  const double work = double(g.m) * double(g.n) * double(g.k);
+  const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
+  const Grid grid = cut(g, batch, workers);
+  const int64_t tiles = batch * grid.size();
+  const bool split = tiles < workers && g.k > kDepth;
+
+  const int64_t panels_b_size = round_up(grid.cols, kCols<T>) * smaller(g.k, kDepth);
+  const int64_t per_worker = g.m == 1 ? 0 : panel_a_size<T>(g.k) + panels_b_size;
+  const int64_t partial_size = split ? blocks(g.k, kDepth) * g.m * g.n : 0;
+  const int64_t size = workers * per_worker + partial_size;
+  T* scratch = size ? static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T))) : nullptr;
+  if (split) {
+    T* partial = scratch + workers * per_worker;
+    for (int64_t index = 0; index < batch; ++index) {
+      split_product(product(index), grid, workers, scratch, per_worker, partial);
+    }
+  } else {
+    const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kTaskWork / (work + 1));
+    run_tasks(blocks(tiles, group), workers, [&](int64_t task, int64_t worker) {
+      for (int64_t at = task * group; at < smaller((task + 1) * group, tiles); ++at) {
+        const Product<T> g = product(at / grid.size());
+        compute_tile(g, grid, at % grid.size(), scratch + worker * per_worker);
+      }
+    });
+  }
+  if (scratch) scratch_release(scratch);
+}
+
+}  // namespace
+
+namespace TT_ISA {
+extern const GemmTable gemm_table;
+const GemmTable gemm_table = {fast<float>, fast<double>, naive<float>, naive<double>};
+}  // namespace TT_ISA
+
+}  // namespace tt::cpu

@@ -1,0 +1,86 @@
+// ops.def's vocabulary for vectors of integers. Arithmetic wraps around; division by zero has been
+// refused before a kernel runs (core/api/elementwise.cpp).
+#pragma once
+#include "cpu/vec_math.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class V>
+using IfIntegers = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(V{}[0])>>, V>;
+
+template <class V>
+IfIntegers<V> abs(V x) {
+  return select(x < V{}, -x, x);
+}
+template <class V>
+IfIntegers<V> floor(V x) {
+  return x;
+}
+template <class V>
+IfIntegers<V> ceil(V x) {
+  return x;
+}
+template <class V>
+IfIntegers<V> trunc(V x) {
+  return x;
+}
+template <class V>
+IfIntegers<V> round(V x) {
+  return x;
+}
+template <class V>
+IfIntegers<V> bitwise_not(V x) {
+  return ~x;
+}
+
+// x / y as C rounds it; the one quotient that overflows wraps around instead of trapping.
+template <class T>
+T divide(T x, T y) {
+  if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+  return static_cast<T>(x / y);
+}
+template <class T>
+T modulo(T x, T y) {
+  return std::is_signed_v<T> && y == static_cast<T>(-1) ? T{} : static_cast<T>(x % y);
+}
+
+template <class V>
+IfIntegers<V> floor_divide(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    const T remainder = modulo(a, b);
+    return static_cast<T>(divide(a, b) - (remainder != 0 && (remainder < 0) != (b < 0)));
+  });
+}
+template <class V>
+IfIntegers<V> fmod(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) { return modulo(a, b); });
+}
+// The sign is y's.
+template <class V>
+IfIntegers<V> remainder(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    const T remainder = modulo(a, b);
+    return static_cast<T>(remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder);
+  });
+}
+// By repeated squaring; a negative exponent leaves 0, or +-1 for a base of +-1.
+template <class V>
+IfIntegers<V> pow(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    using U = std::make_unsigned_t<T>;
+    if (b < 0) return static_cast<T>(a == 1 ? 1 : a == static_cast<T>(-1) ? (b % 2 ? -1 : 1) : 0);
+    uint64_t result = 1, base = static_cast<U>(a);
+    for (U rest = static_cast<U>(b); rest; rest >>= 1) {
+      if (rest & 1) result *= base;
+      base *= base;
+    }
+    return static_cast<T>(result);
+  });
+}
+
+}  // namespace
+}  // namespace tt::cpu

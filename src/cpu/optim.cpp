@@ -1,0 +1,221 @@
+// The steps of SGD, Adam and RMSprop on vectors, built once per instruction set.
+//
+// The naive versions, which explain the algorithms, are the `_update` methods in tiny_torch/optim/.
+// Every expression here repeats theirs operation by operation, and so do the places where a double
+// is rounded to the element type: both ways give the same bits.
+#include "cpu/optim.h"
+
+#include "cpu/parallel.h"
+#include "cpu/vec.h"
+#include "cpu/vec_math.h"
+
+namespace tt::cpu {
+namespace {
+
+// How a kernel meets memory: whole vectors, or the first n lanes where a range ends.
+template <class T>
+struct Whole {
+  Vec<T> load(const T* from) const { return tt::cpu::load(from); }
+  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
+};
+template <class T>
+struct First {
+  int64_t n;
+  Vec<T> load(const T* from) const { return load_partial(from, n); }
+  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
+};
+
+// The arrays of one chunk, typed.
+template <class T>
+struct Arrays {
+  T* param;
+  const T* grad;
+  T *state0, *state1, *state2;
+
+  explicit Arrays(const Chunk& c)
+      : param(static_cast<T*>(c.param)),
+        grad(static_cast<const T*>(c.grad)),
+        state0(static_cast<T*>(c.state[0])),
+        state1(static_cast<T*>(c.state[1])),
+        state2(static_cast<T*>(c.state[2])) {}
+};
+
+// The gradient to descend: negated for ascent, plus weight_decay * param.
+template <class T>
+struct Gradient {
+  bool maximize, decays;
+  T weight_decay;
+
+  Gradient(bool maximize, double weight_decay)
+      : maximize(maximize), decays(weight_decay != 0), weight_decay(static_cast<T>(weight_decay)) {}
+  Vec<T> operator()(Vec<T> param, Vec<T> grad) const {
+    if (maximize) grad = -grad;
+    return decays ? grad + weight_decay * param : grad;
+  }
+};
+
+// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
+template <class T>
+struct Average {
+  bool near_old;
+  T weight;
+
+  explicit Average(double weight)
+      : near_old(static_cast<T>(weight) > T(-0.5) && static_cast<T>(weight) < T(0.5)),
+        weight(static_cast<T>(weight)) {}
+  Vec<T> operator()(Vec<T> old, Vec<T> x) const {
+    return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
+  }
+};
+
+template <class T>
+struct Sgd {
+  using Args = SgdArgs;
+  Gradient<T> gradient;
+  bool has_momentum, nesterov;
+  T lr, momentum, fresh;
+
+  explicit Sgd(const SgdArgs& a)
+      : gradient(a.maximize, a.weight_decay),
+        has_momentum(a.momentum != 0),
+        nesterov(a.nesterov),
+        lr(static_cast<T>(a.lr)),
+        momentum(static_cast<T>(a.momentum)),
+        fresh(static_cast<T>(1 - a.dampening)) {}
+  void enter(const Chunk&) {}
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    const Vec<T> param = memory.load(x.param + i);
+    Vec<T> step = gradient(param, memory.load(x.grad + i));
+    if (has_momentum) {
+      const Vec<T> buffer = memory.load(x.state0 + i) * momentum + fresh * step;
+      memory.store(x.state0 + i, buffer);
+      step = nesterov ? step + momentum * buffer : buffer;
+    }
+    memory.store(x.param + i, param + -lr * step);
+  }
+};
+
+template <class T>
+struct Adam {
+  using Args = AdamArgs;
+  Gradient<T> gradient;
+  Average<T> average;
+  bool amsgrad, shrinks;
+  T shrink, beta2, weight2, eps;
+  T minus_step_size = 0, correction = 1;  // of the chunk that is being updated
+
+  explicit Adam(const AdamArgs& a)
+      : gradient(a.maximize, a.decoupled ? 0 : a.weight_decay),
+        average(1 - a.beta1),
+        amsgrad(a.amsgrad),
+        shrinks(a.decoupled && a.weight_decay != 0),
+        shrink(static_cast<T>(1 - a.lr * a.weight_decay)),
+        beta2(static_cast<T>(a.beta2)),
+        weight2(static_cast<T>(1 - a.beta2)),
+        eps(static_cast<T>(a.eps)) {}
+  void enter(const Chunk& c) {
+    minus_step_size = static_cast<T>(-c.step_size);
+    correction = static_cast<T>(c.correction);
+  }
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    Vec<T> param = memory.load(x.param + i);
+    const Vec<T> grad = gradient(param, memory.load(x.grad + i));
+    if (shrinks) param *= shrink;
+    const Vec<T> exp_avg = average(memory.load(x.state0 + i), grad);
+    Vec<T> exp_avg_sq = memory.load(x.state1 + i) * beta2 + weight2 * grad * grad;
+    memory.store(x.state0 + i, exp_avg);
+    memory.store(x.state1 + i, exp_avg_sq);
+    if (amsgrad) {
+      const Vec<T> largest = memory.load(x.state2 + i);
+      exp_avg_sq = (largest > exp_avg_sq) | (largest != largest) ? largest : exp_avg_sq;
+      memory.store(x.state2 + i, exp_avg_sq);
+    }
+    const Vec<T> denominator = sqrt(exp_avg_sq) / correction + eps;
+    memory.store(x.param + i, param + minus_step_size * exp_avg / denominator);
+  }
+};
+
+template <class T>
+struct Rmsprop {
+  using Args = RmspropArgs;
+  Gradient<T> gradient;
+  Average<T> average;
+  bool has_momentum, centered;
+  T lr, alpha, weight, eps, momentum;
+
+  explicit Rmsprop(const RmspropArgs& a)
+      : gradient(a.maximize, a.weight_decay),
+        average(1 - a.alpha),
+        has_momentum(a.momentum > 0),
+        centered(a.centered),
+        lr(static_cast<T>(a.lr)),
+        alpha(static_cast<T>(a.alpha)),
+        weight(static_cast<T>(1 - a.alpha)),
+        eps(static_cast<T>(a.eps)),
+        momentum(static_cast<T>(a.momentum)) {}
+  void enter(const Chunk&) {}
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    const Vec<T> param = memory.load(x.param + i);
+    const Vec<T> grad = gradient(param, memory.load(x.grad + i));
+    const Vec<T> square_avg = memory.load(x.state0 + i) * alpha + weight * grad * grad;
+    memory.store(x.state0 + i, square_avg);
+    Vec<T> variance = square_avg;
+    if (centered) {
+      const Vec<T> grad_avg = average(memory.load(x.state2 + i), grad);
+      memory.store(x.state2 + i, grad_avg);
+      variance -= grad_avg * grad_avg;
+    }
+    const Vec<T> denominator = sqrt(variance) + eps;
+    if (has_momentum) {
+      const Vec<T> buffer = memory.load(x.state1 + i) * momentum + grad / denominator;
+      memory.store(x.state1 + i, buffer);
+      memory.store(x.param + i, param + -lr * buffer);
+    } else {
+      memory.store(x.param + i, param + -lr * grad / denominator);
+    }
+  }
+};
+
+// Elements [begin, end) of one chunk.
+template <class T, class Kernel>
+void update(const Chunk& chunk, int64_t begin, int64_t end, Kernel kernel) {
+  const Arrays<T> arrays(chunk);
+  kernel.enter(chunk);
+  int64_t i = begin;
+  for (; i + lanes<T> <= end; i += lanes<T>) kernel(arrays, i, Whole<T>{});
+  if (i < end) kernel(arrays, i, First<T>{end - i});
+}
+
+// The chunks laid end to end, cut into equal ranges: a thread's range may begin and end inside a
+// parameter, so one large and many small parameters share the work alike.
+template <class T, class Kernel>
+void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
+  const Kernel kernel(args);
+  int64_t total = 0;
+  for (int64_t c = 0; c < count; ++c) total += chunks[c].numel;
+  parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t c = 0; c < count && end > 0; ++c) {
+      const int64_t n = chunks[c].numel;
+      if (begin < n) update<T>(chunks[c], begin, end < n ? end : n, kernel);
+      begin = begin > n ? begin - n : 0;
+      end -= n;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tt::cpu
+
+namespace tt::cpu::TT_ISA {
+const OptimTable optim_table = {
+    update_all<float, Sgd<float>>,     update_all<double, Sgd<double>>,
+    update_all<float, Adam<float>>,    update_all<double, Adam<double>>,
+    update_all<float, Rmsprop<float>>, update_all<double, Rmsprop<double>>,
+};
+}

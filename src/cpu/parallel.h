@@ -1,0 +1,32 @@
+// Threads: one parallel loop over [0, n), split into as many equal ranges as there are threads.
+//
+// What a kernel computes must not depend on where the ranges are cut (CONTRACTS: same bits for any
+// number of threads), so a body may only write what belongs to its own indices.
+#pragma once
+#include <cstdint>
+
+namespace tt::cpu {
+
+// Threads that the next parallel loop may use: 1 in a forked child, else what was set or found.
+int num_threads();
+// Throws RuntimeError unless n >= 1.
+void set_num_threads(int n);
+
+// Below this many elements of simple work, starting threads costs more than it saves.
+constexpr int64_t kGrain = 32768;
+
+// Calls body(begin, end) over ranges that cover [0, n); serial when n is at most `grain`.
+// `body` must not throw.
+template <class Body>
+void parallel_for(int64_t n, int64_t grain, const Body& body) {
+  int threads = n > grain ? num_threads() : 1;
+  if (threads > n) threads = static_cast<int>(n);
+  if (threads <= 1) {
+    if (n > 0) body(int64_t{0}, n);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int t = 0; t < threads; ++t) body(n * t / threads, n * (t + 1) / threads);
+}
+
+}  // namespace tt::cpu

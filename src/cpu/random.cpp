@@ -1,0 +1,291 @@
+#include "cpu/random.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "cpu/box_muller.h"
+#include "cpu/random_draws.h"
+
+namespace tt::cpu {
+
+namespace {
+
+constexpr double kPi = 3.141592653589793238;
+
+// One Box-Muller pair gives two calls their normals, whatever their targets are.
+double next_normal(Generator& generator, double mean, double std) {
+  std::optional<double> normal = generator.take_normal();
+  if (!normal) {
+    const double u1 = unit<double>(generator);
+    const double u2 = unit<double>(generator);
+    const double radius = std::sqrt(-2.0 * std::log1p(-u2));
+    const double theta = 2.0 * kPi * u1;
+    generator.keep_normal(radius * std::sin(theta));
+    normal = radius * std::cos(theta);
+  }
+  return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
+}
+
+// ---- random_ ------------------------------------------------------------------------------------
+
+// A float cannot hold every integer: the bounds move inwards to where casting a draw stays between
+// them.
+template <class T>
+int64_t nearest_from(int64_t from) {
+  const T rounded = static_cast<T>(from + 1);
+  if (rounded >= T(0x1p63)) return from;  // beyond int64: left as it is
+  const auto above = static_cast<int64_t>(rounded);
+  if (above >= from) return from;
+  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(from + 1)));
+  return above + (int64_t{1} << (log2 - std::numeric_limits<T>::digits + 1));
+}
+
+template <class T>
+int64_t nearest_to(int64_t to) {
+  const T rounded = static_cast<T>(to - 1);
+  if (rounded >= T(0x1p63)) return to;
+  const auto below = static_cast<int64_t>(rounded);
+  if (below < to) return to;
+  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(to - 1)));
+  return below - (int64_t{1} << (log2 - std::numeric_limits<T>::digits + 1));
+}
+
+template <class T>
+void check_range(int64_t from, int64_t last) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    const auto low = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+    if (from < low || from > largest<T>())
+      throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
+    if (last < low || last > largest<T>())
+      throw RuntimeError("[random_] to - 1 is out of bounds for ", dtype_of<T>());
+  }
+}
+
+// An unsigned difference, so that it wraps as two's complement does.
+template <class T>
+void random_in_range(Generator& generator, const Strided& out, int64_t from, uint64_t range) {
+  const auto base = static_cast<uint64_t>(from);
+  if (range >= uint64_t{1} << 28) {  // two words keep the skew of % small
+    fill<T>(generator, out,
+            [&] { return static_cast<int64_t>(generator.random64() % range + base); });
+  } else {
+    const auto narrow = static_cast<uint32_t>(range);
+    fill<T>(generator, out,
+            [&] { return static_cast<int64_t>(generator.random() % narrow + base); });
+  }
+}
+
+}  // namespace
+
+void random_(Generator& generator, const Strided& out) {
+  if (numel(out) == 0) return;
+  with_type(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      fill<T>(generator, out, [&] { return (generator.random() & 1) != 0; });
+    } else if constexpr (sizeof(T) == 8) {
+      constexpr uint64_t range = static_cast<uint64_t>(largest<T>()) + 1;
+      fill<T>(generator, out, [&] { return generator.random64() % range; });
+    } else {
+      constexpr auto range = static_cast<uint32_t>(largest<T>() + 1);
+      fill<T>(generator, out, [&] { return generator.random() % range; });
+    }
+  });
+}
+
+void random_(Generator& generator, const Strided& out, int64_t from, std::optional<int64_t> to) {
+  with_type(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr bool floating = std::is_floating_point_v<T>;
+    if (to) {
+      if (from >= *to)
+        throw RuntimeError("[random_] expects 'from' to be less than 'to', but got from=", from,
+                           " >= to=", *to);
+      int64_t first = from, end = *to;
+      if constexpr (floating) {
+        first = nearest_from<T>(first);
+        end = nearest_to<T>(end);
+        if (first >= end)
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype,
+                             " to be less than 'to', but got from=", first, " >= to=", end);
+      }
+      check_range<T>(first, end - 1);
+      if (numel(out) == 0) return;
+      random_in_range<T>(generator, out, first,
+                         static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
+    } else if (from != std::numeric_limits<int64_t>::lowest()) {
+      int64_t first = from;
+      if constexpr (floating) {
+        first = nearest_from<T>(first);
+        if (first >= largest<T>())
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype, " to be less than ",
+                             largest<T>(), ", but got from=", first);
+      }
+      check_range<T>(first, largest<T>());
+      if (numel(out) == 0) return;
+      random_in_range<T>(generator, out, first,
+                         static_cast<uint64_t>(largest<T>()) - static_cast<uint64_t>(first) + 1);
+    } else {
+      if (numel(out) == 0) return;
+      if (!floating && !std::is_same_v<T, int64_t>)
+        throw RuntimeError("[random_] from is out of bounds for ", out.dtype);
+      fill<T>(generator, out, [&] { return static_cast<int64_t>(generator.random64()); });
+    }
+  });
+}
+
+// ---- Continuous distributions -------------------------------------------------------------------
+
+void uniform_(Generator& generator, const Strided& out, double from, double to) {
+  with_floating_type("uniform_", out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr double limit = std::numeric_limits<T>::max();
+    if (!(std::abs(from) <= limit))
+      throw RuntimeError("[uniform_] from is out of bounds for ", out.dtype, ": ", from);
+    if (!(std::abs(to) <= limit))
+      throw RuntimeError("[uniform_] to is out of bounds for ", out.dtype, ": ", to);
+    if (from > to)
+      throw RuntimeError("[uniform_] expects a range [from, to), but found from=", from,
+                         " > to=", to);
+    if (to - from > limit)
+      throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype, ": from=", from,
+                         ", to=", to);
+    if (numel(out) == 0) return;
+    if (from == 0 && to == 1) return fill<T>(generator, out, [&] { return unit<T>(generator); });
+    const T low = static_cast<T>(from), high = static_cast<T>(to), width = high - low;
+    fill<T>(generator, out, [&] {
+      const T value = std::fma(unit<T>(generator), width, low);  // contracted in PyTorch's build
+      return value == high ? low : value;                        // rounding may reach `to`
+    });
+  });
+}
+
+namespace {
+
+// Uniforms u[0..8) and u[8..16) become 16 normals, block by block.
+void normals_from_uniforms(float* u, int64_t blocks, double mean, double std) {
+  box_muller().f32(u, blocks, static_cast<float>(mean), static_cast<float>(std));
+}
+
+void normals_from_uniforms(double* u, int64_t blocks, double mean, double std) {
+  for (; blocks > 0; --blocks, u += 16) {
+    for (int j = 0; j < 8; ++j) {
+      const double radius = std::sqrt(-2.0 * std::log(1.0 - get(u + j)));
+      const double theta = 2.0 * kPi * get(u + j + 8);
+      put(u + j, std::fma(radius * std::cos(theta), std, mean));
+      put(u + j + 8, std::fma(radius * std::sin(theta), std, mean));
+    }
+  }
+}
+
+}  // namespace
+
+void normal_(Generator& generator, const Strided& out, double mean, double std) {
+  if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
+  const int64_t count = numel(out);
+  if (count == 0) return;
+  with_floating_type("normal_", out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (count < 16 || !is_contiguous(out))
+      return fill<T>(generator, out, [&] { return next_normal(generator, mean, std); });
+    Guard guard(generator.mutex());
+    T* values = static_cast<T*>(out.data);
+    for (int64_t i = 0; i < count; ++i) put(values + i, unit<T>(generator));
+    normals_from_uniforms(values, count / 16, mean, std);
+    if (count % 16 == 0) return;
+    // The last 16 elements start anew, from uniforms of their own.
+    T* tail = values + count - 16;
+    for (int64_t i = 0; i < 16; ++i) put(tail + i, unit<T>(generator));
+    normals_from_uniforms(tail, 1, mean, std);
+  });
+}
+
+void log_normal_(Generator& generator, const Strided& out, double mean, double std) {
+  if (!(std > 0)) throw RuntimeError("[log_normal_] expects std > 0, but found std=", std);
+  if (numel(out) == 0) return;
+  with_floating_type("log_normal_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out,
+                         [&] { return std::exp(next_normal(generator, mean, std)); });
+  });
+}
+
+void exponential_(Generator& generator, const Strided& out, double lambda) {
+  if (!(lambda > 0))
+    throw RuntimeError("[exponential_] expects lambda > 0, but found lambda=", lambda);
+  if (numel(out) == 0) return;
+  if (!is_floating(out.dtype))
+    throw RuntimeError("[exponential_] expects a floating-point dtype, got ", out.dtype);
+  with_floating_type("exponential_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out,
+                         [&] { return -1.0 / lambda * std::log1p(-unit<double>(generator)); });
+  });
+}
+
+void cauchy_(Generator& generator, const Strided& out, double median, double sigma) {
+  if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
+  if (!is_floating(out.dtype))
+    throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype);
+  if (numel(out) == 0) return;
+  with_floating_type("cauchy_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out, [&] {
+      return std::fma(sigma, std::tan(kPi * (unit<double>(generator) - 0.5)), median);
+    });
+  });
+}
+
+// ---- Discrete distributions ---------------------------------------------------------------------
+
+void geometric_(Generator& generator, const Strided& out, double p) {
+  if (!(p > 0 && p < 1)) throw RuntimeError("[geometric_] expects p in (0, 1), but got p=", p);
+  if (numel(out) == 0) return;
+  if (out.dtype == DType::Bool)
+    throw NotImplementedError("[geometric_] is not implemented for bool");
+  const double log_failure = std::log1p(-p);
+  with_type(out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(
+        generator, out, [&] { return std::ceil(std::log(unit<double>(generator)) / log_failure); });
+  });
+}
+
+// 53 bits for any target. PyTorch with MKL on Intel machines takes one word as the seed of another
+// generator instead; without, this.
+void bernoulli_(Generator& generator, const Strided& out, double p) {
+  if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
+  if (numel(out) == 0) return;
+  with_type(out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out, [&] { return unit<double>(generator) < p; });
+  });
+}
+
+void bernoulli_(Generator& generator, const Strided& out, const Strided& p) {
+  if (numel(out) == 0) return;
+  const int64_t* const strides[] = {out.strides, p.strides};
+  with_floating_type("bernoulli_", p.dtype, [&](auto zero) {
+    using P = decltype(zero);  // also decides how many bits a draw takes
+    const P* weights = static_cast<const P*>(p.data);
+    for_each_row<2>(out.ndim, out.shape, strides,
+                    [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const P weight = get(weights + offsets[1] + i * steps[1]);
+                        if (!(weight >= 0 && weight <= 1))
+                          throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
+                      }
+                    });
+    Guard guard(generator.mutex());
+    with_type(out.dtype, [&](auto nil) {
+      using T = decltype(nil);
+      for_each_row<2>(out.ndim, out.shape, strides,
+                      [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                        T* to = static_cast<T*>(out.data) + offsets[0];
+                        const P* from = weights + offsets[1];
+                        for (int64_t i = 0; i < count; ++i) {
+                          const bool one = unit<P>(generator) < get(from + i * steps[1]);
+                          put(to + i * steps[0], static_cast<T>(one));
+                        }
+                      });
+    });
+  });
+}
+
+}  // namespace tt::cpu

@@ -1,0 +1,54 @@
+// Samplers: fill memory with draws from a Generator.
+//
+// Values and the generator's state afterwards are PyTorch's (CONTRACTS, Numbers, says how exactly).
+// The stream is serial, so no sampler uses threads. Each checks its arguments before the first
+// draw, holds the generator's lock while it draws, and leaves an empty target and the generator
+// untouched. Not here: autograd, version stamps, overlap of the target with itself (callers refuse
+// it).
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "core/dtype.h"
+#include "core/generator.h"
+
+namespace tt::cpu {
+
+// Strided memory. Strides count elements. Draws go to increasing addresses, not increasing indices:
+// like TensorIterator, samplers put the dim of the smallest stride innermost.
+struct Strided {
+  void* data;
+  DType dtype;
+  int ndim;
+  const int64_t* shape;
+  const int64_t* strides;
+};
+
+// Floating-point targets only.
+void uniform_(Generator& generator, const Strided& out, double from, double to);
+void normal_(Generator& generator, const Strided& out, double mean, double std);
+void log_normal_(Generator& generator, const Strided& out, double mean, double std);
+void exponential_(Generator& generator, const Strided& out, double lambda);
+void cauchy_(Generator& generator, const Strided& out, double median, double sigma);
+
+// Trials until the first success: any dtype but bool.
+void geometric_(Generator& generator, const Strided& out, double p);
+
+// Any dtype. Without bounds: [0, max] for integers, [0, 2^24] and [0, 2^53] for floats.
+void random_(Generator& generator, const Strided& out);
+// [from, to), or up to the largest value of the dtype, itself included.
+void random_(Generator& generator, const Strided& out, int64_t from, std::optional<int64_t> to);
+
+// 1 with probability p. A tensor `p` is float32 or float64, expanded to the shape of `out`.
+void bernoulli_(Generator& generator, const Strided& out, double p);
+void bernoulli_(Generator& generator, const Strided& out, const Strided& p);
+
+// A shuffle of 0 … n-1 into n elements, `stride` apart: any dtype but bool that holds n-1.
+void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t stride);
+
+// Category numbers, `samples` for each row of the weights `p`, (categories) or (rows, categories),
+// float32 or float64, into contiguous `out`, (samples) or (rows, samples).
+void multinomial(Generator& generator, const Strided& p, int64_t samples, bool replacement,
+                 int64_t* out);
+
+}  // namespace tt::cpu

@@ -1,0 +1,18 @@
+// How a kernel's inner loop is driven over an Iter: rows, threads, and conversions.
+#pragma once
+#include "core/backend.h"
+
+namespace tt::cpu {
+
+// One row: `n` elements; data[0] is written, data[1..] are read; strides in bytes.
+using Loop = void (*)(char* const* data, const int64_t* strides, int64_t n);
+
+// Calls `loop` over all rows of `iter`, in parallel above the grain. An operand whose dtype is not
+// iter.compute (the output: iter.result) passes through a scratch block of kBlock elements.
+void run(const Iter& iter, Loop loop);
+constexpr int64_t kBlock = 1024;
+
+// out[i] = x[i], converted.
+Loop conversion(DType from, DType to);
+
+}  // namespace tt::cpu
