@@ -1,0 +1,140 @@
+"""What the tables of cases share: tensors of any layout in both packages, and their comparison."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from op_cases import LAYOUTS, numbers
+
+import tiny_torch
+
+DTYPE_NAMES = {np.dtype(name): name for name in ("bool", "uint8", "int32", "int64")}
+EPSILON = {"float32": float(np.finfo("float32").eps), "float64": float(np.finfo("float64").eps)}
+
+
+def make(module: Any, values: np.ndarray, shape: tuple, layout: str, device: str = "cpu") -> Any:
+    """A tensor of `module` that shows some of `values` (flat) in a layout."""
+    strides, offset = LAYOUTS[layout](shape)
+    flat = module.from_numpy(values.copy())
+    if device != "cpu" and module is tiny_torch:
+        flat = flat.to(device)
+    return flat.as_strided(shape, strides, offset)
+
+
+def extent(shape: tuple, layout: str) -> int:
+    """How many elements of memory a layout spans."""
+    strides, offset = LAYOUTS[layout](shape)
+    reach = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return offset + 1 + max(reach, 0)
+
+
+def operands(module, domains, shapes, layouts, dtypes, device="cpu", seed=0) -> list:
+    """One tensor per domain; the same numbers for both packages."""
+    return [
+        make(module, numbers(domain, dtype, extent(shape, layout), seed + i), shape, layout, device)
+        for i, (domain, shape, layout, dtype) in enumerate(
+            zip(domains, shapes, layouts, dtypes, strict=True)
+        )
+    ]
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    return np.asarray(tensor.numpy(force=True))
+
+
+def dtype_name(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.").removeprefix("tiny_torch.")
+
+
+def flatten(result: Any) -> list:
+    """The tensors of a result: it may be one, a tuple of them, None, or a number."""
+    if isinstance(result, tuple | list):
+        return [leaf for part in result for leaf in flatten(part)]
+    return [result]
+
+
+def outcome(function: Callable[[], Any]) -> tuple[Exception | None, list]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return None, flatten(function())
+        except Exception as error:
+            return error, []
+
+
+def closeness(ours: np.ndarray, theirs: np.ndarray, ulps: float) -> np.ndarray:
+    """Where the values agree: exactly for integers, NaN equal to NaN."""
+    with np.errstate(all="ignore"):
+        same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+        if ours.dtype.kind != "f" or same.all():
+            return same
+        scale = np.abs(theirs)
+        if ulps > 16:  # sums cancel: their error is that of the largest term
+            finite = scale[np.isfinite(scale)]
+            scale = scale + (finite.max() if finite.size else 0) + 1
+        error = np.abs(ours.astype("float64") - theirs)
+        return same | (error <= ulps * EPSILON[ours.dtype.name] * scale)
+
+
+def compare(ours: Any, theirs: Any, where: str, ulps: float = 4, strides: bool = True) -> None:
+    """Fails unless two tensors agree in dtype, shape, strides and values."""
+    if ours is None or theirs is None or not hasattr(theirs, "dtype"):
+        assert (ours is None) == (theirs is None), f"{where}: {ours} instead of {theirs}"
+        assert ours == theirs, f"{where}: {ours} instead of {theirs}"
+        return
+    assert dtype_name(ours) == dtype_name(theirs), f"{where}: dtype {ours.dtype}, not {theirs.dtype}"
+    assert tuple(ours.shape) == tuple(theirs.shape), f"{where}: {ours.shape}, not {theirs.shape}"
+    if strides:
+        pair = tuple(ours.stride()), tuple(theirs.stride())
+        assert pair[0] == pair[1], f"{where}: strides {pair[0]}, not {pair[1]}"
+    values, expected = array_of(ours), array_of(theirs)
+    if not closeness(values, expected, ulps).all():
+        wrong = ~closeness(values, expected, ulps)
+        at = np.argwhere(wrong)[:3]
+        pytest.fail(
+            f"{where}: {int(wrong.sum())} of {wrong.size} values differ, such as "
+            f"{values[wrong][:3]} instead of {expected[wrong][:3]} at {at.tolist()}"
+        )
+
+
+def check(where: str, ours: Callable[[], Any], theirs: Callable[[], Any], **tolerance: Any) -> None:
+    """Fails unless both give the same tensors, or raise the same type of exception."""
+    error, expected = outcome(theirs)
+    our_error, results = outcome(ours)
+    if our_error is not None and "is not implemented on ref" in str(our_error):
+        pytest.skip(str(our_error))
+    if error is None and our_error is not None:
+        raise AssertionError(f"{where}: raised {our_error!r}") from our_error
+    if error is not None:
+        assert our_error is not None, f"{where}: nothing raised, PyTorch says {error!r}"
+        kinds = type(our_error), type(error)
+        assert kinds[0] is kinds[1], f"{where}: raised {our_error!r}, PyTorch {error!r}"
+        return
+    assert len(results) == len(expected), f"{where}: {len(results)} results, not {len(expected)}"
+    for ours_part, theirs_part in zip(results, expected, strict=True):
+        compare(ours_part, theirs_part, where, **tolerance)
+
+
+@contextlib.contextmanager
+def all_failures():
+    """Collects the failures of many checks, to raise them as one."""
+    failures: list[str] = []
+
+    class Collect:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, kind, error, trace):
+            if kind is not None and issubclass(kind, AssertionError | pytest.fail.Exception):
+                failures.append(str(error).split("\n")[0])
+                return True
+            return None
+
+    yield Collect()
+    if failures:
+        pytest.fail(f"{len(failures)} failures:\n" + "\n".join(failures[:12]), pytrace=False)

@@ -1,0 +1,566 @@
+"""utils.data: datasets, samplers and the DataLoader; orders and random draws are PyTorch's."""
+
+import warnings
+from collections import OrderedDict, UserDict, UserList, namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tiny_torch as torch
+from tiny_torch.utils import data
+from tiny_torch.utils.data._utils import collate as collating
+
+Point = namedtuple("Point", "x y")
+
+
+def plain(value):
+    """Tensors as (dtype, strides, elements), containers with their types."""
+    kind = type(value).__name__
+    if kind == "Tensor":
+        return str(value.dtype), value.stride(), value.tolist()
+    if isinstance(value, (dict, UserDict)):
+        return kind, [(key, plain(item)) for key, item in value.items()]
+    if isinstance(value, (list, tuple, UserList)):
+        return kind, [plain(item) for item in value]
+    return kind, value
+
+
+class Lines(data.Dataset):
+    """Notes how it is asked."""
+
+    def __init__(self, length):
+        self.length, self.calls = length, []
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        self.calls.append(index)
+        return index * 10
+
+
+class Batched(Lines):
+    def __getitems__(self, indices):
+        self.calls.append(tuple(indices))
+        return [index * 10 for index in indices]
+
+
+def stream_class(base):
+    class Stream(base):
+        def __init__(self, length, claimed=None):
+            self.length, self.claimed = length, claimed
+
+        def __iter__(self):
+            return iter(range(self.length))
+
+        def __len__(self):
+            if self.claimed is None:
+                raise TypeError("no length")
+            return self.claimed
+
+    return Stream
+
+
+Stream = stream_class(data.IterableDataset)
+
+# ---- datasets --------------------------------------------------------------------------------
+
+
+def test_tensor_dataset():
+    rows = data.TensorDataset(torch.arange(6).view(3, 2), torch.arange(3))
+    assert len(rows) == 3
+    assert plain(rows[1]) == ("tuple", [("torch.int64", (1,), [2, 3]), ("torch.int64", (), 1)])
+    assert rows[-1][1].item() == 2
+    assert rows[:2][0].shape == (2, 2)
+    with pytest.raises(AssertionError, match="Size mismatch between tensors"):
+        data.TensorDataset(torch.zeros(2), torch.zeros(3))
+
+
+def test_stack_dataset():
+    assert data.StackDataset("abc", range(3))[1] == ("b", 1)
+    assert data.StackDataset(a="abc", n=range(3))[1] == {"a": "b", "n": 1}
+    lines = Batched(3)
+    assert data.StackDataset(lines, "abc").__getitems__([2, 0]) == [(20, "c"), (0, "a")]
+    assert data.StackDataset(x=lines).__getitems__([1]) == [{"x": 10}]
+    assert lines.calls == [(2, 0), (1,)]
+    lines.__class__ = type("Short", (Batched,), {"__getitems__": lambda self, indices: []})
+    with pytest.raises(ValueError, match=r"Expected 1, got 0"):
+        data.StackDataset(lines).__getitems__([1])
+    with pytest.raises(ValueError, match="Size mismatch between datasets"):
+        data.StackDataset("abc", range(4))
+    with pytest.raises(ValueError, match="At least one dataset should be passed"):
+        data.StackDataset()
+    with pytest.raises(ValueError, match="both types are given"):
+        data.StackDataset("abc", n=range(3))
+
+
+def test_concat_dataset():
+    joined = data.ConcatDataset(["ab", "", "cde"])
+    assert [joined[i] for i in range(5)] == list("abcde")
+    assert [joined[-i] for i in (1, 5)] == ["e", "a"]
+    assert joined.cumulative_sizes == [2, 2, 5] and len(joined) == 5
+    with pytest.raises(ValueError, match="absolute value of index should not exceed"):
+        joined[-6]
+    with pytest.raises(IndexError):
+        joined[5]
+    with pytest.raises(AssertionError, match="should not be an empty iterable"):
+        data.ConcatDataset([])
+    with pytest.raises(AssertionError, match="does not support IterableDataset"):
+        data.ConcatDataset([Stream(3)])
+    assert len(Lines(2) + Lines(3)) == 5
+
+
+def test_chain_dataset():
+    chain = Stream(2, 2) + Stream(3, 3)
+    assert list(chain) == [0, 1, 0, 1, 2] and len(chain) == 5
+    assert list(chain) == [0, 1, 0, 1, 2]
+    with pytest.raises(AssertionError, match="only supports IterableDataset"):
+        list(data.ChainDataset([Stream(1), [1]]))
+
+
+def test_subset():
+    assert list(data.Subset("abcde", [4, 0])) == ["e", "a"]
+    assert data.Subset(np.arange(10) * 10, [4, 0, 7])[[0, 2]].tolist() == [40, 70]
+    lines = Batched(9)
+    nested = data.Subset(data.Subset(lines, [8, 7, 6]), [2, 0])
+    assert nested.__getitems__([0, 1]) == [60, 80] and lines.calls == [(6, 8)]
+
+    class OnlyOne(data.Subset):
+        def __getitem__(self, index):
+            return 0
+
+    with pytest.raises(NotImplementedError, match="OnlyOne overrides __getitem__ but not"):
+        OnlyOne("abc", [0])
+
+
+def test_dataset_without_getitem():
+    with pytest.raises(NotImplementedError, match="should implement __getitem__"):
+        data.Dataset()[0]
+    assert data.Dataset[int].__origin__ is data.Dataset
+
+
+# ---- random_split and samplers against PyTorch -----------------------------------------------
+
+
+@pytest.fixture
+def oracle():
+    return pytest.importorskip("torch")
+
+
+def next_draws(lib, generator):
+    """Equal only if as many numbers were drawn before."""
+    sources = [None, generator] if generator else [None]
+    return [lib.randint(10**9, (3,), generator=source).tolist() for source in sources]
+
+
+def on_intel():
+    try:
+        return "GenuineIntel" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+
+
+SPLITS = [
+    (10, [7, 3]),
+    (10, [0.7, 0.3]),
+    (11, [0.5, 0.25, 0.25]),
+    (7, [1 / 3] * 3),
+    (5, [1]),
+    (4, [0, 4]),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seeded", ["default", "generator"])
+@pytest.mark.parametrize("length, lengths", SPLITS)
+def test_random_split(oracle, length, lengths, seeded):
+    def split(lib):
+        if seeded == "default":
+            lib.manual_seed(3)
+            parts = lib.utils.data.random_split(range(length), lengths)
+        else:
+            generator = lib.Generator().manual_seed(3)
+            parts = lib.utils.data.random_split(range(length), lengths, generator=generator)
+        return [list(part.indices) for part in parts]
+
+    assert split(torch) == split(oracle)
+
+
+def test_random_split_checks_its_lengths():
+    with pytest.raises(ValueError, match="Sum of input lengths does not equal"):
+        data.random_split(range(10), [5, 4])
+    with pytest.raises(ValueError, match="Fraction at index 0 is not between 0 and 1"):
+        data.random_split(range(10), [-0.5, 1.5])
+    with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
+        data.random_split(range(2), [0.9, 0.1])
+
+
+SAMPLERS = {
+    "sequential": lambda d, g: d.SequentialSampler(range(7)),
+    "random": lambda d, g: d.RandomSampler(range(7), generator=g),
+    "random, more": lambda d, g: d.RandomSampler(range(7), num_samples=20, generator=g),
+    "random, whole rounds": lambda d, g: d.RandomSampler(range(7), num_samples=14, generator=g),
+    "random, fewer": lambda d, g: d.RandomSampler(range(7), num_samples=3, generator=g),
+    "replacement": lambda d, g: d.RandomSampler(range(7), True, generator=g),
+    "replacement, 70": lambda d, g: d.RandomSampler(range(7), True, 70, generator=g),
+    "replacement, 64": lambda d, g: d.RandomSampler(range(7), True, 64, generator=g),
+    "subset": lambda d, g: d.SubsetRandomSampler([5, 3, 9, 1], generator=g),
+    "weighted": lambda d, g: d.WeightedRandomSampler([0.1, 0.5, 0.4, 3.0], 9, generator=g),
+    "weighted, without": lambda d, g: d.WeightedRandomSampler([1, 5, 4, 3], 3, False, generator=g),
+    "batches": lambda d, g: d.BatchSampler(d.RandomSampler(range(7), generator=g), 3, False),
+    "full batches": lambda d, g: d.BatchSampler(d.RandomSampler(range(7), generator=g), 3, True),
+    "distributed": lambda d, g: d.DistributedSampler(range(7), 3, 1, seed=4),
+    "distributed, cut": lambda d, g: d.DistributedSampler(range(7), 3, 2, drop_last=True),
+    "distributed, few": lambda d, g: d.DistributedSampler(range(2), 5, 4),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seeded", ["default", "generator"])
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers(oracle, name, seeded):
+    if name == "weighted, without" and on_intel():
+        pytest.skip("PyTorch draws exponential numbers by MKL on Intel")
+
+    def draw(lib):
+        lib.manual_seed(11)
+        generator = lib.Generator().manual_seed(5) if seeded == "generator" else None
+        sampler = SAMPLERS[name](lib.utils.data, generator)
+        epochs = [list(sampler), list(sampler)]
+        return epochs, len(sampler), next_draws(lib, generator)
+
+    assert draw(torch) == draw(oracle)
+
+
+@pytest.mark.torch
+def test_set_epoch(oracle):
+    def draw(lib):
+        sampler = lib.utils.data.DistributedSampler(range(20), num_replicas=2, rank=0)
+        sampler.set_epoch(3)
+        return list(sampler)
+
+    assert draw(torch) == draw(oracle)
+
+
+SAMPLER_ERRORS = [
+    (lambda: data.RandomSampler([]), ValueError, "num_samples should be a positive integer"),
+    (lambda: data.RandomSampler([1], num_samples=0), ValueError, "num_samples should be a pos"),
+    (lambda: data.RandomSampler([1], 1), TypeError, "replacement should be a boolean value"),
+    (lambda: data.BatchSampler([1], 0, False), ValueError, "batch_size should be a positive"),
+    (lambda: data.BatchSampler([1], True, False), ValueError, "batch_size should be a positive"),
+    (lambda: data.BatchSampler([1], 1, 0), ValueError, "drop_last should be a boolean value"),
+    (lambda: data.WeightedRandomSampler([1.0], 0), ValueError, "num_samples should be a positive"),
+    (lambda: data.WeightedRandomSampler([1.0], 1, 1), ValueError, "replacement should be a bool"),
+    (lambda: data.WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),
+    (lambda: data.DistributedSampler([1], 2, 2), ValueError, "Invalid rank 2"),
+    (lambda: data.DistributedSampler([1]), RuntimeError, "Requires distributed package"),
+]
+
+
+@pytest.mark.parametrize("case", SAMPLER_ERRORS, ids=lambda case: case[2])
+def test_sampler_errors(case):
+    call, error, message = case
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_batch_sampler_takes_any_iterable_and_forgets_nothing():
+    sampler = data.BatchSampler(iter(range(5)), 2, False)
+    assert list(sampler) == [[0, 1], [2, 3], [4]] and list(sampler) == []
+    with pytest.raises(TypeError):
+        len(sampler)
+
+
+# ---- collate ---------------------------------------------------------------------------------
+
+COLLATE = {
+    "tensors": lambda t: [t.arange(3), t.arange(3)],
+    "0-d tensors": lambda t: [t.tensor(1.5), t.tensor(2.5)],
+    "transposed tensors": lambda t: [t.arange(6).view(2, 3).t()] * 2,
+    "ints": lambda t: [1, 2, 2**40],
+    "bools": lambda t: [True, False],
+    "floats": lambda t: [0.1, 0.2],
+    "text": lambda t: ["a", "b"],
+    "bytes": lambda t: [b"a", b"b"],
+    "tuples": lambda t: [(1, "a", t.zeros(2)), (2, "b", t.ones(2))],
+    "lists": lambda t: [[1, [2.0]], [3, [4.0]]],
+    "dicts": lambda t: [{"x": 1, "y": [t.ones(1)]}, {"y": [t.ones(1)], "x": 2}],
+    "ordered dicts": lambda t: [OrderedDict(b=1, a=2), OrderedDict(b=3, a=4)],
+    "user containers": lambda t: [UserDict(a=UserList([1])), UserDict(a=UserList([2]))],
+    "named tuples": lambda t: [Point(1, t.ones(2)), Point(2, t.zeros(2))],
+    "ranges": lambda t: [range(2), range(2, 4)],
+    "arrays": lambda t: [np.arange(3), np.arange(3)],
+    "float32 arrays": lambda t: [np.zeros((2, 2), np.float32)] * 2,
+    "numpy floats": lambda t: [np.float32(1), np.float32(2)],
+    "numpy ints": lambda t: [np.int64(1), np.int64(2)],
+    "numpy bools": lambda t: [np.True_, np.False_],
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", COLLATE)
+def test_default_collate(oracle, name):
+    ours = data.default_collate(COLLATE[name](torch))
+    assert plain(ours) == plain(oracle.utils.data.default_collate(COLLATE[name](oracle)))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", COLLATE)
+def test_default_convert(oracle, name):
+    ours = data.default_convert(COLLATE[name](torch))
+    assert plain(ours) == plain(oracle.utils.data.default_convert(COLLATE[name](oracle)))
+
+
+def test_default_convert_leaves_text():
+    texts = np.array(["a", "b"])
+    assert data.default_convert(texts) is texts
+    assert data.default_convert("ab") == "ab" and data.default_convert(None) is None
+
+
+COLLATE_ERRORS = [
+    ([{1}, {2}], TypeError, "batch must contain tensors, numpy arrays, numbers, dicts or lists"),
+    ([None], TypeError, "found <class 'NoneType'>"),
+    ([np.array(["a"])], TypeError, "found <U1"),
+    ([[1, 2], [3]], RuntimeError, "each element in list of batch should be of equal size"),
+    ([{"a": 1}, {"b": 1}], KeyError, "a"),
+]
+
+
+@pytest.mark.parametrize("case", COLLATE_ERRORS, ids=lambda case: case[2])
+def test_collate_errors(case):
+    batch, error, message = case
+    with pytest.raises(error, match=message):
+        data.default_collate(batch)
+
+
+def test_collate_with_other_functions():
+    def join(batch, *, collate_fn_map):
+        return "+".join(batch)
+
+    assert collating.collate([("a",), ("b",)], collate_fn_map={str: join}) == ["a+b"]
+    subclass = type("Name", (str,), {})
+    assert collating.collate([subclass("a")], collate_fn_map={(int, str): join}) == "a"
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        collating.collate([1, 2])
+
+
+# ---- DataLoader ------------------------------------------------------------------------------
+
+
+def rows(lib, n=10):
+    return lib.utils.data.TensorDataset(lib.arange(n * 2).view(n, 2), lib.arange(n) + 0.5)
+
+
+LOADERS = {
+    "defaults": {},
+    "batches": {"batch_size": 3},
+    "full batches": {"batch_size": 3, "drop_last": True},
+    "one batch": {"batch_size": 100},
+    "no batch": {"batch_size": 100, "drop_last": True},
+    "shuffled": {"batch_size": 4, "shuffle": True},
+    "singly": {"batch_size": None},
+    "singly, shuffled": {"batch_size": None, "shuffle": True},
+    "sampler": {"sampler": [3, 1, 2], "batch_size": 2},
+    "batch sampler": {"batch_sampler": [[3, 1], [2], [-1]]},
+    "collate": {"batch_size": 4, "collate_fn": len},
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seeded", ["default", "generator"])
+@pytest.mark.parametrize("name", LOADERS)
+def test_loader(oracle, name, seeded):
+    """Batches, their layout, and where two epochs leave the generators."""
+
+    def run(lib):
+        lib.manual_seed(17)
+        generator = lib.Generator().manual_seed(5) if seeded == "generator" else None
+        loader = lib.utils.data.DataLoader(rows(lib), generator=generator, **LOADERS[name])
+        epochs = [plain(list(loader)), plain(list(loader)), len(loader)]
+        return epochs, next_draws(lib, generator)
+
+    assert run(torch) == run(oracle)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": 3},
+        {"batch_size": 3, "drop_last": True},
+        {"batch_size": None},
+        {"batch_size": 2},
+    ],
+)
+def test_streams(oracle, options):
+    def run(lib):
+        lib.manual_seed(17)
+        stream = stream_class(lib.utils.data.IterableDataset)(8, 8)
+        loader = lib.utils.data.DataLoader(stream, **options)
+        return plain(list(loader)), plain(list(loader)), len(loader), lib.initial_seed()
+
+    assert run(torch) == run(oracle)
+
+
+@pytest.mark.torch
+def test_the_seed_is_drawn_before_the_samplers(oracle):
+    def run(lib):
+        lib.manual_seed(1)
+        loader = lib.utils.data.DataLoader(range(6), shuffle=True, batch_size=6)
+        first = iter(loader)
+        between = lib.randint(100, (3,)).tolist()
+        return between, next(first).tolist(), lib.randint(100, (3,)).tolist()
+
+    assert run(torch) == run(oracle)
+
+
+def test_subsets_of_tensors_are_gathered_and_equal_stacking():
+    whole = rows(torch)
+    part = data.Subset(data.Subset(whole, [9, 8, 7, 6, 5]), [0, 2, 4])
+    slow = type("Slow", (data.TensorDataset,), {})(*whole.tensors)
+    slow_part = data.Subset(data.Subset(slow, [9, 8, 7, 6, 5]), [0, 2, 4])
+    for fast, plainly in [(whole, slow), (part, slow_part)]:
+        pair = [list(data.DataLoader(source, batch_size=2)) for source in (fast, plainly)]
+        assert plain(pair[0]) == plain(pair[1])
+
+
+def test_gathering_stands_back_where_it_would_differ(monkeypatch):
+    x = torch.ones(4, 2, requires_grad=True)
+    (batch,) = next(iter(data.DataLoader(data.TensorDataset(x), batch_size=2)))
+    batch.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    whole = data.TensorDataset(torch.arange(4))
+    assert next(iter(data.DataLoader(whole, sampler=[-1])))[0].tolist() == [3]
+    with pytest.raises(IndexError):
+        next(iter(data.DataLoader(whole, sampler=[4])))
+    for indices in (torch.tensor([2, 3]), np.array([2, 3]), (2, 3)):
+        loader = data.DataLoader(data.Subset(whole, indices), batch_size=2)
+        assert [b[0].tolist() for b in loader] == [[2, 3]]
+    changed = {**collating.default_collate_fn_map, torch.Tensor: lambda b, collate_fn_map: len(b)}
+    monkeypatch.setattr(collating, "default_collate_fn_map", changed)
+    assert next(iter(data.DataLoader(whole, batch_size=3))) == [3]
+
+
+def test_getitems_is_preferred():
+    lines, batched = Lines(4), Batched(4)
+    for dataset in (lines, batched):
+        assert [b.tolist() for b in data.DataLoader(dataset, batch_size=2)] == [[0, 10], [20, 30]]
+    assert lines.calls == [0, 1, 2, 3] and batched.calls == [(0, 1), (2, 3)]
+
+
+def test_a_stream_is_not_asked_for_more_than_a_batch():
+    seen = []
+
+    class Counting(data.IterableDataset):
+        def __iter__(self):
+            for i in range(5):
+                seen.append(i)
+                yield i
+
+    batches = iter(data.DataLoader(Counting(), batch_size=2))
+    next(batches)
+    assert seen == [0, 1]
+
+
+def test_iterators_are_independent():
+    loader = data.DataLoader(range(4), batch_size=2)
+    one, two = iter(loader), iter(loader)
+    assert next(one).tolist() == next(two).tolist() == [0, 1]
+    assert [b.tolist() for b in one] == [[2, 3]] and len(two) == 2
+
+
+def test_a_stream_longer_than_it_said_warns():
+    loader = data.DataLoader(Stream(3, claimed=2), batch_size=None)
+    assert len(list(loader)) == 3
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="was reported to be 2"):
+        list(loader)
+
+
+def test_pin_memory_warns_and_does_nothing():
+    with pytest.warns(UserWarning, match="no accelerator is found"):
+        assert len(list(data.DataLoader(range(3), pin_memory=True))) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(data.DataLoader(range(3)))
+
+
+def test_worker_info():
+    assert data.get_worker_info() is None
+    infos = list(data.DataLoader(range(2), collate_fn=lambda b: data.get_worker_info()))
+    assert infos == [None, None]
+
+
+LOADER_ERRORS = [
+    ({"num_workers": -1}, "num_workers option should be non-negative"),
+    ({"timeout": -1}, "timeout option should be non-negative"),
+    ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),
+    ({"num_workers": 1, "prefetch_factor": -2}, "prefetch_factor option should be non-negative"),
+    ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
+    ({"multiprocessing_context": "fork"}, "multiprocessing_context can only be used with"),
+    ({"sampler": [0], "shuffle": True}, "sampler option is mutually exclusive with shuffle"),
+    (
+        {"batch_sampler": [[0]], "batch_size": 2},
+        "batch_sampler option is mutually exclusive with b",
+    ),
+    (
+        {"batch_sampler": [[0]], "shuffle": True},
+        "batch_sampler option is mutually exclusive with b",
+    ),
+    (
+        {"batch_sampler": [[0]], "drop_last": True},
+        "batch_sampler option is mutually exclusive with",
+    ),
+    ({"batch_sampler": [[0]], "sampler": [0]}, "batch_sampler option is mutually exclusive with b"),
+    ({"batch_size": None, "drop_last": True}, "batch_size=None option disables auto-batching"),
+    ({"batch_size": 0}, "batch_size should be a positive integer value, but got batch_size=0"),
+]
+STREAM_ERRORS = [
+    ({"shuffle": True}, "expected unspecified shuffle option, but got shuffle=True"),
+    ({"sampler": [0]}, r"expected unspecified sampler option, but got sampler=\[0\]"),
+    ({"batch_sampler": [[0]]}, "expected unspecified batch_sampler option"),
+]
+
+
+@pytest.mark.parametrize("lib", ["ours", pytest.param("theirs", marks=pytest.mark.torch)])
+@pytest.mark.parametrize("options, message", LOADER_ERRORS)
+def test_loader_errors(options, message, lib):
+    lib = torch if lib == "ours" else pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=message):
+        lib.utils.data.DataLoader(range(4), **options)
+
+
+@pytest.mark.parametrize("lib", ["ours", pytest.param("theirs", marks=pytest.mark.torch)])
+@pytest.mark.parametrize("options, message", STREAM_ERRORS)
+def test_stream_errors(options, message, lib):
+    lib = torch if lib == "ours" else pytest.importorskip("torch")
+    stream = stream_class(lib.utils.data.IterableDataset)(3)
+    with pytest.raises(ValueError, match=message):
+        lib.utils.data.DataLoader(stream, **options)
+
+
+def test_worker_processes_are_not_there_yet():
+    with pytest.raises(NotImplementedError, match="num_workers=2"):
+        data.DataLoader(range(4), num_workers=2)
+    with pytest.raises(AssertionError, match="requires timeout == 0"):
+        iter(data.DataLoader(range(4), timeout=1))
+
+
+@pytest.mark.parametrize("name", ["batch_size", "sampler", "batch_sampler", "drop_last", "dataset"])
+def test_a_loader_is_not_changed(name):
+    loader = data.DataLoader(range(4))
+    with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is"):
+        setattr(loader, name, 2)
+    loader.collate_fn = len
+    assert list(loader) == [1, 1, 1, 1]
+
+
+def test_module_paths():
+    from tiny_torch.utils.data import dataloader, dataset, distributed, sampler
+
+    assert dataloader.DataLoader is data.DataLoader and dataset.Subset is data.Subset
+    assert distributed.DistributedSampler is data.DistributedSampler
+    assert sampler.RandomSampler is data.RandomSampler
+    assert dataloader.default_collate is data.default_collate

@@ -1,0 +1,411 @@
+"""Every op of op_cases.py: values, dtypes, strides, exceptions and gradients are PyTorch's.
+
+Without PyTorch the records of ops.def are compared with NumPy's float64.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from helpers import all_failures, array_of, check, compare, dtype_name, flatten, make, operands
+from op_cases import (
+    CASES,
+    DEVICES,
+    DTYPE_SETS,
+    DTYPES,
+    FLOATS,
+    LAYOUTS,
+    OPERATORS,
+    RECORDS,
+    SCALARS,
+    SHAPE,
+    SHAPES,
+    SPECIALS,
+    Case,
+    numbers,
+)
+
+import tiny_torch
+from tiny_torch import _core
+from tiny_torch.ops import fused, matmul, pointwise, reduce
+
+CONTIGUOUS = ("contiguous",) * 3
+
+
+def by_name(cases):
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
+
+
+on_devices = pytest.mark.parametrize("device", DEVICES)
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+def skip_if_missing(case: Case, device: str) -> None:
+    if device == "ref" and case in RECORDS:
+        from tiny_torch import reference
+
+        if case.name not in reference.METHODS:
+            pytest.skip(f"[{case.name}] is not implemented on ref")
+
+
+# ------------------------------------------------------------------------------- without PyTorch
+
+
+def test_every_record_of_ops_def_has_a_case():
+    assert [r[1] for r in _core.op_records()] == sorted(
+        [case.name for case in RECORDS], key=[r[1] for r in _core.op_records()].index
+    )
+
+
+def test_every_function_has_a_case():
+    cases = {case.function for case in CASES}
+    for module in (pointwise, reduce, matmul, fused):
+        assert set(module.FUNCTIONS) <= cases, module.__name__
+
+
+NUMPY_LAYOUTS = ("contiguous", "permuted", "broadcast", "stepped slice")
+
+
+@on_devices
+@by_name(RECORDS)
+def test_record_equals_numpy(case, device):
+    skip_if_missing(case, device)
+    dtypes = {name: DTYPE_SETS[dtypes] for _, name, _, dtypes, _ in _core.op_records()}[case.name]
+    shape = SHAPE if device == "cpu" else (2, 3)
+    for layout, dtype in itertools.product(NUMPY_LAYOUTS, dtypes):
+        tensors = operands(
+            tiny_torch, case.domains, [shape] * case.arity, [layout] * case.arity,
+            [dtype] * case.arity, device,
+        )  # fmt: skip
+        arrays = [array_of(t) for t in tensors]
+        exact = [a.astype("float64") if a.dtype.kind == "f" else a for a in arrays]
+        expected = np.asarray(case.numpy(*exact))
+        result = case(tiny_torch, *tensors)
+        where = f"{case.name} {layout} {dtype}"
+        assert tuple(result.shape) == expected.shape, where
+        np.testing.assert_allclose(
+            array_of(result), expected.astype(dtype_name(result)), err_msg=where,
+            rtol=2e-6 if dtype == "float32" else 1e-13, atol=2e-6 if dtype == "float32" else 1e-13,
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------------ values, against PyTorch
+
+
+def layouts_of(case: Case, device: str) -> list[tuple]:
+    """One layout per tensor: each with itself, and against contiguous and its neighbour."""
+    names = list(LAYOUTS) if device == "cpu" else ["contiguous", "permuted", "stepped slice"]
+    if case.arity == 1:
+        return [(name,) for name in names]
+    pairs = [(a, b) for a, b in itertools.product(names, names)]
+    if case.arity == 3:
+        return [(a, b, names[(names.index(b) + 1) % len(names)]) for a, b in pairs[:: 1 + len(names) // 2]]
+    return pairs
+
+
+@pytest.mark.torch
+@on_devices
+@by_name(CASES)
+def test_values(torch, case, device):
+    skip_if_missing(case, device)
+    shapes = case.shapes or SHAPES[case.arity]
+    with all_failures() as collect:
+        for i, shape in enumerate(shapes):
+            for layouts in layouts_of(case, device):
+                for dtype in case.dtypes:
+                    if dtype not in ("float32", "int64") and (i > 0 and layouts != layouts[:1] * len(layouts)):
+                        continue
+                    if device == "ref" and any(np.prod(s) > 200 for s in shape):
+                        continue
+                    inputs = case.domains, shape, layouts, [dtype] * case.arity
+                    with collect:
+                        check(
+                            f"{case.name} {shape} {layouts} {dtype}",
+                            lambda i=inputs: case(tiny_torch, *operands(tiny_torch, *i, device)),
+                            lambda i=inputs: case(torch, *operands(torch, *i)),
+                            ulps=case.ulps,
+                            strides=case.strides,
+                        )
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.arity > 1])
+def test_promotion(torch, case):
+    """Every pair of dtypes, with and without dimensions."""
+    shapes = [(SHAPE,) * case.arity, (SHAPE, ()), ((), SHAPE)] if case.shapes is None else case.shapes[:1]
+    with all_failures() as collect:
+        for shape, pair in itertools.product(shapes, itertools.product(DTYPES, DTYPES)):
+            if len(shape) != case.arity:
+                continue
+            dtypes = (*pair, pair[1])[: case.arity]
+            if len(set(dtypes)) == 1 or not set(dtypes) <= set(case.dtypes):
+                continue
+            inputs = case.domains, shape, CONTIGUOUS[: case.arity], dtypes
+            with collect:
+                check(
+                    f"{case.name} {shape} {dtypes}",
+                    lambda i=inputs: case(tiny_torch, *operands(tiny_torch, *i)),
+                    lambda i=inputs: case(torch, *operands(torch, *i)),
+                    ulps=case.ulps,
+                )
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.specials and case.shapes is None and case.arity < 3])
+def test_nan_and_infinity(torch, case):
+    with all_failures() as collect:
+        for dtype in FLOATS:
+            values = np.array(SPECIALS, dtype)
+            grids = np.meshgrid(*[values] * case.arity)
+            flat = [np.ascontiguousarray(grid).ravel() for grid in grids]
+            with collect:
+                check(
+                    f"{case.name} {dtype}",
+                    lambda f=flat: case(tiny_torch, *map(tiny_torch.from_numpy, f)),
+                    lambda f=flat: case(torch, *map(torch.from_numpy, f)),
+                    ulps=max(case.ulps, 8),
+                )
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.arity > 1 and case.shapes is None and case.call is None])
+def test_numbers_as_operands(torch, case):
+    """A Python number in the place of each tensor but the first."""
+    with all_failures() as collect:
+        for dtype, shape, number, place in itertools.product(
+            case.dtypes, (SHAPE, ()), SCALARS, range(1, case.arity)
+        ):
+            inputs = case.domains, [shape] * case.arity, CONTIGUOUS[: case.arity], [dtype] * case.arity
+
+            def run(module, inputs=inputs, number=number, place=place):
+                tensors = operands(module, *inputs)
+                tensors[place] = number
+                return case(module, *tensors)
+
+            with collect:
+                check(
+                    f"{case.name} {dtype} {shape} {number!r} at {place}",
+                    lambda run=run: run(tiny_torch),
+                    lambda run=run: run(torch),
+                    ulps=case.ulps,
+                )
+
+
+@pytest.mark.torch
+@on_devices
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators(torch, name, device):
+    """With a tensor, and with a number on either side."""
+    op = OPERATORS[name]
+    with all_failures() as collect:
+        for dtype, shape in itertools.product(DTYPES, ((2, 3), ())):
+            values = numbers("nonzero", dtype, 6), numbers("nonzero", dtype, 6, seed=1)
+
+            def pair(module, values=values, shape=shape):
+                x, y = [make(module, v, shape, "contiguous", device) for v in values]
+                return op(x, y)
+
+            with collect:
+                check(f"{name} {dtype} {shape}", lambda f=pair: f(tiny_torch), lambda f=pair: f(torch))
+            for number, left in itertools.product((*SCALARS, "text", None), (False, True)):
+
+                def run(module, values=values, shape=shape, number=number, left=left):
+                    x = make(module, values[0], shape, "contiguous", device)
+                    return op(number, x) if left else op(x, number)
+
+                with collect:
+                    check(
+                        f"{name} {dtype} {shape} {number!r} {'left' if left else 'right'}",
+                        lambda run=run: run(tiny_torch),
+                        lambda run=run: run(torch),
+                    )
+
+
+# ------------------------------------------------------------------------------ in place and out=
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.shapes is None and case.call is None])
+def test_in_place(torch, case):
+    """Where PyTorch has the method: every dtype pair, layouts of self, shapes that do not fit."""
+    method = f"{case.function}_"
+    if not hasattr(torch.Tensor, method):
+        assert not hasattr(tiny_torch.Tensor, method)
+        return
+
+    def run(module, inputs):
+        x, *rest = operands(module, *inputs)
+        result = getattr(x, method)(*rest, *case.args, **case.kwargs)
+        assert result is x
+        return result
+
+    plans = [
+        ([SHAPE] * case.arity, (layout, *CONTIGUOUS[1 : case.arity]), dtypes)
+        for layout in LAYOUTS
+        for dtypes in itertools.product(DTYPES, DTYPES if case.arity > 1 else (None,))
+        if layout == "contiguous" or dtypes[1] in (None, dtypes[0], "int32")
+    ] + [
+        (shapes[: case.arity], CONTIGUOUS[: case.arity], ("float32", "float32"))
+        for shapes in ((SHAPE, (5, 1), ()), ((9,), SHAPE, ()), ((), (1,), ()), ((0,), (1,), ()))
+    ]
+    with all_failures() as collect:
+        for shapes, layouts, dtypes in plans:
+            inputs = case.domains, shapes, layouts, (*dtypes, dtypes[-1])[: case.arity]
+            with collect:
+                check(
+                    f"{method} {shapes} {layouts} {dtypes}",
+                    lambda i=inputs: run(tiny_torch, i),
+                    lambda i=inputs: run(torch, i),
+                    ulps=case.ulps,
+                )
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.arity < 3 and "wrongly" not in case.name])
+def test_out(torch, case):
+    """Where PyTorch has `out=`, of any dtype; an out that is an input; one that shares memory."""
+    shapes = (case.shapes or SHAPES[case.arity])[0]
+
+    def run(module, dtype, out_dtype, layout):
+        tensors = operands(module, case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity)
+        shape = case(module, *tensors).shape
+        if layout == "input":
+            out = tensors[0]
+        else:
+            out = make(module, np.zeros(4000, out_dtype), tuple(shape), layout)
+        result = case(module, *tensors, out=out)
+        assert result is out
+        return result
+
+    with all_failures() as collect:
+        for dtype, out_dtype in itertools.product(("float32", "int64", "bool"), DTYPES):
+            if dtype not in case.dtypes:
+                continue
+            for layout in ("contiguous", "stepped slice", "permuted"):
+                with collect:
+                    check(
+                        f"{case.name} {dtype} out {out_dtype} {layout}",
+                        lambda a=(dtype, out_dtype, layout): run(tiny_torch, *a),
+                        lambda a=(dtype, out_dtype, layout): run(torch, *a),
+                        ulps=case.ulps,
+                    )
+        if case.shapes is None:
+            with collect:
+                check(
+                    f"{case.name} out is input",
+                    lambda: run(tiny_torch, "float32", "float32", "input"),
+                    lambda: run(torch, "float32", "float32", "input"),
+                    ulps=case.ulps,
+                )
+
+
+# ---------------------------------------------------------------------------------------- gradients
+
+
+def gradients(module, case, inputs, device):
+    """(results, first gradients, second gradients) with fixed weights."""
+    xs = [x.detach().requires_grad_() for x in operands(module, *inputs, device)]
+    results = [r for r in flatten(case(module, *xs)) if r.is_floating_point()]
+    if not results:
+        return [], []
+    weights = [weight(module, r, i).requires_grad_() for i, r in enumerate(results)]
+    first = module.autograd.grad(results, xs, weights, create_graph=True, allow_unused=True)
+    recorded = [(g, weight(module, g, 7 + i)) for i, g in enumerate(first) if g is not None and g.requires_grad]
+    if not recorded:
+        return first, []
+    grads, seconds = zip(*recorded, strict=True)
+    return first, module.autograd.grad(grads, (*xs, *weights), seconds, allow_unused=True)
+
+
+def weight(module, like, seed):
+    values = numbers("real", dtype_name(like), max(like.numel(), 1), 100 + seed)
+    return make(module, values, tuple(like.shape), "contiguous", str(like.device))
+
+
+def zero_if_none(gradient, like):
+    return like.detach() * 0 if gradient is None else gradient
+
+
+@pytest.mark.torch
+@on_devices
+@by_name([case for case in CASES if case.gradient and "float64" in case.dtypes])
+def test_gradients(torch, case, device):
+    skip_if_missing(case, device)
+    plans = [
+        (shapes, layouts, "float64")
+        for i, shapes in enumerate(case.shapes or SHAPES[case.arity])
+        for layouts in layouts_of(case, device)
+        if i == 0 or layouts == CONTIGUOUS[: case.arity]
+    ]
+    plans.append((plans[0][0], CONTIGUOUS[: case.arity], "float32"))
+    with all_failures() as collect:
+        for shapes, layouts, dtype in plans:
+            if device == "ref" and any(np.prod(s) > 200 for s in shapes):
+                continue
+            inputs = case.domains, shapes, layouts, [dtype] * case.arity
+            where = f"{case.name} {shapes} {layouts} {dtype}"
+            found = {}
+
+            def run(module, place, inputs=inputs, found=found):
+                result = gradients(module, case, inputs, device)
+                found[module] = result
+                return result[place]
+
+            with collect:
+                check(
+                    f"gradient of {where}",
+                    lambda run=run: run(tiny_torch, 0),
+                    lambda run=run: run(torch, 0),
+                    ulps=256,
+                    strides=False,
+                )
+                if torch not in found:
+                    continue
+                ours, theirs = found[tiny_torch][1], found[torch][1]
+                size = max(len(ours), len(theirs))
+                ours, theirs = ((*g, *[None] * (size - len(g))) for g in (ours, theirs))
+                for our, their in zip(ours, theirs, strict=True):  # None is as good as zeros
+                    if our is not None or their is not None:
+                        compare(
+                            zero_if_none(our, their),
+                            zero_if_none(their, our),
+                            f"second gradient of {where}",
+                            ulps=4096,
+                            strides=False,
+                        )
+
+
+@pytest.mark.torch
+@by_name([case for case in CASES if case.gradient and case.shapes is None and "float64" in case.dtypes])
+def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
+    def mixed(module):
+        dtypes = ("float32", "float64", "float32")[: case.arity]
+        inputs = case.domains, [SHAPE] * case.arity, ("permuted", *CONTIGUOUS)[: case.arity], dtypes
+        xs = [x.detach().requires_grad_() for x in operands(module, *inputs)]
+        for result in flatten(case(module, *xs)):
+            result.sum().backward()
+        return [x.grad for x in xs]
+
+    def in_place(module):
+        inputs = case.domains, [SHAPE] * case.arity, CONTIGUOUS[: case.arity], ["float64"] * case.arity
+        xs = [x.detach().requires_grad_() for x in operands(module, *inputs)]
+        middle = xs[0] * 1
+        getattr(middle, f"{case.function}_")(*xs[1:], *case.args, **case.kwargs)
+        (middle * middle).sum().backward()
+        return [x.grad for x in xs]
+
+    with all_failures() as collect:
+        with collect:
+            check(f"mixed {case.name}", lambda: mixed(tiny_torch), lambda: mixed(torch), ulps=256)
+        if case.call is None and hasattr(torch.Tensor, f"{case.function}_"):
+            with collect:
+                check(
+                    f"in place {case.name}",
+                    lambda: in_place(tiny_torch),
+                    lambda: in_place(torch),
+                    ulps=256,
+                )

@@ -1,0 +1,73 @@
+"""tiny_torch: a deep-learning framework with PyTorch's API, small enough to be read.
+
+The way in, for readers: README.md. What a name does: https://pytorch.org/docs/stable/.
+"""
+
+# ruff: noqa: E402
+import os
+
+# A thread that spins while it waits takes the processor from the one it waits for, where another
+# process is busy: measured, 8 ms a parallel region. To be set before libgomp is loaded.
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+from math import e, inf, nan, pi
+
+from tiny_torch import _core, autograd, creation, devices, printing, random
+from tiny_torch._core import (
+    bool,
+    can_cast,
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    get_num_threads,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    set_num_threads,
+    uint8,
+)
+from tiny_torch.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tiny_torch.devices import device
+from tiny_torch.ops import fused, index, join, matmul, methods, pointwise, reduce, shape
+from tiny_torch.random import Generator
+from tiny_torch.size import Size
+from tiny_torch.tensor import Tensor
+
+__version__ = "0.1.0"
+
+float = float32
+double = float64
+int = int32
+long = int64
+
+for _module in (pointwise, reduce, fused, shape, join, index, creation, random, printing, matmul):
+    globals().update(_module.FUNCTIONS)
+
+
+def is_tensor(obj: object):
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor):
+    """Whether the elements are floating point numbers."""
+    return input.is_floating_point()
+
+
+def numel(input: Tensor):
+    """The number of elements."""
+    return input.numel()
+
+
+# These build on the names above.
+from tiny_torch import nn, optim, utils
+from tiny_torch.serialization import load, save

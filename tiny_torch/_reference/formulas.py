@@ -1,0 +1,177 @@
+"""What the elementwise ops and reductions compute, and in which dtype: ops.def's twin.
+
+A formula takes flat NumPy arrays of the dtype that is computed in, and answers one; a reduction's
+takes one row, and answers a number. Not here: layout, checks of arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+
+
+def numpy_type(dtype: Any) -> np.dtype:
+    return np.dtype(dtype.name)
+
+
+def category(dtype: Any) -> int:
+    """bool < integer < float."""
+    return {"b": 0, "u": 1, "i": 1, "f": 2}[numpy_type(dtype).kind]
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """Within one rank: the higher category, then the larger size."""
+    return max(a, b, key=lambda dtype: (category(dtype), dtype.itemsize))
+
+
+def result_type(*operands: Any) -> Any:
+    """The common dtype, by three ranks: arrays with dims, over 0-d arrays, over Python numbers.
+
+    A lower rank counts only if its category is higher than that of the ranks above. So
+    ``float32 array * 2.5`` stays float32, and ``int64 array * 2.5`` is of the default dtype.
+    """
+    ranks: list[Any] = [None, None, None]
+    for x in operands:
+        if hasattr(x, "strides"):
+            rank, dtype = (0 if x.ndim else 1), x.dtype
+        elif isinstance(x, float):
+            rank, dtype = 2, _core.get_default_dtype()
+        else:
+            rank, dtype = 2, _core.bool if isinstance(x, bool) else _core.int64
+        ranks[rank] = dtype if ranks[rank] is None else promote_types(ranks[rank], dtype)
+    result = None
+    for dtype in ranks:
+        if result is None:
+            result = dtype
+        elif dtype is not None and category(dtype) > category(result):
+            result = promote_types(result, dtype)
+    return result
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a result may be written in place: never to a lower category."""
+    return category(from_) <= category(to)
+
+
+# ----------------------------------------------------------------------------------- formulas
+# result: the promoted dtype; that or the default one where it is not floating; bool; as SAME, but
+# integers and bool to int64
+SAME, FLOATING, MASK, SUM = "same", "floating", "mask", "sum"
+# dtypes that an op is computed in, by NumPy's letters of their kinds
+ALL, NUMBER, FLOAT, INTEGRAL = "buif", "uif", "f", "bui"
+
+
+def floats(formula: Callable) -> Callable:
+    """A formula that leaves integers as they are."""
+    return lambda x: formula(x) if x.dtype.kind == "f" else x
+
+
+def integer_power(x: Any, y: Any) -> Any:
+    """Negative exponents leave 0, or +-1 for a base of +-1."""
+    flip = np.where(y % 2 == 0, 1, -1)
+    inverse = np.where(x == 1, 1, np.where(x == -1, flip, 0))
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
+
+
+def power(x: Any, y: Any) -> Any:
+    return np.power(x, y) if x.dtype.kind == "f" else integer_power(x, y)
+
+
+def trunc_divide(x: Any, y: Any) -> Any:
+    return np.trunc(x / y) if x.dtype.kind == "f" else (x - np.fmod(x, y)) // y
+
+
+def lerp(x: Any, y: Any, weight: Any) -> Any:
+    """Symmetric around 1/2, so that lerp(x, y, 1) is y."""
+    near_x = x + weight * (y - x)
+    return np.where(np.abs(weight) < 0.5, near_x, y - (y - x) * (1 - weight))
+
+
+def erf(x: Any) -> Any:
+    return np.array([math.erf(value) for value in x])
+
+
+Record = tuple[str, str, Callable]  # result, dtypes, formula
+
+UNARY: dict[str, Record] = {
+    "neg": (SAME, NUMBER, np.negative),
+    "abs": (SAME, NUMBER, np.abs),
+    "sign": (SAME, ALL, lambda x: np.where(x > 0, 1, np.where(x < 0, -1, 0))),
+    "square": (SAME, NUMBER, lambda x: x * x),
+    "relu": (SAME, NUMBER, lambda x: np.where(x < 0, 0, x)),
+    "floor": (SAME, NUMBER, floats(np.floor)),
+    "ceil": (SAME, NUMBER, floats(np.ceil)),
+    "trunc": (SAME, NUMBER, floats(np.trunc)),
+    "round": (SAME, NUMBER, floats(np.rint)),
+    "reciprocal": (FLOATING, FLOAT, lambda x: 1 / x),
+    "sqrt": (FLOATING, FLOAT, np.sqrt),
+    "rsqrt": (FLOATING, FLOAT, lambda x: 1 / np.sqrt(x)),
+    "exp": (FLOATING, FLOAT, np.exp),
+    "exp2": (FLOATING, FLOAT, np.exp2),
+    "expm1": (FLOATING, FLOAT, np.expm1),
+    "log": (FLOATING, FLOAT, np.log),
+    "log2": (FLOATING, FLOAT, np.log2),
+    "log10": (FLOATING, FLOAT, np.log10),
+    "log1p": (FLOATING, FLOAT, np.log1p),
+    "sin": (FLOATING, FLOAT, np.sin),
+    "cos": (FLOATING, FLOAT, np.cos),
+    "tan": (FLOATING, FLOAT, np.tan),
+    "atan": (FLOATING, FLOAT, np.arctan),
+    "tanh": (FLOATING, FLOAT, np.tanh),
+    "sigmoid": (FLOATING, FLOAT, lambda x: 1 / (1 + np.exp(-x))),
+    "erf": (FLOATING, FLOAT, erf),
+    "bitwise_not": (SAME, INTEGRAL, np.invert),
+}
+BINARY: dict[str, Record] = {
+    "add": (SAME, ALL, np.add),
+    "sub": (SAME, NUMBER, np.subtract),
+    "mul": (SAME, ALL, np.multiply),
+    "div": (FLOATING, FLOAT, np.divide),
+    "floor_divide": (SAME, NUMBER, np.floor_divide),
+    "trunc_divide": (SAME, NUMBER, trunc_divide),
+    "remainder": (SAME, NUMBER, np.remainder),
+    "fmod": (SAME, NUMBER, np.fmod),
+    "pow": (SAME, NUMBER, power),
+    "atan2": (FLOATING, FLOAT, np.arctan2),
+    "maximum": (SAME, ALL, np.maximum),
+    "minimum": (SAME, ALL, np.minimum),
+    "bitwise_and": (SAME, INTEGRAL, np.bitwise_and),
+    "bitwise_or": (SAME, INTEGRAL, np.bitwise_or),
+    "bitwise_xor": (SAME, INTEGRAL, np.bitwise_xor),
+    "eq": (MASK, ALL, np.equal),
+    "ne": (MASK, ALL, np.not_equal),
+    "lt": (MASK, ALL, np.less),
+    "le": (MASK, ALL, np.less_equal),
+    "gt": (MASK, ALL, np.greater),
+    "ge": (MASK, ALL, np.greater_equal),
+    "logical_and": (MASK, ALL, np.logical_and),
+    "logical_or": (MASK, ALL, np.logical_or),
+    "logical_xor": (MASK, ALL, np.logical_xor),
+    # gradients, where x is the incoming one
+    "relu_backward": (SAME, NUMBER, lambda x, y: np.where(y > 0, x, 0)),
+    "tanh_backward": (SAME, FLOAT, lambda x, y: x * (1 - y * y)),
+    "sigmoid_backward": (SAME, FLOAT, lambda x, y: x * (1 - y) * y),
+}
+TERNARY: dict[str, Record] = {
+    "clamp": (SAME, NUMBER, lambda x, y, z: np.minimum(np.maximum(x, y), z)),
+    "lerp": (SAME, FLOAT, lerp),
+    "addcmul": (SAME, NUMBER, lambda x, y, z: x + y * z),
+    "addcdiv": (SAME, FLOAT, lambda x, y, z: x + y / z),
+}
+ELEMENTWISE = {**UNARY, **BINARY, **TERNARY}
+
+# (result, dtypes, what no elements give, or None to raise, formula over a row)
+REDUCTIONS: dict[str, tuple[str, str, float | None, Callable]] = {
+    "sum": (SUM, NUMBER, 0, np.sum),
+    "mean": (FLOATING, FLOAT, math.nan, np.mean),
+    "prod": (SUM, NUMBER, 1, np.prod),
+    "amax": (SAME, ALL, None, np.max),
+    "amin": (SAME, ALL, None, np.min),
+    "any": (MASK, ALL, 0, np.any),
+    "all": (MASK, ALL, 1, np.all),
+}

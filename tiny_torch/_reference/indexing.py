@@ -1,0 +1,239 @@
+"""RefArray's reading and writing by tensors of indices. `x` is always a RefArray.
+
+All find the places of the chosen elements first, as a list; then one copy moves them. The twin of
+src/core/api/index.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch._reference.compute import check_writable, elements, is_array
+from tiny_torch._reference.formulas import result_type
+from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
+
+
+# ------------------------------------------------------------------------- gather and scatter
+def size_at(array: Any, dim: int) -> int:
+    return array.shape[dim] if array.ndim else 1
+
+
+def places_along(op: str, x: Any, dim: int, index: Any, source: Any = None) -> list[int]:
+    """Where x[index[i, j], j] lies (for dim 0), for every element of the index in row-major order.
+
+    A walk over x, cut to the index's shape and with a stride of 0 along dim, finds x[0, j]; from
+    there the index's element says how many strides to go.
+    """
+    dim = wrap_dim(dim, x.ndim)
+    if index.dtype not in (_core.int32, _core.int64):
+        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index, got {index.dtype.name}")
+    if index.size == 0:
+        return []
+    others = [index] if source is None else [index, source]
+    if any(max(other.ndim, 1) != max(x.ndim, 1) for other in others):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as "
+            f"{'input' if source is None else 'self and src'} tensor: index {list(index.shape)}, "
+            f"input {list(x.shape)}"
+        )
+    for d in range(max(x.ndim, 1)):
+        n = size_at(index, d)
+        if (d != dim and n > size_at(x, d)) or (source is not None and n > size_at(source, d)):
+            and_source = (
+                "" if source is None else f" and to be no larger size than src {list(source.shape)}"
+            )
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no "
+                f"larger than self {list(x.shape)} apart from dimension {dim}{and_source}"
+            )
+    size, stride = size_at(x, dim), x.strides[dim] if x.ndim else 0
+    chosen = elements(index, index.shape, _core.int64).tolist()
+    for i in chosen:
+        if not 0 <= i < size:
+            raise RuntimeError(f"index {i} is out of bounds for dimension {dim} with size {size}")
+    strides = [0 if d == dim else step for d, step in enumerate(x.strides)] or [0]
+    begins = positions(index.shape or (1,), strides, x.offset)
+    return [begin + i * stride for begin, i in zip(begins, chosen, strict=True)]
+
+
+def gather(x: Any, dim: int, index: Any) -> Any:
+    """out[i, j] = x[index[i, j], j] for dim 0."""
+    places = places_along("gather", x, dim, index)
+    return x._new(index.shape, x.dtype)._store(x._flat[places])
+
+
+def scattered(op: str, x: Any, dim: int, index: Any, source: Any) -> tuple[list[int], Any]:
+    if x.dtype is not source.dtype:
+        raise RuntimeError(
+            f"{op}(): Expected self.dtype to be equal to src.dtype, got {x.dtype.name} and "
+            f"{source.dtype.name}"
+        )
+    check_writable(x)
+    places = places_along(op, x, dim, index, source)
+    from_ = positions(index.shape or (1,), source.strides or (0,), source.offset) if places else []
+    return places, source._flat[from_]
+
+
+def scatter(x: Any, dim: int, index: Any, source: Any) -> None:
+    """x[index[i, j], j] = source[i, j]: of several writes to one place the last one stays."""
+    places, values = scattered("scatter", x, dim, index, source)
+    x._flat[places] = values
+    x.mark_written()
+
+
+def scatter_add(x: Any, dim: int, index: Any, source: Any) -> None:
+    """x[index[i, j], j] += source[i, j], one after another."""
+    places, values = scattered("scatter_add", x, dim, index, source)
+    np.add.at(x._flat, np.array(places, np.int64), values)
+    x.mark_written()
+
+
+# --------------------------------------------------------------------------------- x[indices]
+def nonzero(x: Any) -> Any:
+    """(number of nonzero elements, ndim) int64: their indices, in row-major order."""
+    flat = elements(x, x.shape, _core.bool)
+    found = []
+    for place in range(x.size):
+        if flat[place]:
+            index = []
+            for size in reversed(x.shape):
+                place, last = divmod(place, size)
+                index.append(last)
+            found.append(index[::-1])
+    out = x._new((len(found), x.ndim), _core.int64)
+    return out._store([i for index in found for i in index])
+
+
+def expand_masks(x: Any, indices: Sequence[Any]) -> list[Any]:
+    """A mask stands for the integer indices of its true elements, one tensor per dim of it."""
+    result: list[Any] = []
+    for index in indices:
+        if index is None or index.dtype is _core.int64:
+            result.append(index)
+        elif index.dtype is _core.int32:
+            result.append(index.astype(_core.int64))
+        elif index.dtype in (_core.bool, _core.uint8):
+            for d, n in enumerate(index.shape):
+                at = len(result) + d
+                if at >= x.ndim or n != x.shape[at]:
+                    raise IndexError(
+                        f"The shape of the mask {list(index.shape)} at index {d} does not match "
+                        f"the shape of the indexed tensor {list(x.shape)} at index {at}"
+                    )
+            where = nonzero(index)
+            result += [where.select(1, d) for d in range(index.ndim)]
+        else:
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors, got "
+                f"{index.dtype.name}"
+            )
+    if len(result) > x.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {x.ndim} (got {len(result)})")
+    return result
+
+
+def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], list[int]]:
+    """The shape of x[indices], and where its elements lie.
+
+    Indices broadcast together. Their dims take the place of the indexed dims if these are adjacent,
+    else the front; the other dims are walked as ever. A place is the sum of the three parts.
+    """
+    if not isinstance(raw, tuple | list):
+        raise TypeError("expected a tuple or list of RefArrays")
+    for index in raw:
+        if index is not None and not is_array(index):
+            raise TypeError(f"expected a RefArray, got {type(index).__name__}")
+    indices = expand_masks(x, raw)
+    given = [d for d, index in enumerate(indices) if index is not None]
+    shape: tuple[int, ...] = ()
+    for d in given:
+        try:
+            shape = broadcast_shapes(shape, indices[d].shape)
+        except RuntimeError:
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                f"{list(shape)}, {list(indices[d].shape)}"
+            ) from None
+    adjacent = not given or given[-1] - given[0] + 1 == len(given)
+    kept = [d for d in range(x.ndim) if d not in given]
+    before = [d for d in kept if given and adjacent and d < given[0]]
+    after = [d for d in kept if d not in before]
+
+    offsets = positions(shape, [0] * len(shape))
+    for d in given:
+        size = x.shape[d]
+        for k, i in enumerate(elements(indices[d], shape, _core.int64).tolist()):
+            if not -size <= i < size:
+                raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
+            offsets[k] += i % size * x.strides[d]
+    begins = positions([x.shape[d] for d in before], [x.strides[d] for d in before], x.offset)
+    rests = positions([x.shape[d] for d in after], [x.strides[d] for d in after])
+    full = (*[x.shape[d] for d in before], *shape, *[x.shape[d] for d in after])
+    return full, [b + i + r for b in begins for i in offsets for r in rests]
+
+
+def index(x: Any, indices: Sequence[Any]) -> Any:
+    """x[indices]: one entry per leading dim; None keeps a dim whole."""
+    shape, places = indexed(x, indices)
+    return x._new(shape, x.dtype)._store(x._flat[places])
+
+
+def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = False) -> None:
+    """x[indices] = values, or +=, in row-major order of the result's shape."""
+    if x.dtype is not values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{x.dtype.name} for the destination and {values.dtype.name} for the source."
+        )
+    check_writable(x)
+    shape, places = indexed(x, indices)
+    own = list(values.shape)
+    while len(own) > len(shape) and own[0] == 1:
+        del own[0]
+    tail = shape[len(shape) - len(own) :]
+    if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own, tail, strict=True)):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        )
+    source = elements(values.squeeze(tuple(range(values.ndim - len(own)))), shape, x.dtype)
+    if accumulate:
+        np.add.at(x._flat, np.array(places, np.int64), source)
+    else:
+        x._flat[places] = source
+    x.mark_written()
+
+
+# -------------------------------------------------------------------------------------- joining
+def cat(arrays: Sequence[Any], dim: int) -> Any:
+    """Joins arrays along a dim. A 1-d one without elements joins anything."""
+    if not arrays:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    if any(x.ndim == 0 for x in arrays):
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    parts = {i: x for i, x in enumerate(arrays) if x.shape != (0,)} or {0: arrays[0]}
+    first = next(iter(parts.values()))
+    d = wrap_dim(dim, first.ndim)
+    for position, x in parts.items():
+        if x.ndim != first.ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}"
+            )
+        for k, (n, m) in enumerate(zip(first.shape, x.shape, strict=True)):
+            if k != d and n != m:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {n} but "
+                    f"got size {m} for tensor number {position} in the list."
+                )
+    total = sum(x.shape[d] for x in parts.values())
+    shape = (*first.shape[:d], total, *first.shape[d + 1 :])
+    out = first._new(shape, result_type(*arrays))
+    start = 0
+    for x in parts.values():
+        out.slice(d, start, start + x.shape[d], 1).copy_(x)
+        start += x.shape[d]
+    return out

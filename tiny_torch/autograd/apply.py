@@ -1,0 +1,189 @@
+"""The one place where an op meets its tensors: compute, then record a node if one needs gradients.
+
+By arity, because a call's cost is most of a small op's: ``apply1(op, x, *constants)``,
+``apply2(op, x, y, *constants)`` whose operands may be numbers, ``applyn(op, inputs, *constants)``.
+Beside them ``apply_view`` for ops that answer a view, and ``apply_inplace``. A thread's modes are
+read once, as one integer: 0 is plain recording; any bit takes the slow path, which is where
+autocast and the profiler will enter.
+"""
+
+from __future__ import annotations
+
+from tiny_torch.autograd.graph import (
+    INFERENCE,
+    LEAF,
+    MADE_IN_INFERENCE,
+    MADE_WITHOUT_GRAD,
+    MULTI_OUTPUT,
+    NO_GRAD,
+    PLAIN,
+    Node,
+    Unrelated,
+    View,
+    edge_of,
+    modes,
+    rebase,
+    refusal,
+)
+from tiny_torch.tensor import Tensor, wrap
+
+
+def apply1(op, x, *constants):
+    """An op of one tensor."""
+    result, saved = op.forward(x.array, *constants) if constants else op.forward(x.array)
+    if (x.edge is None and x._view is None) or modes.bits or op.backward is None:
+        return wrap(result) if type(result) is not tuple else finish(result)
+    edge = edge_of(x)
+    if edge is None:
+        return finish(result)
+    return finish(result, Node(op, (edge,), saved, None, constants))
+
+
+def apply2(op, x, y, *constants):
+    """An op of two tensors, or of one and a number, with one result."""
+    a = x.array if isinstance(x, Tensor) else x
+    b = y.array if isinstance(y, Tensor) else y
+    result, saved = op.forward(a, b, *constants) if constants else op.forward(a, b)
+    edge_x = edge_y = None
+    if a is not x and (x.edge is not None or x._view is not None):
+        edge_x = edge_of(x)
+    if b is not y and (y.edge is not None or y._view is not None):
+        edge_y = edge_of(y)
+    if (edge_x is None and edge_y is None) or modes.bits or op.backward is None:
+        return wrap(result)
+    inputs = None
+    if op.broadcasts:
+        first = a.unless_like(result) if edge_x is not None else None
+        second = b.unless_like(result) if edge_y is not None else None
+        if first is not None or second is not None:
+            inputs = (first, second)
+    if op.used_by and (edge_x is None or edge_y is None):
+        saved = keep(op, saved, (edge_x, edge_y))
+    return wrap(result, (Node(op, (edge_x, edge_y), saved, inputs, constants), 0))
+
+
+def applyn(op, tensors, *constants):
+    """An op of any number of tensors, of which some may be None or numbers."""
+    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
+    result, saved = op.forward(*arrays, *constants)
+    if modes.bits or op.backward is None:
+        return finish(result)
+    edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
+    if edges.count(None) == len(edges):
+        return finish(result)
+    inputs = broadcast_inputs(op, arrays, edges, result)
+    return finish(result, Node(op, edges, keep(op, saved, edges), inputs, constants))
+
+
+def apply(op, *arguments):
+    """applyn, of the op's inputs and the constants that follow them."""
+    return applyn(op, arguments[: op.arity], *arguments[op.arity :])
+
+
+def finish(result, node=None):
+    """Arrays as tensors: the outputs of `node`, or without a history."""
+    if type(result) is not tuple:
+        return wrap(result, None if node is None else (node, 0))
+    return tuple(
+        [
+            wrap(array, (node, j) if node is not None and array.dtype.is_floating_point else None)
+            for j, array in enumerate(result)
+        ]
+    )
+
+
+def is_wanted(op, k, edges) -> bool:
+    """Whether a gradient that may be asked for is computed from saved[k]."""
+    return not op.used_by or any([edges[i] is not None for i in op.used_by[k]])
+
+
+def keep(op, saved, edges):
+    """What a node has to hold: None in place of what no gradient will be computed from."""
+    if not op.used_by:
+        return saved
+    places = len(op.used_by)
+    return tuple([v if k >= places or is_wanted(op, k, edges) else None for k, v in enumerate(saved)])
+
+
+def broadcast_inputs(op, arrays, edges, result):
+    if not op.broadcasts:
+        return None
+    inputs = tuple(
+        [
+            None if edge is None else array.unless_like(result)
+            for array, edge in zip(arrays, edges, strict=True)
+        ]
+    )
+    return None if inputs.count(None) == len(inputs) else inputs
+
+
+def apply_view(op, x, *constants):
+    """An op whose result, or each of several, shows x's own memory."""
+    result, saved = op.forward(x.array, *constants)
+    bits = modes.bits
+    several = type(result) is tuple
+    edge = None if bits & (NO_GRAD | INFERENCE) else edge_of(x)
+    tensors = finish(result, None if edge is None else Node(op, (edge,), saved, None, constants))
+    base = x if x._view is None else x._view.base
+    if base.array.dtype.is_floating_point:
+        kind = (
+            MADE_IN_INFERENCE
+            if bits & INFERENCE
+            else MADE_WITHOUT_GRAD
+            if bits & NO_GRAD
+            else MULTI_OUTPUT
+            if several
+            else PLAIN
+            if x._view is None
+            else x._view.kind
+        )
+        for tensor in tensors if several else (tensors,):
+            tensor._view = View(base, kind, tensor.array.stamp)
+    return tensors
+
+
+def apply_inplace(op, x, *arguments):
+    """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
+    tensors = (x, *arguments)
+    edges = (None,) * len(tensors)
+    recording = False
+    if not modes.bits & (NO_GRAD | INFERENCE):
+        edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
+        recording = edges.count(None) != len(edges) or x.requires_grad
+    if recording:
+        check_inplace(x)
+    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
+    if recording and 0 in op.saves and is_wanted(op, op.saves.index(0), edges):
+        arrays[0] = arrays[0].clone()  # backward wants what is about to be overwritten
+    result, saved = op.forward(*arrays, out=x.array)
+    if not recording:
+        return x
+    if op.backward is None:
+        rebase(x, Node(Unrelated, edges[:1], ()))
+        return x
+    inputs = None
+    if op.broadcasts:  # x's gradient, too: the op may have computed in another dtype
+        inputs = broadcast_inputs(op, arrays, edges, result) or (None,) * len(edges)
+        inputs = ((result.shape, result.dtype), *inputs[1:])
+    rebase(x, Node(op, edges, keep(op, saved, edges), inputs))
+    if any([place > 0 and arrays[place].storage_id == result.storage_id
+            for place in op.saves if hasattr(arrays[place], "stamp")]):
+        result.mark_written()  # x.mul_(x): what it saved as the other is no more
+    return x
+
+
+def check_inplace(x) -> None:
+    """Refuses, as PyTorch does, writes whose gradient could not be told."""
+    view = x._view
+    if view is not None:
+        if view.kind != PLAIN:
+            raise refusal(x, "is being")
+        if view.base.is_leaf:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+    if x.edge is LEAF:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )

@@ -1,0 +1,354 @@
+"""Backward: runs the nodes behind some outputs, youngest first, and delivers gradients to leaves.
+
+A node is younger than all that it was made from, so falling sequence numbers are an order in which
+every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
+Gradients are arrays; only under ``create_graph`` are they tensors, and the same formulas recorded.
+The engine holds no state between or during calls, so a backward may run inside another, or beside
+it in another thread: only adding to a leaf's ``.grad`` is one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from operator import attrgetter
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import (
+    INFERENCE,
+    NO_GRAD,
+    Identity,
+    InLayout,
+    Node,
+    edge_of,
+    modes,
+    run,
+)
+from tiny_torch.autograd.hooks import checked
+from tiny_torch.tensor import wrap
+
+ALL = {n: (True,) * n for n in range(1, 9)}
+take = _core.take  # (dict, key): removes it; (value or None, whether nobody else holds it)
+by_sequence = attrgetter("sequence")
+retains = lambda entry: entry[1].retains  # noqa: E731
+accumulating = threading.Lock()
+
+
+def renew_lock() -> None:
+    """In a forked child: another thread of the parent may have held it."""
+    global accumulating
+    accumulating = threading.Lock()
+
+
+os.register_at_fork(after_in_child=renew_lock)
+
+
+def run_backward(
+    roots,
+    gradients,
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    inputs=None,
+    accumulate: bool = True,
+):
+    """Runs the graph behind `roots` (edges) from `gradients` (tensors of theirs).
+
+    Leaves get theirs in ``.grad`` if `accumulate`, of `inputs` (edges) only if any are given. Else
+    answers the gradients of `inputs`, None where the graph does not lead to one.
+    """
+    saved_bits = modes.bits
+    modes.bits = saved_bits & ~(NO_GRAD | INFERENCE) if create_graph else saved_bits | NO_GRAD
+    try:
+        return Run(retain_graph, create_graph, inputs, accumulate).run(roots, gradients)
+    finally:
+        modes.bits = saved_bits
+
+
+class Run:
+    """One call of backward: the buffers of gradients that are on their way."""
+
+    def __init__(self, retain_graph, create_graph, inputs, accumulate):
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+        self.inputs = inputs
+        self.wanted = None if inputs is None else frozenset(inputs)
+        self.accumulate = accumulate
+        self.buffers = {}  # node: its gradient, or a list of them if it has several outputs
+        self.owned = set()  # nodes and leaves whose buffer is a sum of our own making
+        self.waiting = {}  # leaf: how many gradients it still awaits
+        self.leaf_grads = {}
+        self.ready = []  # leaves that have all of it
+        self.found = {}  # gradients of the inputs that were asked for
+
+    def run(self, roots, gradients):
+        order = self.collect(roots)
+        leading = None if self.inputs is None else self.leading_to_inputs(order)
+        wanted = self.wanted
+        for edge, gradient in zip(roots, gradients, strict=True):
+            self.deliver(edge, gradient if self.create_graph else gradient.array)
+        self.finish_leaves()
+        create_graph, retain_graph = self.create_graph, self.retain_graph
+        buffers, owned = self.buffers, self.owned
+        for node in order:
+            if node not in buffers:
+                if leading is None:
+                    self.skip(node, node.edges)
+                elif node in leading:
+                    self.skip(node, leading[node])
+                continue
+            grad = buffers.pop(node)
+            if owned:
+                owned.discard(node)
+            op, edges = node.op, node.edges
+            if node.hooks is not None:
+                grad = self.call_hooks(node, grad)
+            if wanted:
+                self.capture(node, grad, wanted)
+            if leading is None:
+                needs = ALL[1] if len(edges) == 1 else tuple([edge is not None for edge in edges])
+            elif node not in leading:
+                continue
+            else:
+                needs = leading[node]
+            if type(grad) is list:
+                grad = tuple(grad)
+            if create_graph and op.composite is not None:
+                results = through_composite(node, grad, needs)
+            else:
+                saved = node.unpack(create_graph) if node.saved else ()
+                results = op.backward(saved, grad, needs)
+                saved = None
+            grad = None
+            if node.saved and not retain_graph:
+                node.release()
+            if type(results) is not tuple:
+                results = (results,)
+            shapes = node.inputs
+            for i, edge in enumerate(edges):
+                if edge is None or not needs[i]:
+                    continue
+                result = results[i]
+                if result is not None and shapes is not None and shapes[i] is not None:
+                    result = sum_to(result, *shapes[i])
+                target = edge[0]
+                if type(target) is Node and target not in buffers and target.op.outputs == 1:
+                    if result is not None:  # deliver's most common case, without a call
+                        buffers[target] = result
+                else:
+                    self.deliver(edge, result)
+            results = result = None  # their references would make a gradient look shared
+            if self.ready:
+                self.finish_leaves()
+        self.finish_leaves()
+        if self.inputs is not None and not self.accumulate:
+            return [self.found.get(edge) for edge in self.inputs]
+        return None
+
+    def collect(self, roots):
+        """All nodes behind the roots, youngest first; counts what each leaf will receive."""
+        waiting = self.waiting
+        order = []
+        seen = set()
+        stack = list(roots)
+        for target, _ in stack:
+            if type(target) is Node:
+                if target not in seen:
+                    seen.add(target)
+                    order.append(target)
+            else:
+                waiting[target] = waiting.get(target, 0) + 1
+        for node in order:
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                target = edge[0]
+                if type(target) is Node:
+                    if target not in seen:
+                        seen.add(target)
+                        order.append(target)
+                else:
+                    waiting[target] = waiting.get(target, 0) + 1
+        order.sort(key=by_sequence, reverse=True)
+        return order
+
+    def leading_to_inputs(self, order):
+        """{node: needs} of the nodes through which an input is reached."""
+        wanted = self.wanted
+        leading = {}
+        for node in reversed(order):
+            needs = tuple(
+                [edge is not None and (edge in wanted or edge[0] in leading) for edge in node.edges]
+            )
+            if True in needs:
+                leading[node] = needs
+        for node in order:  # leaves now await only what those nodes send
+            needs = leading.get(node)
+            for i, edge in enumerate(node.edges):
+                if edge is not None and type(edge[0]) is not Node and (not needs or not needs[i]):
+                    self.waiting[edge[0]] -= 1
+        return leading
+
+    def deliver(self, edge, gradient):
+        """Adds to what an edge's target has so far; a leaf that has all gets it."""
+        target, output = edge
+        if type(target) is not Node:
+            if gradient is not None:
+                self.add(self.leaf_grads, target, gradient)
+            self.waiting[target] -= 1
+            if self.waiting[target] == 0:
+                self.ready.append(target)
+        elif gradient is not None:
+            if target.op.outputs == 1:
+                self.add(self.buffers, target, gradient)
+            else:
+                outputs = self.buffers.get(target)
+                if outputs is None:
+                    outputs = self.buffers[target] = [None] * target.op.outputs
+                outputs[output] = (
+                    gradient if outputs[output] is None else outputs[output] + gradient
+                )
+
+    def add(self, sums, target, gradient):
+        so_far = sums.get(target)
+        if so_far is None:
+            sums[target] = gradient
+        elif target in self.owned:
+            so_far.add(gradient, so_far)
+        else:
+            sums[target] = so_far + gradient
+            if not self.create_graph:
+                self.owned.add(target)
+
+    def skip(self, node, needs):
+        """A node that got no gradient sends none: the leaves behind it must not wait for it."""
+        for edge, need in zip(node.edges, needs, strict=True):
+            if need:
+                self.deliver(edge, None)
+
+    def call_hooks(self, node, grad):
+        several = type(grad) is list
+        for output, hook in sorted(node.hooks, key=retains):
+            value = grad[output] if several else grad
+            if value is None:
+                continue
+            tensor = value if self.create_graph else wrap(value)
+            answer = checked(hook, tensor)
+            if answer is None:
+                continue
+            value = answer if self.create_graph else answer.array
+            if several:
+                grad[output] = value
+            else:
+                grad = value
+        return grad
+
+    def call_leaf_hooks(self, leaf):
+        for hook in list(getattr(leaf, "_hooks", ())):
+            gradient = self.leaf_grads[leaf]
+            answer = checked(hook, gradient if self.create_graph else wrap(gradient))
+            if answer is not None:
+                self.leaf_grads[leaf] = answer if self.create_graph else answer.array
+
+    def capture(self, node, grad, wanted):
+        outputs = grad if type(grad) is list else [grad]
+        for j, value in enumerate(outputs):
+            if (node, j) in wanted and value is not None:
+                self.found[(node, j)] = value if self.create_graph else wrap(value)
+
+    def finish_leaves(self):
+        while self.ready:
+            leaf = self.ready.pop()
+            if self.wanted is not None and (leaf, 0) not in self.wanted:
+                continue
+            if leaf in self.leaf_grads:
+                self.call_leaf_hooks(leaf)
+            gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
+            if gradient is None:
+                continue
+            if self.accumulate:
+                accumulate(leaf, gradient, sole, self.create_graph)
+            else:
+                self.found[(leaf, 0)] = gradient if self.create_graph else wrap(gradient)
+
+
+def accumulate(leaf, gradient, sole, create_graph) -> None:
+    """Adds to ``leaf.grad``. A first gradient is moved in if nobody else holds it (`sole`)."""
+    with accumulating:
+        so_far = leaf._grad
+        if so_far is None:
+            if create_graph:
+                leaf._grad = run(InLayout, gradient, leaf.array)
+            elif sole and fits(gradient, leaf.array):
+                leaf._grad = wrap(gradient)
+            else:
+                leaf._grad = wrap(run(InLayout, gradient, leaf.array))
+        elif create_graph:
+            leaf._grad = so_far + gradient
+        else:
+            so_far.array.add(gradient, so_far.array)
+    for hook in list(getattr(leaf, "_post_hooks", ())):
+        hook(leaf)
+
+
+def fits(gradient, array) -> bool:
+    """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
+    if gradient.dtype is not array.dtype:
+        return False
+    if not array.is_dense():
+        return gradient.is_contiguous()
+    return all(
+        n == 1 or a == b
+        for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
+    )
+
+
+def sum_to(gradient, shape, dtype):
+    """A gradient of a broadcast result, taken back to the input's shape and dtype."""
+    if gradient.shape != shape:
+        lead = gradient.ndim - len(shape)
+        dims = tuple(range(lead)) + tuple(
+            lead + i for i, n in enumerate(shape) if n == 1 and gradient.shape[lead + i] != 1
+        )
+        if dims:
+            gradient = gradient.sum(dims, True)
+        if lead:
+            gradient = gradient.reshape(shape)
+    return gradient if gradient.dtype is dtype else gradient.astype(dtype)
+
+
+def through_composite(node, grad, needs):
+    """A fused op's gradient, as that of the simple ops that it stands for."""
+    op = node.op
+    inputs = [None] * len(node.edges)
+    marks = [None] * len(node.edges)  # where this gradient ends: before hooks, and once per input
+    for place, value in zip(op.saves, node.unpack(True), strict=False):
+        if place >= 0:
+            inputs[place] = value
+            if value.edge is not None:
+                marks[place] = (Node(Identity, (value.edge,), ()), 0)
+                inputs[place] = wrap(value.array, marks[place])
+    modes_before = modes.bits
+    modes.bits &= ~NO_GRAD
+    try:
+        outputs = op.composite(*inputs, *node.constants)
+    finally:
+        modes.bits = modes_before
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    grads = grad if isinstance(grad, tuple) else (grad,)
+    pairs = [
+        (edge_of(output), g)
+        for output, g in zip(outputs, grads, strict=False)
+        if g is not None and edge_of(output) is not None
+    ]
+    wanted = [mark for mark, need in zip(marks, needs, strict=True) if need]
+    found = run_backward(
+        [edge for edge, _ in pairs],
+        [g for _, g in pairs],
+        retain_graph=True,
+        create_graph=True,
+        inputs=wanted,
+        accumulate=False,
+    )
+    results = iter(found)
+    return tuple(next(results) if need else None for need in needs)

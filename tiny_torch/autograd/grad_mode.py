@@ -1,0 +1,156 @@
+"""Whether ops are recorded: context managers that are decorators, too.
+
+Classes rather than generators: entering one costs a quarter.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch.autograd.graph import INFERENCE, NO_GRAD, modes
+
+
+class Mode:
+    """Sets mode bits on entry and puts them back on exit."""
+
+    bits_on = 0
+    bits_off = 0
+
+    def __init__(self) -> None:
+        self.before = 0
+
+    def __enter__(self) -> None:
+        self.before = modes.bits
+        modes.bits = (self.before & ~self.bits_off) | self.bits_on
+
+    def __exit__(self, *exception: Any) -> None:
+        modes.bits = self.before
+
+    def clone(self) -> Mode:
+        return type(self)()
+
+    def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            return self.wrap_generator(function)
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with self.clone():  # a fresh one: the function may call itself
+                return function(*args, **kwargs)
+
+        return wrapper
+
+    def wrap_generator(self, function: Callable) -> Callable:
+        """The mode holds while the generator runs, not while its caller does."""
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            step, argument = generator.send, None
+            while True:
+                try:
+                    with self.clone():
+                        value = step(argument)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    step, argument = generator.send, (yield value)
+                except GeneratorExit:
+                    with self.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    step, argument = generator.throw, error
+
+        return wrapper
+
+
+class no_grad(Mode):
+    """Ops are not recorded. https://pytorch.org/docs/stable/generated/torch.no_grad.html
+
+    >>> import tiny_torch as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    bits_on = NO_GRAD
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        mode = object.__new__(cls)
+        if function is None:
+            return mode
+        mode.__init__()  # type: ignore[misc]
+        return mode(function)
+
+    def __init__(self, function: Callable | None = None) -> None:
+        super().__init__()
+
+
+class enable_grad(no_grad):
+    """Ops are recorded. https://pytorch.org/docs/stable/generated/torch.enable_grad.html"""
+
+    bits_on = 0
+    bits_off = NO_GRAD
+
+
+class set_grad_enabled(Mode):
+    """Recording on or off, at once and until the ``with`` ends, if it is used in one.
+
+    https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self.bits_on, self.bits_off = (0, NO_GRAD) if self.mode else (NO_GRAD, 0)
+        self.before = modes.bits
+        modes.bits = (self.before & ~self.bits_off) | self.bits_on
+
+    def __enter__(self) -> None:
+        modes.bits = (modes.bits & ~self.bits_off) | self.bits_on
+
+    def __call__(self, function: Callable) -> Callable:
+        modes.bits = self.before  # as a decorator it holds inside the function only
+        return super().__call__(function)
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+
+class inference_mode(Mode):
+    """Ops are not recorded, nor writes later allowed in the views that they make.
+
+    What they make may be used in recorded ops, unlike PyTorch's inference tensors: these have no
+    version, ours do, so that nothing needs to be forbidden.
+    https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        instance = object.__new__(cls)
+        if isinstance(mode, bool):
+            return instance
+        instance.__init__(True)  # type: ignore[misc]
+        return instance(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+        self.bits_on = NO_GRAD | INFERENCE if mode else 0
+        self.bits_off = 0 if mode else NO_GRAD | INFERENCE
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether this thread records ops."""
+    return not modes.bits & NO_GRAD
+
+
+def is_inference_mode_enabled() -> bool:
+    return bool(modes.bits & INFERENCE)

@@ -1,0 +1,369 @@
+"""The graph that backward walks: a Node per recorded op, joined by edges.
+
+An edge is a pair (node, output number), or (leaf tensor, 0): leaves are the only tensors in the
+graph, so an activation dies as soon as no node has saved it. A view's edge is computed when it is
+asked for, because a write through another view may have changed what it is made of.
+
+Not here: recording ops (apply.py), walking the graph (engine.py).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.devices import array_module
+
+next_stamp = _core.next_stamp
+check_saved = _core.check_saved
+EMPTY, FRESH, STALE = range(3)  # what check_saved answers
+FREED: Any = ("freed",)
+
+
+class Modes(threading.local):
+    """What this thread's ops must mind, as the bits of one integer; 0 is plain recording."""
+
+    bits = 0
+
+
+NO_GRAD, INFERENCE = 1, 2
+modes = Modes()
+
+
+class Op:
+    """An operation: how it is computed, and how its gradient is.
+
+    ``forward(*arrays, *constants)`` answers ``(result, saved)``: an array, or a tuple of them where
+    ``outputs`` is above 1, and a tuple of what backward needs. ``backward(saved, grad, needs)``
+    answers one gradient or None per input, in a tuple unless the op has one input; ``needs[i]``
+    tells whether input i wants its. Formulas use what arrays and tensors both have, so that they
+    can be differentiated in turn. An elementwise op's forward takes ``out=``, too.
+    """
+
+    # The leading entries of `saved`: i is input i, ~j is output j. What follows is constant.
+    saves: tuple[int, ...] = ()
+    # For each of them, the inputs whose gradients are computed from it; (): all are.
+    used_by: tuple[tuple[int, ...], ...] = ()
+    arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
+    outputs = 1
+    # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
+    broadcasts = False
+    # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
+    composite: Any = None
+
+    forward: Any = None
+    backward: Any = None  # None: the result has no gradient
+
+
+class Node:
+    """One recorded op: where its gradients go, and what they are computed from."""
+
+    __slots__ = (
+        "__weakref__",
+        "constants",
+        "edges",
+        "hooks",
+        "inputs",
+        "op",
+        "saved",
+        "sequence",
+    )
+
+    def __init__(self, op, edges, saved, inputs=None, constants=()):
+        self.op = op
+        self.edges = edges
+        self.saved = saved
+        self.inputs = inputs  # per input (shape, dtype) where the op changed them, or None
+        self.constants = constants
+        self.hooks = None  # [(output number, hook), ...]
+        self.sequence = next_stamp()  # after forward has written: Note [Versions]
+
+    def name(self) -> str:
+        """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
+        return self.op.__name__ + "Backward0"
+
+    def unpack(self, as_tensors: bool):
+        """What the op saved, as backward takes it: arrays, or tensors that have their history.
+
+        Raises RuntimeError where it is freed, or was written since.
+        """
+        saved = self.saved
+        if saved is FREED:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed). Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify "
+                "retain_graph=True if you need to backward through the graph a second time or if "
+                "you need to access saved tensors after calling backward."
+            )
+        if saved and check_saved(saved, self.sequence) == STALE:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an "
+                f"inplace operation: it was saved by {self.name()}. Hint: the backtrace further "
+                "above shows the operation that failed to compute its gradient. The variable in "
+                "question was changed in there or anywhere later. Good luck!"
+            )
+        return self.as_tensors(saved) if as_tensors else saved
+
+    def as_tensors(self, saved):
+        from tiny_torch.tensor import wrap
+
+        places = self.op.saves
+        result = []
+        for k, value in enumerate(saved):
+            if not hasattr(value, "stamp"):
+                result.append(value)
+            elif k >= len(places):
+                result.append(wrap(value))
+            elif places[k] >= 0:
+                result.append(wrap(value, self.edges[places[k]]))
+            else:
+                result.append(wrap(value, (self, ~places[k])))
+        return result
+
+    def release(self) -> None:
+        """Frees what was saved; an op that saved no array may run again, as in PyTorch."""
+        if self.op is CopySlices:
+            self.saved[-1].release()
+        elif self.saved and check_saved(self.saved, self.sequence) != EMPTY:
+            self.saved = FREED
+
+    @property
+    def next_functions(self) -> tuple:
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+# The edge of a leaf that requires grad: a reference to itself would keep it alive.
+LEAF: Any = ("leaf", 0)
+
+# How a view was made; in-place ops through all but the first are refused.
+PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE = range(4)
+
+
+class View:
+    """What a view tensor knows of its origin: the base (never a view itself), and how it came."""
+
+    __slots__ = ("base", "kind", "stamp")
+
+    def __init__(self, base, kind, stamp):
+        self.base = base
+        self.kind = kind
+        self.stamp = stamp  # of the memory when the view's edge was last right
+
+
+def edge_of(tensor):
+    """The tensor's edge, or None where it does not require grad."""
+    edge = tensor.edge
+    view = tensor._view
+    if view is not None and view.stamp != tensor.array.stamp:
+        edge = renew(tensor, view)
+    return (tensor, 0) if edge is LEAF else edge
+
+
+def renew(tensor, view):
+    """The edge of a view whose memory has been written since it was made: from its base anew."""
+    base = edge_of(view.base)
+    if base is not None:
+        if view.kind != PLAIN:
+            raise refusal(tensor, "its base or another view of its base has been")
+        array, origin = tensor.array, view.base.array
+        geometry = (array.shape, array.strides, array.offset - origin.offset)
+        node = Node(AsStrided, (base,), (layout(origin), *geometry))
+        move_retained(tensor.edge, (node, 0))
+        tensor.edge = (node, 0)
+    view.stamp = tensor.array.stamp
+    return tensor.edge
+
+
+def refusal(tensor, modified: str) -> RuntimeError:
+    """PyTorch's error for a write that would leave a view without a gradient that can be told."""
+    kind, edge = tensor._view.kind, tensor.edge
+    mode, now, block = "no_grad", "with grad mode enabled", "no_grad"
+    if kind == MADE_IN_INFERENCE:
+        mode, now, block = "inference", "in normal mode", "inference_mode"
+    made = f"A view was created in {mode} mode"
+    if edge is not None and edge is not LEAF:
+        made = f"Output {edge[1]} of {edge[0].op.__name__} is a view"
+        if kind == MULTI_OUTPUT:
+            now = ""
+        else:
+            made += f" of a view which was created in {mode} mode"
+    text = f"{made} and {modified} modified inplace{now and ' ' + now}. "
+    if kind == MULTI_OUTPUT:
+        return RuntimeError(
+            text + "This view is the output of a function that returns multiple views. Such "
+            "functions do not allow the output views to be modified inplace. You should replace "
+            "the inplace operation by an out-of-place one."
+        )
+    return RuntimeError(
+        text + "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+        f"clarify your code by moving both the view and the inplace either both inside the {block} "
+        "block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked)."
+    )
+
+
+def rebase(tensor, node, output=0):
+    """Gives a tensor that was written in place the node of that write."""
+    view = tensor._view
+    if view is None:
+        move_retained(tensor.edge, (node, output))
+        tensor.edge = (node, output)
+        return
+    base, array = view.base, tensor.array
+    geometry = (array.shape, array.strides, array.offset - base.array.offset)
+    edges = (edge_of(base), *node.edges[1:])
+    inputs = node.inputs
+    if inputs is not None and inputs[0] is not None:
+        inputs = ((base.array.shape, base.array.dtype), *inputs[1:])
+    copy = Node(CopySlices, edges, (layout(base.array), geometry, node), inputs)
+    move_retained(base.edge, (copy, 0))
+    base.edge = (copy, 0)
+    view.stamp = -1  # so that the next question renews it
+
+
+def move_retained(old, new) -> None:
+    """retain_grad follows the tensor to its new node; other hooks stay with the old."""
+    if old is None or old is LEAF or old[0].hooks is None:
+        return
+    moving = [entry for entry in old[0].hooks if entry[0] == old[1] and entry[1].retains]
+    old[0].hooks = [entry for entry in old[0].hooks if entry not in moving]
+    new[0].hooks = [(new[1], hook) for _, hook in moving]
+
+
+def layout(array) -> tuple:
+    """(shape, strides, elements from first to last) of an array."""
+    reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+    return array.shape, array.strides, reach + 1 if array.size else 0
+
+
+def run(op, *arguments):
+    """An op inside a backward formula: on tensors it is recorded, on arrays only computed."""
+    from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this
+
+    if any(hasattr(argument, "array") for argument in arguments[:2]):
+        return apply(op, *arguments)
+    return op.forward(*arguments)[0]
+
+
+class Identity(Op):
+    """A mark in the graph: the same value, one node further."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+class Unrelated(Op):
+    """What an op without a gradient has left in place: nothing of what was there before."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return None
+
+
+class InLayout(Op):
+    """A copy of x laid out as ``.grad`` of a leaf is: like the leaf if it is dense, else in order."""
+
+    @staticmethod
+    def forward(x, leaf):
+        if leaf.is_dense():
+            copy = leaf.empty_like()
+        else:
+            copy = array_module(leaf.device).empty(leaf.shape, leaf.dtype)
+        copy.copy_(x)
+        return copy, ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+class AsStrided(Op):
+    """The elements of x's memory at other strides; the view that a write has renewed."""
+
+    @staticmethod
+    def forward(x, origin, shape, strides, offset):
+        array = x.as_strided(shape, strides, x.offset + offset)
+        return array, (origin, shape, strides, offset)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(AsStridedAdd, grad, *saved)
+
+
+class AsStridedAdd(Op):
+    """AsStrided's transpose: zeros in the origin's layout, plus x at the strided positions."""
+
+    @staticmethod
+    def forward(x, origin, shape, strides, offset):
+        origin_shape, origin_strides, extent = origin
+        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        if any(n > 1 and step == 0 for n, step in zip(shape, strides, strict=True)):
+            # Elements that share an address add up.
+            positions = array_module(x.device).arange(0, 1, extent, _core.int64)
+            positions = positions.as_strided(shape, strides, offset).reshape((-1,))
+            flat.index_put_((positions,), x.reshape((-1,)), True)
+        else:
+            flat.as_strided(shape, strides, offset).copy_(x)
+        return flat.as_strided(origin_shape, origin_strides, 0), (origin, shape, strides, offset)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Region, grad, *saved)
+
+
+class Region(Op):
+    """What AsStrided would show if x were laid out as the origin is: x itself need not be."""
+
+    @staticmethod
+    def forward(x, origin, shape, strides, offset):
+        origin_shape, origin_strides, extent = origin
+        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        flat.as_strided(origin_shape, origin_strides, 0).copy_(x)
+        return flat.as_strided(shape, strides, offset), (origin, shape, strides, offset)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(AsStridedAdd, grad, *saved)
+
+
+class OutsideRegion(Op):
+    """x with zeros in the region that AsStrided would show; its own transpose."""
+
+    @staticmethod
+    def forward(x, origin, shape, strides, offset):
+        origin_shape, origin_strides, extent = origin
+        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        result = flat.as_strided(origin_shape, origin_strides, 0)
+        result.copy_(x)
+        flat.as_strided(shape, strides, offset).copy_(0)
+        return result, (origin, shape, strides, offset)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(OutsideRegion, grad, *saved)
+
+
+class CopySlices(Op):
+    """The base after an op wrote in place through one of its views.
+
+    The view's region has the gradient of that op, everything else passes unchanged.
+    """
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        origin, geometry, node = saved
+        region = run(Region, grad, origin, *geometry)
+        inner = node.op.backward(node.unpack(hasattr(grad, "array")), region, needs)
+        first, *others = inner if isinstance(inner, tuple) else (inner,)
+        if not needs[0]:
+            return (None, *others)
+        rest = run(OutsideRegion, grad, origin, *geometry)
+        if first is not None:
+            rest = rest + run(AsStridedAdd, first, origin, *geometry)
+        return (rest, *others)

@@ -1,0 +1,560 @@
+"""Making tensors: from data, or filled by a rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import LEAF
+from tiny_torch.devices import array_module, to_device
+from tiny_torch.tensor import Tensor, wrap
+
+int64 = _core.int64
+
+
+def finish(array, requires_grad: bool = False) -> Tensor:
+    if requires_grad and not array.dtype.is_floating_point:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return wrap(array, LEAF if requires_grad else None)
+
+
+def check_options(function: str, layout: Any, pin_memory: Any) -> None:
+    """Only strided tensors in ordinary memory exist here."""
+    if layout is not None and str(layout) != "torch.strided":
+        raise NotImplementedError(f"{function}(layout={layout})")
+    if pin_memory:
+        raise NotImplementedError(f"{function}(pin_memory=True)")
+
+
+def as_sizes(function: str, size: tuple) -> tuple:
+    """Sizes given one by one or as one sequence; ints, of which none is negative."""
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = tuple(size[0])
+    for position, n in enumerate(size):
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise TypeError(
+                f"{function}(): argument 'size' must be tuple of ints, but found element of type "
+                f"{type(n).__name__} at pos {position}"
+            )
+        value = n.__index__()
+        if abs(value) >= 2**63:
+            raise TypeError(
+                f"{function}(): argument 'size' failed to unpack the object at pos {position + 1} "
+                f'with error "Overflow when unpacking long long"'
+            )
+        if value < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {value}: {list(size)}"
+            )
+    return tuple(n.__index__() for n in size)
+
+
+def check_dtype(function: str, dtype: Any) -> None:
+    if dtype is not None and not isinstance(dtype, _core.dtype):
+        raise TypeError(
+            f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+        )
+
+
+def filled(function, size, value, dtype, device, requires_grad, layout=None, pin_memory=False):
+    check_options(function, layout, pin_memory)
+    check_dtype(function, dtype)
+    shape = as_sizes(function, size)
+    module = array_module(device)
+    dtype = dtype or _core.get_default_dtype()
+    array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
+    return finish(array, requires_grad)
+
+
+def zeros(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros. https://pytorch.org/docs/stable/generated/torch.zeros.html
+
+    >>> import tiny_torch as torch
+    >>> torch.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    if out is not None:
+        return fill_out("zeros", out, size, 0)
+    return filled("zeros", size, 0, dtype, device, requires_grad, layout, pin_memory)
+
+
+def ones(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
+    if out is not None:
+        return fill_out("ones", out, size, 1)
+    return filled("ones", size, 1, dtype, device, requires_grad, layout, pin_memory)
+
+
+def empty(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor whose elements are whatever the memory held."""
+    if memory_format is not None and str(memory_format) != "torch.contiguous_format":
+        raise NotImplementedError(f"empty(memory_format={memory_format})")
+    if out is not None:
+        return fill_out("empty", out, size, None)
+    return filled("empty", size, None, dtype, device, requires_grad, layout, pin_memory)
+
+
+def fill_out(function: str, out: Tensor, size: tuple, value: Any) -> Tensor:
+    shape = as_sizes(function, size)
+    if tuple(out.shape) != shape:
+        raise NotImplementedError(f"{function}(out=) of another shape than {list(shape)}")
+    return out if value is None else out.fill_(value)
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one value; its dtype follows from the value's type.
+
+    https://pytorch.org/docs/stable/generated/torch.full.html
+    """
+    size = tuple(size) if isinstance(size, tuple | list) else (size,)
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if out is not None:
+        return fill_out("full", out, size, fill_value)
+    if dtype is None:
+        dtype = dtype_of_number(fill_value)
+    return filled("full", size, fill_value, dtype, device, requires_grad, layout, pin_memory)
+
+
+def dtype_of_number(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return _core.bool
+    if isinstance(value, float | np.floating):
+        return _core.get_default_dtype()
+    return int64
+
+
+def like(function, input, value, dtype, device, requires_grad, layout, memory_format):
+    check_options(function, layout, False)
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{function}(): argument 'input' (position 1) must be Tensor, not "
+            f"{type(input).__name__}"
+        )
+    if memory_format is not None and str(memory_format) not in (
+        "torch.preserve_format",
+        "torch.contiguous_format",
+    ):
+        raise NotImplementedError(f"{function}(memory_format={memory_format})")
+    array = input.array
+    if str(memory_format) == "torch.contiguous_format":
+        result = array_module(array.device).empty(array.shape, dtype or array.dtype)
+    else:
+        result = array.empty_like(dtype)
+    if device is not None:
+        result = to_device(result, device)
+    if value is not None:
+        result.copy_(value)
+    return finish(result, requires_grad)
+
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """An uninitialised tensor of the shape, dtype and (dense) strides of `input`."""
+    return like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)
+
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Zeros of the shape, dtype and (dense) strides of `input`."""
+    return like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)
+
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Ones of the shape, dtype and (dense) strides of `input`."""
+    return like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One value, in the shape, dtype and (dense) strides of `input`."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    return like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)
+
+
+def arange(
+    *bounds: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... below end: arange(end), arange(start, end[, step]).
+
+    https://pytorch.org/docs/stable/generated/torch.arange.html
+
+    >>> import tiny_torch as torch
+    >>> torch.arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
+    check_options("arange", layout, pin_memory)
+    check_dtype("arange", dtype)
+    if len(bounds) == 1 and end is None:
+        end = bounds[0]
+    elif bounds:
+        names = dict(zip(("start", "end", "step"), bounds, strict=False))
+        start = names.get("start", start)
+        end = names.get("end", end)
+        step = names.get("step", step)
+    if end is None:
+        raise TypeError("arange() received an invalid combination of arguments: no end was given")
+    start = 0 if start is None else as_number(start)
+    end, step = as_number(end), 1 if step is None else as_number(step)
+    if any(isinstance(v, float) and not math.isfinite(v) for v in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        floats = any(isinstance(v, float) for v in (start, end, step))
+        dtype = _core.get_default_dtype() if floats else int64
+    if all(isinstance(v, int) for v in (start, end, step)):
+        count = -((start - end) // step)
+    else:
+        count = math.ceil((end - start) / step)
+    result = finish(array_module(device).arange(start, step, count, dtype), requires_grad)
+    return result if out is None else out.copy_(result)
+
+
+def as_number(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.item()
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` values from start to end, both included, evenly spaced.
+
+    https://pytorch.org/docs/stable/generated/torch.linspace.html
+    """
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    dtype = dtype or _core.get_default_dtype()
+    first, last = as_number(start), as_number(end)
+    module = array_module(device)
+    if steps == 1:
+        return finish(module.full((1,), first, dtype), requires_grad)
+    step = (last - first) / max(steps - 1, 1)
+    # Each half counts from its own end, so that both ends are exact.
+    half = steps // 2
+    lower = module.arange(float(first), float(step), half, dtype)
+    upper = module.arange(float(last - step * (steps - half - 1)), float(step), steps - half, dtype)
+    if steps > half:
+        upper.select(0, steps - half - 1).copy_(last)
+    return finish(module.cat((lower, upper), 0), requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An (n, m) matrix with ones on the diagonal."""
+    columns = n if m is None else m
+    if n < 0 or columns < 0:
+        raise RuntimeError(f"n must be greater or equal to 0, got {min(n, columns)}")
+    result = zeros(n, columns, dtype=dtype, device=device)
+    result.array.diagonal(0, 0, 1).copy_(1)
+    return finish(result.array, requires_grad)
+
+
+# ------------------------------------------------------------------------------------- from data
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A copy of data: numbers, nested sequences, NumPy arrays or tensors.
+
+    Ints become int64, floats the default dtype, bools bool. Raises ValueError for ragged
+    sequences, TypeError for what is no number.
+    https://pytorch.org/docs/stable/generated/torch.tensor.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    check_options("tensor", None, pin_memory)
+    check_dtype("tensor", dtype)
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        array = data.array.clone() if dtype is None else data.array.astype(dtype)
+    else:
+        array = from_data(data, dtype)
+        if isinstance(data, np.ndarray | np.generic):
+            array = array.clone()
+    if device is not None:
+        array = to_device(array, device)
+    return finish(array, requires_grad)
+
+
+def from_data(data: Any, dtype: Any):
+    """An NDArray of numbers, nested sequences or NumPy data; it may share NumPy's memory."""
+    if isinstance(data, np.ndarray | np.generic):
+        array = _core.from_numpy(
+            np.array(data) if data.ndim == 0 or not data.flags.writeable else data
+        )
+        return array if dtype is None or array.dtype is dtype else array.astype(dtype)
+    if isinstance(data, bool | int | float):
+        return _core.full((), data, dtype or dtype_of_number(data))
+    if hasattr(data, "__array__") and not isinstance(data, list | tuple):
+        return from_data(np.asarray(data), dtype)
+    if not hasattr(data, "__len__") or isinstance(data, str | bytes | dict | set):
+        raise TypeError(f"Could not infer dtype of {type(data).__name__}")
+    leaves: list = []
+    shape = collect(data, leaves, 0)
+    kinds = set(map(type, leaves))
+    if not kinds <= {bool, int, float}:
+        strange = next(
+            (leaf for leaf in leaves if not isinstance(leaf, bool | int | float | np.generic)), None
+        )
+        if strange is not None:
+            name = type(strange).__name__
+            raise TypeError(
+                f"new(): invalid data type '{name}'"
+                if isinstance(strange, str)
+                else f"Could not infer dtype of {name}"
+            )
+    if dtype is None:
+        if any(isinstance(leaf, float | np.floating) for leaf in leaves) or not leaves:
+            dtype = _core.get_default_dtype()
+        elif kinds <= {bool, np.bool_}:
+            dtype = _core.bool
+        else:
+            dtype = int64
+    try:
+        flat = np.array(leaves, dtype=None if dtype.is_floating_point or leaves else dtype.name)
+        if flat.dtype.kind == "O":
+            raise OverflowError
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+    flat = flat.astype(dtype.name)
+    return _core.from_numpy(flat).view(shape) if flat.size else _core.empty(shape, dtype)
+
+
+def collect(data: Any, leaves: list, depth: int) -> tuple:
+    """Appends the numbers of nested sequences; answers their shape."""
+    if isinstance(data, Tensor):
+        if data.ndim == 0:
+            leaves.append(data.item())
+            return ()
+        data = data.tolist()
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, list | tuple | range) and not (
+        hasattr(data, "__len__")
+        and hasattr(data, "__getitem__")
+        and not isinstance(data, str | dict)
+    ):
+        leaves.append(data.item() if isinstance(data, np.generic) else data)
+        return ()
+    shape: tuple | None = None
+    for i, row in enumerate(data):
+        below = collect(row, leaves, depth + 1)
+        if shape is None:
+            shape = below
+        elif below != shape:
+            if below and shape:
+                raise ValueError(
+                    f"expected sequence of length {shape[0]} at dim {depth + 1} (got {below[0]})"
+                )
+            raise TypeError(
+                f"not a sequence: element {i} at dim {depth} has shape {below}, others {shape}"
+            )
+    return (len(data), *(shape or ()))
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """data itself, or a tensor that shares its memory, where dtype and device allow it."""
+    if isinstance(data, Tensor):
+        return data.to(device=device, dtype=dtype)
+    array = from_data(data, dtype)
+    return wrap(array if device is None else to_device(array, device))
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array.
+
+    Raises TypeError for anything else or an unknown dtype, ValueError for negative strides.
+    https://pytorch.org/docs/stable/generated/torch.from_numpy.html
+    """
+    return wrap(_core.from_numpy(ndarray))
+
+
+def legacy_constructor(cls: type, *args: Any, **options: Any) -> Tensor:
+    """torch.Tensor(2, 3): uninitialised float32 of that shape; torch.Tensor([1, 2]): that data."""
+    device = options.pop("device", None)
+    if options:
+        raise TypeError(f"new() received unexpected keyword arguments {sorted(options)}")
+    float32 = _core.float32
+    if len(args) == 1 and not isinstance(args[0], int):
+        if isinstance(args[0], Tensor):
+            return wrap(args[0].array, None, cls)
+        array = from_data(args[0], float32)
+        array = array.clone() if isinstance(args[0], np.ndarray) else array
+        return wrap(array if device is None else to_device(array, device), None, cls)
+    shape = as_sizes("new", args) if args else (0,)
+    return wrap(array_module(device).empty(shape, float32), None, cls)
+
+
+# ------------------------------------------------------------------------------------ x.new_*(...)
+
+
+def new(function, self, size, value, dtype, device, requires_grad):
+    device = self.array.device if device is None else device
+    return filled(function, size, value, dtype or self.array.dtype, device, requires_grad)
+
+
+def new_empty(
+    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return new("new_empty", self, size, None, dtype, device, requires_grad)
+
+
+def new_zeros(
+    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return new("new_zeros", self, size, 0, dtype, device, requires_grad)
+
+
+def new_ones(
+    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return new("new_ones", self, size, 1, dtype, device, requires_grad)
+
+
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    return new("new_full", self, tuple(size), fill_value, dtype, device, requires_grad)
+
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return tensor(
+        data,
+        dtype=dtype or self.array.dtype,
+        device=self.array.device if device is None else device,
+        requires_grad=requires_grad,
+    )
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        zeros, ones, empty, full, empty_like, zeros_like, ones_like, full_like, arange, linspace,
+        eye, tensor, as_tensor, from_numpy,
+    )
+}  # fmt: skip
+METHODS = {f.__name__: f for f in (new_empty, new_zeros, new_ones, new_full, new_tensor)}

@@ -1,0 +1,130 @@
+"""Devices: what names them, which module makes their arrays, and copies from one to another.
+
+A device's arrays come from a module of functions (empty, full, arange, cat, ...): ``cpu`` from the
+C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import index as as_index
+from typing import Any
+
+from tiny_torch import _core
+
+TYPES = ("cpu", "cuda", "ref")
+
+
+class device:
+    """Where a tensor's memory is: ``device("cpu")``, ``device("ref")``, ``device("cpu", 0)``.
+
+    A name of a device, with an index after a colon or as second argument; or another device.
+    Raises RuntimeError for a string that names none. "cuda" is a name, but not built: what uses it
+    raises AssertionError. https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
+
+    >>> import tiny_torch as torch
+    >>> torch.device("cpu:0")
+    device(type='cpu', index=0)
+    """
+
+    __slots__ = ("_index", "_type")
+    _index: int | None
+    _type: str
+
+    def __new__(cls, type: Any, index: int | None = None) -> device:
+        if isinstance(type, device) and index is None:
+            return type
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:
+            if type < 0:
+                raise RuntimeError("Device index must not be negative")
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        if not isinstance(type, str):
+            raise TypeError(
+                "device() received an invalid combination of arguments - got "
+                f"({type.__class__.__name__}), but expected one of:\n * (torch.device device)\n"
+                " * (str type, int index = -1)\n"
+            )
+        name, in_string = parse(type)
+        if index is not None:
+            if in_string is not None:
+                raise RuntimeError(
+                    "type (string) must not include an index because index was passed "
+                    f"explicitly: {type}"
+                )
+            if isinstance(index, bool) or not hasattr(index, "__index__"):
+                raise TypeError(
+                    "device(): argument 'index' (position 2) must be int, not "
+                    f"{index.__class__.__name__}"
+                )
+            if index < 0:
+                raise RuntimeError("Device index must not be negative")
+        self = object.__new__(cls)
+        self._type = name
+        self._index = in_string if index is None else as_index(index)
+        return self
+
+    @property
+    def type(self) -> str:
+        return self._type
+
+    @property
+    def index(self) -> int | None:
+        return self._index
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, device):
+            return NotImplemented
+        return self._type == other._type and self._index == other._index
+
+    def __hash__(self) -> int:
+        return hash((self._type, self._index))
+
+    def __repr__(self) -> str:
+        index = "" if self._index is None else f", index={self._index}"
+        return f"device(type='{self._type}'{index})"
+
+    def __str__(self) -> str:
+        return self._type if self._index is None else f"{self._type}:{self._index}"
+
+    def __reduce__(self) -> tuple:
+        arguments = (self._type,) if self._index is None else (self._type, self._index)
+        return device, arguments
+
+
+def parse(text: str) -> tuple[str, int | None]:
+    """The type and index that a string like "cpu" or "cpu:0" names."""
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?", text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    name, index = match.groups()
+    if name not in TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}"
+        )
+    return name, None if index is None else int(index)
+
+
+def array_module(where: Any = None) -> Any:
+    """The module whose functions make a device's arrays; None is the CPU.
+
+    Raises AssertionError for CUDA, and RuntimeError where there is no such device.
+    """
+    name = where if where in TYPES else "cpu" if where is None else device(where).type
+    if name == "cpu":
+        return _core
+    if name == "ref":
+        from tiny_torch import reference
+
+        return reference
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def to_device(array: Any, where: Any) -> Any:
+    """The array itself if it is there already, else a copy of it, with its strides if dense."""
+    module = array_module(where)
+    if module is array_module(array.device):
+        return array
+    # The copy is made on this side; NumPy then hands its memory over to the other.
+    return module.from_numpy(array.clone().numpy())

@@ -1,0 +1,158 @@
+"""Functions of nn.functional that belong to no larger family: linear, dropout, one_hot, pad, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tiny_torch as torch
+from tiny_torch import ops
+
+from ...tensor import Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x Wᵀ + b: input (*, in), weight (out, in) or (in), bias (out) or (), result (*, out) or (*).
+
+    Raises RuntimeError where the shapes or dtypes do not fit.
+    Source: PyTorch, nn.functional.linear.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 3), torch.ones(2, 3), torch.ones(2))
+    tensor([[4., 4.]])
+    """
+    return ops.linear(input, weight, bias)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training sets each element to 0 with probability p and divides the others by 1 - p.
+
+    Any shape, floating dtypes. Raises ValueError unless 0 <= p <= 1.
+    Source: PyTorch, nn.functional.dropout; Hinton et al. 2012.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.dropout(torch.ones(2), training=False)
+    tensor([1., 1.])
+    """
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    # p = 1 draws nothing from the generator
+    dropped = input * input.new_zeros(()) if p == 1 else ops.dropout(input, p)
+    return input.copy_(dropped) if inplace else dropped
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 (*) of class numbers -> int64 (*, num_classes), 1 at the class and 0 elsewhere.
+
+    By default num_classes is the largest number plus 1. Raises RuntimeError for another dtype, a
+    class outside of [0, num_classes), and an empty tensor without num_classes.
+    Source: PyTorch, nn.functional.one_hot.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype != torch.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return tensor.new_zeros((*tensor.shape, num_classes))
+    if tensor.min().item() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    largest = int(tensor.max())
+    if num_classes == -1:
+        num_classes = largest + 1
+    elif largest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    zeros = tensor.new_zeros((*tensor.shape, num_classes))
+    return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """x / max(norm_p(x), eps), the norm taken along `dim`. Any shape, floating dtypes.
+
+    Raises IndexError for a dim out of range.
+    Source: PyTorch, nn.functional.normalize.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.normalize(torch.tensor([3.0, 4.0]), dim=0)
+    tensor([0.6000, 0.8000])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    return input / length if out is None else torch.div(input, length, out=out)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim` of their broadcast shape, without it.
+
+    Floating dtypes. Raises RuntimeError where the shapes do not broadcast or neither is floating,
+    IndexError for a dim out of range.
+    Source: PyTorch, nn.functional.cosine_similarity.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]), 0)
+    tensor(0.7071)
+    """
+    if not (x1.is_floating_point() or x2.is_floating_point()):
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet the dtypes are "
+            f"{x1.dtype} and {x2.dtype}"
+        )
+    if x1.dtype != x2.dtype:
+        dtype = (x1.new_zeros(1) + x2.new_zeros(1)).dtype
+        x1, x2 = x1.to(dtype), x2.to(dtype)
+    if x1.shape != x2.shape:
+        x1, x2 = torch.broadcast_tensors(x1, x2)
+    return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(dim)
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """Widen dims by a constant: `pad` is (left, right) of the last dim, then of the one before, ...
+
+    Any shape and dtype; negative numbers cut off. Raises RuntimeError for a `pad` of odd length, of
+    too many dims, or that cuts off more than there is; NotImplementedError for another mode.
+    Source: PyTorch, nn.functional.pad.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.pad(torch.ones(2), (1, 2), value=5)
+    tensor([5., 1., 1., 5., 5.])
+    """
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {input.ndim}"
+        )
+    if mode != "constant":
+        raise NotImplementedError(f"[pad] is not implemented for mode '{mode}'")
+    fill = 0 if value is None else value
+    result = input
+    for i in range(0, len(pad), 2):
+        result = _pad_dim(result, input.ndim - 1 - i // 2, pad[i], pad[i + 1], fill)
+    return result.clone() if result is input else result
+
+
+def _pad_dim(x: Tensor, dim: int, left: int, right: int, fill: float) -> Tensor:
+    """One dim of constant padding: cut, then put blocks of `fill` on both sides."""
+    size = x.shape[dim]
+    if left < 0 or right < 0:
+        length = size + min(left, 0) + min(right, 0)
+        if length < 0:
+            raise RuntimeError(
+                f"[pad] ({left}, {right}) cuts off more than the {size} elements of dim {dim}"
+            )
+        x = x.narrow(dim, max(-left, 0), length)
+    before, after = x.shape[:dim], x.shape[dim + 1 :]
+    blocks = [
+        x.new_full((*before, width, *after), fill) if width > 0 else None for width in (left, right)
+    ]
+    parts = [part for part in (blocks[0], x, blocks[1]) if part is not None]
+    return x if len(parts) == 1 else torch.cat(parts, dim)

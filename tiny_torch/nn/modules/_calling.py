@@ -1,0 +1,147 @@
+"""The part of Module that runs forward, with the hooks around it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ._hooks import RemovableHandle, add_hook
+
+
+class Calling:
+    """Mixin of Module: `__call__` and the hooks of forward and backward."""
+
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]
+        _backward_pre_hooks: OrderedDict[int, Callable]
+        _backward_hooks: OrderedDict[int, Callable]
+        _forward_hooks: OrderedDict[int, Callable]
+        _forward_hooks_with_kwargs: OrderedDict[int, bool]
+        _forward_hooks_always_called: OrderedDict[int, bool]
+        _forward_pre_hooks: OrderedDict[int, Callable]
+        _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            self._backward_hooks
+            or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
+        ):
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Pre-hooks, input gate, forward, hooks, output gate, in this order."""
+        result = None
+        pending = dict(self._forward_hooks_always_called)
+        try:
+            args, kwargs = self._run_pre_hooks(args, kwargs)
+            gates = None
+            if self._backward_hooks or self._backward_pre_hooks:
+                from ._backward_gates import BackwardGates  # most modules never need it
+
+                gates = BackwardGates(
+                    self,
+                    tuple(self._backward_pre_hooks.values()),
+                    tuple(self._backward_hooks.values()),
+                )
+                args = gates.around_inputs(args)
+            result = self.forward(*args, **kwargs)
+            for key, hook in tuple(self._forward_hooks.items()):
+                pending.pop(key, None)
+                changed = self._run_forward_hook(key, hook, args, kwargs, result)
+                result = result if changed is None else changed
+            return result if gates is None else gates.around_outputs(result)
+        except Exception:
+            for key, hook in tuple(self._forward_hooks.items()):
+                if key in pending:
+                    result = self._run_after_error(key, hook, args, kwargs, result)
+            raise
+
+    def _run_pre_hooks(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        for key, hook in tuple(self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is None:
+                    continue
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {changed}."
+                    )
+                args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _run_forward_hook(
+        self, key: int, hook: Callable, args: Any, kwargs: Any, result: Any
+    ) -> Any:
+        if key in self._forward_hooks_with_kwargs:
+            return hook(self, args, kwargs, result)
+        return hook(self, args, result)
+
+    def _run_after_error(
+        self, key: int, hook: Callable, args: Any, kwargs: Any, result: Any
+    ) -> Any:
+        """Run a hook that is always called while an exception is under way; its own is silenced."""
+        try:
+            changed = self._run_forward_hook(key, hook, args, kwargs, result)
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was "
+                f"silenced as another error was raised in forward: {error}",
+                stacklevel=4,
+            )
+            return result
+        return result if changed is None else changed
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, args) before forward; what it returns replaces the arguments.
+
+        With `with_kwargs` it is hook(module, args, kwargs) and returns None or (args, kwargs).
+        """
+        marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
+        return add_hook(self._forward_pre_hooks, hook, prepend, marks)
+
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, args, output) after forward; what it returns replaces the output.
+
+        With `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it also runs
+        if forward raises.
+        """
+        with_marks = (self._forward_hooks_with_kwargs,) if with_kwargs else ()
+        always_marks = (self._forward_hooks_always_called,) if always_call else ()
+        return add_hook(self._forward_hooks, hook, prepend, with_marks + always_marks)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, grad_output) before the module's backward.
+
+        The tuple it returns, if any, takes the place of the gradients of the outputs.
+        """
+        return add_hook(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) once the gradients of the inputs are known.
+
+        The tuple it returns, if any, takes the place of the gradients of the positional inputs.
+        """
+        return add_hook(self._backward_hooks, hook, prepend)

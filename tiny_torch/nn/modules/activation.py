@@ -1,0 +1,463 @@
+"""Activations as modules: each keeps its settings and calls the function of the same name.
+
+All take and return tensors of any one shape, unless their text says otherwise.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import tiny_torch as torch
+
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init as initialisers
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
+
+class _InPlace(Module):
+    """What activations share whose only setting is `inplace`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """The setting, unless it is the default."""
+        return "inplace=True" if self.inplace else ""
+
+
+def _in_place_text(module: Any) -> str:
+    return ", inplace=True" if module.inplace else ""
+
+
+class Tanh(Module):
+    """The hyperbolic tangent.
+
+    Source: PyTorch, torch.nn.Tanh.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Tanh()(torch.zeros(2))
+    tensor([0., 0.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.tanh(input)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x)).
+
+    Source: PyTorch, torch.nn.Sigmoid.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Sigmoid()(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.sigmoid(input)
+
+
+class LogSigmoid(Module):
+    """log(1 / (1 + exp(-x))).
+
+    Source: PyTorch, torch.nn.LogSigmoid.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.LogSigmoid()(torch.zeros(2))
+    tensor([-0.6931, -0.6931])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.logsigmoid(input)
+
+
+class ReLU(_InPlace):
+    """max(x, 0).
+
+    Source: PyTorch, torch.nn.ReLU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.relu(input, self.inplace)
+
+
+class SiLU(_InPlace):
+    """x sigmoid(x), also called swish.
+
+    Source: PyTorch, torch.nn.SiLU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.SiLU()(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7311])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.silu(input, self.inplace)
+
+
+class Mish(_InPlace):
+    """x tanh(softplus(x)).
+
+    Source: PyTorch, torch.nn.Mish.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Mish()(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8651])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.mish(input, self.inplace)
+
+
+class SELU(_InPlace):
+    """ELU with the constants of self-normalising networks.
+
+    Source: PyTorch, torch.nn.SELU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.selu(input, self.inplace)
+
+
+class Hardsigmoid(_InPlace):
+    """relu6(x + 3) / 6.
+
+    Source: PyTorch, torch.nn.Hardsigmoid.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Hardsigmoid()(torch.tensor([0.0, 4.0]))
+    tensor([0.5000, 1.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Nothing, as in PyTorch."""
+        return ""
+
+
+class Hardswish(_InPlace):
+    """x relu6(x + 3) / 6.
+
+    Source: PyTorch, torch.nn.Hardswish.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Hardswish()(torch.tensor([0.0, 3.0]))
+    tensor([0., 3.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Nothing, as in PyTorch."""
+        return ""
+
+
+class Hardtanh(Module):
+    """x limited to [min_val, max_val].
+
+    Raises AssertionError unless min_val < max_val. `min_value`, `max_value` are deprecated names.
+
+    Source: PyTorch, torch.nn.Hardtanh.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Hardtanh()(torch.tensor([-2.0, 2.0]))
+    tensor([-1.,  1.])
+    """
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.min_val = _renamed("min_value", min_value, "min_val", min_val)
+        self.max_val = _renamed("max_value", max_value, "max_val", max_val)
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"min_val={self.min_val}, max_val={self.max_val}{_in_place_text(self)}"
+
+
+def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
+    if old_value is None:
+        return value
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return old_value
+
+
+class ReLU6(Hardtanh):
+    """x limited to [0, 6].
+
+    Source: PyTorch, torch.nn.ReLU6.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 7.0]))
+    tensor([0., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        """The setting, unless it is the default."""
+        return "inplace=True" if self.inplace else ""
+
+
+class LeakyReLU(Module):
+    """x where x > 0, negative_slope x elsewhere.
+
+    Source: PyTorch, torch.nn.LeakyReLU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.LeakyReLU(0.5)(torch.tensor([-2.0, 3.0]))
+    tensor([-1.,  3.])
+    """
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"negative_slope={self.negative_slope}{_in_place_text(self)}"
+
+
+class ELU(Module):
+    """x where x > 0, alpha (exp(x) - 1) elsewhere.
+
+    Source: PyTorch, torch.nn.ELU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 1.0]))
+    tensor([-0.6321,  1.0000])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"alpha={self.alpha}{_in_place_text(self)}"
+
+
+class GELU(Module):
+    """x Φ(x), or with approximate="tanh" an approximation of it.
+
+    Source: PyTorch, torch.nn.GELU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.GELU()(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8413])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"approximate={self.approximate!r}"
+
+
+class Softplus(Module):
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold.
+
+    Source: PyTorch, torch.nn.Softplus.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Softplus()(torch.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class GLU(Module):
+    """a sigmoid(b), a and b being the halves of the input along `dim`.
+
+    Source: PyTorch, torch.nn.GLU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.GLU()(torch.tensor([3.0, 0.0]))
+    tensor([1.5000])
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Along `dim`."""
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class Softmax(Module):
+    """exp(x) / sum(exp(x)) along `dim`; without `dim` it warns and guesses.
+
+    Source: PyTorch, torch.nn.Softmax.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Softmax(dim=0)(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Along `dim`."""
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """log(softmax(x)) along `dim`; without `dim` it warns and guesses.
+
+    Source: PyTorch, torch.nn.LogSoftmax.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
+    tensor([-0.6931, -0.6931])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Along `dim`."""
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class PReLU(Module):
+    """x where x > 0, weight x elsewhere, with a learned weight for all channels or one for each.
+
+    Input (N, C, *), weight (num_parameters), which is 1 or C. Raises RuntimeError for another C.
+
+    Source: PyTorch, torch.nn.PReLU.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.PReLU()(torch.tensor([-2.0, 3.0])).tolist()
+    [-0.5, 3.0]
+    """
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set all weights to `init`."""
+        initialisers.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise, by channel."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """The number of weights."""
+        return f"num_parameters={self.num_parameters}"

@@ -1,0 +1,78 @@
+"""`Flatten` and `Unflatten`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from .module import Module
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """Merges the dims from start_dim to end_dim into one; by default all but the batch.
+
+    Raises IndexError for a dim out of range, RuntimeError where start_dim comes after end_dim.
+    Source: PyTorch, torch.nn.Flatten.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Flatten()(torch.ones(32, 1, 5, 5)).shape
+    torch.Size([32, 25])
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., d_start, ..., d_end, ...) -> (..., d_start * ... * d_end, ...)."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits one dim into several; one of `unflattened_size` may be -1.
+
+    Raises TypeError unless that is a tuple or list of ints, RuntimeError where it does not fit.
+    Source: PyTorch, torch.nn.Unflatten.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.ones(3, 50)).shape
+    torch.Size([3, 2, 5, 5])
+    """
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise TypeError(
+                "unflattened_size must be a tuple of ints, "
+                f"but found type {type(unflattened_size).__name__}"
+            )
+        for i, size in enumerate(unflattened_size):
+            if not isinstance(size, int):
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, "
+                    f"but found element of type {type(size).__name__} at pos {i}"
+                )
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., d, ...) -> (..., *unflattened_size, ...)."""
+        ndim = input.ndim
+        if not -ndim <= self.dim < ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], "
+                f"but got {self.dim})"
+            )
+        dim = self.dim % ndim
+        return input.reshape((*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

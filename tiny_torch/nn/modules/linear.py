@@ -1,0 +1,85 @@
+"""`Linear` and `Identity`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tiny_torch as torch
+
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["Identity", "Linear"]
+
+
+class Identity(Module):
+    """Returns its input. Takes and ignores any arguments.
+
+    Source: PyTorch, torch.nn.Identity.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """The input itself."""
+        return input
+
+
+class Linear(Module):
+    """x Wᵀ + b with a learned weight W (out_features, in_features) and bias b (out_features).
+
+    Input (*, in_features), output (*, out_features), of the weight's dtype. Both are drawn from
+    U(-k, k), k = 1 / sqrt(in_features). Raises RuntimeError where the shapes do not fit.
+    Source: PyTorch, torch.nn.Linear.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Linear(20, 30)(torch.ones(128, 20)).shape
+    torch.Size([128, 30])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(
+            torch.empty((out_features, in_features), device=device, dtype=dtype)
+        )
+        if bias:
+            self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))  # the bound is 1 / sqrt(in_features)
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(*, in_features) -> (*, out_features)."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes, and whether there is a bias."""
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

@@ -1,0 +1,111 @@
+"""`Parameter` and `Buffer`: the two kinds of Tensor that a Module registers by itself.
+
+Lazily sized parameters (`UninitializedParameter`) are not here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, TypeVar
+
+import tiny_torch as torch
+
+from ..tensor import Tensor, wrap
+
+__all__ = ["Buffer", "Parameter"]
+
+_P = TypeVar("_P", bound="Parameter")
+
+
+def _make(data: Tensor, cls: type[_P], requires_grad: bool) -> _P:
+    """A new leaf of class `cls` on the memory of `data`: nothing is copied."""
+    if requires_grad and not data.is_floating_point():
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    made = wrap(data.array, None, cls)
+    made.requires_grad = requires_grad
+    return made
+
+
+class Parameter(Tensor):
+    """A Tensor that a Module registers as trainable when it is assigned as an attribute.
+
+    `data` may have any shape and dtype and shares its memory with the Parameter; without it the
+    Parameter is empty, of shape (0,). `requires_grad` holds even under `no_grad`.
+
+    Raises RuntimeError where `requires_grad` is asked of an integer or bool tensor.
+    Source: PyTorch, torch.nn.parameter.Parameter.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls: type[_P], data: Tensor | None = None, requires_grad: bool = True) -> _P:
+        return _make(torch.empty(0) if data is None else data, cls, requires_grad)
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        """Everything is done in `__new__`; this keeps Tensor's own constructor from running."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # Hooks are not saved; the empty OrderedDict stands for them in PyTorch's file format.
+        arguments: tuple[Any, ...] = (self.data, self.requires_grad, OrderedDict())
+        if not self.__dict__:
+            return _rebuild_parameter, arguments
+        return _rebuild_parameter_with_state, (*arguments, self.__dict__)
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """What unpickling a Parameter calls, with the arguments of PyTorch's function of this name."""
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
+) -> Parameter:
+    """The same for a Parameter that carries attributes of its own."""
+    made = Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """A buffer stays an ordinary Tensor with a mark on it, so `isinstance` looks for the mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A Tensor that a Module registers as untrained state when it is assigned as an attribute.
+
+    `data` may have any shape and dtype and shares its memory with the buffer. The result's type is
+    Tensor itself. `persistent` says whether `state_dict` holds it.
+
+    Source: PyTorch, torch.nn.parameter.Buffer.
+
+    >>> import tiny_torch as torch
+    >>> module = torch.nn.Module()
+    >>> module.count = torch.nn.Buffer(torch.zeros(2))
+    >>> list(module.state_dict())
+    ['count']
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        source = torch.empty(0) if data is None else data
+        made: Any = source.detach().requires_grad_(source.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made

@@ -1,0 +1,401 @@
+"""Copies that rearrange: repeat, flip, roll, triangles and diagonals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply_inplace
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.shape import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
+from tiny_torch.tensor import Tensor, wrap
+
+
+class Repeat(Op):
+    """Each dim n of x, seen as (1, n), is expanded to (repeats, n) and copied."""
+
+    @staticmethod
+    def forward(x, repeats):
+        shape = (1,) * (len(repeats) - x.ndim) + x.shape
+        pairs = tuple([n for size in shape for n in (1, size)])
+        spread = tuple([n for pair in zip(repeats, shape, strict=True) for n in pair])
+        result = tuple([r * n for r, n in zip(repeats, shape, strict=True)])
+        copy = x.reshape(pairs).expand(spread).clone() if spread else x.clone()
+        return copy.reshape(result).contiguous(), (x.shape, spread)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, spread = saved
+        if not spread:
+            return grad
+        return grad.reshape(spread).sum(tuple(range(0, len(spread), 2))).reshape(shape)
+
+
+class Flip(Op):
+    @staticmethod
+    def forward(x, dims):
+        result = x
+        for dim in dims:
+            n = x.shape[dim]
+            backwards = array_module(x.device).arange(n - 1, -1, n, _core.int64)
+            result = result.index((None,) * dim + (backwards,))
+        if result is x:
+            return x.clone(), (dims,)
+        if not x.is_contiguous():
+            result, flipped = x.empty_like(), result
+            result.copy_(flipped)
+        return result, (dims,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Flip, grad, saved[0])
+
+
+class Roll(Op):
+    @staticmethod
+    def forward(x, shifts, dims):
+        result = x.clone() if x.is_contiguous() else x.contiguous()
+        for shift, dim in zip(shifts, dims, strict=True):
+            n = x.shape[dim]
+            if n == 0:
+                continue
+            cut = -shift % n
+            parts = result.slice(dim, cut, n, 1), result.slice(dim, 0, cut, 1)
+            result = array_module(x.device).cat(parts, dim)
+        return result, (shifts, dims)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shifts, dims = saved
+        return run(Roll, grad, tuple([-shift for shift in shifts]), dims)
+
+
+class Triangle(Op):
+    """Zeros on one side of a diagonal; its own transpose."""
+
+    @classmethod
+    def forward(cls, x, diagonal, out=None):
+        arange = array_module(x.device).arange
+        rows = arange(diagonal, 1, x.shape[-2], _core.int64).view((-1, 1))
+        columns = arange(0, 1, x.shape[-1], _core.int64)
+        # `False` rather than 0: it promotes no dtype.
+        result = cls.keeps(columns, rows).where(x.contiguous(), False)
+        if out is not None:
+            out.copy_(result)
+            result = out
+        return result, (diagonal,)
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        return run(cls, grad, saved[0])
+
+
+class Tril(Triangle):
+    @staticmethod
+    def keeps(columns, rows):
+        return columns <= rows
+
+
+class Triu(Triangle):
+    @staticmethod
+    def keeps(columns, rows):
+        return columns >= rows
+
+
+class DiagEmbed(Op):
+    """Zeros, with x's last dim on the diagonal of two new dims."""
+
+    @staticmethod
+    def forward(x, offset, dim1, dim2):
+        side = x.shape[-1] + abs(offset)
+        shape = list(x.shape[:-1])
+        for dim in sorted((dim1, dim2)):
+            shape.insert(dim, side)
+        result = zeros(x, tuple(shape))
+        result.diagonal(offset, dim1, dim2).copy_(x)
+        return result, (offset, dim1, dim2)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.diagonal(*saved)
+
+
+# ------------------------------------------------------------------------------ public functions
+
+
+def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
+    """A copy with each dim repeated as a whole; counts for new dims come first.
+
+    Raises RuntimeError where there are fewer counts than dims.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.repeat.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    counts = one_or_many("repeat", "repeats", counts, repeats)
+    shape = self.array.shape
+    if len(counts) < len(shape):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            f"tensor (repeats {list(counts)}, shape {list(shape)})"
+        )
+    if any(count < 0 for count in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeat{counts}")
+    return apply1(Repeat, self, counts)
+
+
+def tile(input: Tensor, dims: Any) -> Tensor:
+    """repeat, with counts of 1 for the dims that `dims` leaves out.
+
+    https://pytorch.org/docs/stable/generated/torch.tile.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tile(torch.tensor([[1], [2]]), (2,))
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    dims = int_tuple("tile", "dims", dims)
+    return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
+
+
+def tile_method(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
+    """torch.tile with the counts one by one, or as one tuple."""
+    return tile(self, one_or_many("tile", "dims", counts, dims))
+
+
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element, or each slice along a dim, repeated; `repeats` is an int or one count each.
+
+    With one tensor only, that is the counts of the indices 0, 1, 2, ... Raises RuntimeError where
+    a count is negative, or there are not as many as slices.
+    https://pytorch.org/docs/stable/generated/torch.repeat_interleave.html
+
+    >>> import tiny_torch as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if repeats is None:
+        return wrap(interleaved(input.array, input.array.size))
+    if dim is None:
+        input, dim = input.flatten(), 0
+    shape = input.array.shape or (1,)
+    dim = wrap_dim(dim, len(shape))
+    if not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
+        return copies.clone(memory_format="contiguous_format").flatten(dim, dim + 1)
+    return input.index_select(dim, wrap(interleaved(repeats.array, shape[dim])))
+
+
+def interleaved(repeats: Any, size: int) -> Any:
+    """The indices 0 to size - 1, each repeated so many times."""
+    if repeats.dtype not in (_core.int32, _core.int64):
+        raise NotImplementedError(f'"repeat_interleave" not implemented for {repeats.dtype}')
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    counts = repeats.numpy()
+    if counts.size == 1:
+        counts = np.broadcast_to(counts, (size,))
+    if counts.size != size:
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size(0) = {size}"
+        )
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return array_module(repeats.device).from_numpy(np.repeat(np.arange(size), counts))
+
+
+def flip(input: Tensor, dims: Any) -> Tensor:
+    """A copy in reverse order along some dims.
+
+    https://pytorch.org/docs/stable/generated/torch.flip.html
+
+    >>> import tiny_torch as torch
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    return apply1(
+        Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim)
+    )
+
+
+def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """torch.flip with the dims one by one, or as one tuple."""
+    return flip(self, one_or_many("flip", "dims", order, dims))
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """flip along dim 1. https://pytorch.org/docs/stable/generated/torch.fliplr.html"""
+    if input.array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, (1,))
+
+
+def flipud(input: Tensor) -> Tensor:
+    """flip along dim 0. https://pytorch.org/docs/stable/generated/torch.flipud.html"""
+    if input.array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, (0,))
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """A copy shifted along some dims; what leaves at the end comes in at the front.
+
+    Without dims the tensor is flat while it is shifted. Raises RuntimeError where shifts and dims
+    differ in number. https://pytorch.org/docs/stable/generated/torch.roll.html
+
+    >>> import tiny_torch as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    shifts = (shifts,) if isinstance(shifts, int) else int_tuple("roll", "shifts", shifts)
+    if dims is None or dims == ():
+        dims = ()
+    else:
+        dims = (dims,) if isinstance(dims, int) else int_tuple("roll", "dims", dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        return apply1(Roll, input.flatten(), shifts, (0,)).reshape(input.shape)
+    if len(shifts) != len(dims):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
+    return apply1(
+        Roll, input, shifts, tuple([wrap_dim(dim, input.array.ndim) for dim in dims])
+    )
+
+
+def check_triangle(name: str, x: Tensor) -> None:
+    if x.array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of each matrix, up to a diagonal; zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.tril.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    check_triangle("tril", input)
+    return apply1(Tril, input, diagonal)
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of each matrix, from a diagonal on; zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.triu.html
+
+    >>> import tiny_torch as torch
+    >>> torch.triu(torch.ones(2, 2), diagonal=1)
+    tensor([[0., 1.],
+            [0., 0.]])
+    """
+    check_triangle("triu", input)
+    return apply1(Triu, input, diagonal)
+
+
+def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """tril in place."""
+    check_triangle("tril_", self)
+    return apply_inplace(Tril, self, diagonal)
+
+
+def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """triu in place."""
+    check_triangle("triu_", self)
+    return apply_inplace(Triu, self, diagonal)
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dim on a diagonal, zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.diag_embed.html
+
+    >>> import tiny_torch as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    ndim = input.array.ndim + 1
+    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return apply1(DiagEmbed, input, offset, dim1, dim2)
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a matrix; of a matrix, a copy of its diagonal.
+
+    Raises RuntimeError for other dims. https://pytorch.org/docs/stable/generated/torch.diag.html
+
+    >>> import tiny_torch as torch
+    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    ndim = input.array.ndim
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    if ndim == 2:
+        return input.diagonal(diagonal).clone(memory_format="contiguous_format")
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements on the diagonal of a matrix.
+
+    https://pytorch.org/docs/stable/generated/torch.diagflat.html
+    """
+    return diag_embed(input.reshape(math.prod(input.array.shape)), offset)
+
+
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """A copy turned k times by 90 degrees, from the first of two dims towards the second.
+
+    https://pytorch.org/docs/stable/generated/torch.rot90.html
+
+    >>> import tiny_torch as torch
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    first, second = int_tuple("rot90", "dims", dims)
+    if k % 4 == 1:
+        return flip(input, (second,)).transpose(first, second)
+    if k % 4 == 2:
+        return flip(input, (first, second))
+    if k % 4 == 3:
+        return flip(input, (first,)).transpose(first, second)
+    return input.clone(memory_format="contiguous_format")
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function
+    for function in (
+        repeat_interleave, fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90,
+    )
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable] = {**SHARED, "tile": tile, "flip": flip}
+METHODS: dict[str, Callable] = {
+    **SHARED,
+    "tile": tile_method,
+    "flip": flip_method,
+    "repeat": repeat,
+    "tril_": tril_,
+    "triu_": triu_,
+}

@@ -1,0 +1,599 @@
+"""Elementwise ops: arithmetic, comparison, elementary functions; forward and gradient of each.
+
+``out`` in a forward is an array that the result is written into. The public functions over these
+stand in pointwise.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.public import public
+
+# ----------------------------------------------------------------------------------- arithmetic
+
+
+class Add(Op):
+    arity = 2
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x + y if out is None else x.add(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad, grad
+
+
+class Sub(Op):
+    arity = 2
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x - y if out is None else x.sub(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad, -grad if needs[1] else None
+
+
+@public("mul", "input * other.")
+class Mul(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (0,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x * y if out is None else x.mul(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad * y if needs[0] else None, grad * x if needs[1] else None
+
+
+class Div(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x / y if out is None else x.div(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad / y if needs[0] else None, -grad * ((x / y) / y) if needs[1] else None
+
+
+class Pow(Op):
+    """d(x^y) = y x^(y-1) dx + x^y ln x dy, where 0 ^ 0 counts as the constant 1."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1, ~0)
+    used_by = ((0, 1), (0, 1), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        result = x**y if out is None else x.pow(y, out)
+        return result, (x, y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, result = saved
+        to_base = to_exponent = None
+        if needs[0]:
+            if isinstance(y, int | float):
+                to_base = grad * 0 if y == 0 else grad * (x ** (y - 1) * y)
+            else:
+                to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))
+        if needs[1]:
+            if isinstance(x, int | float):
+                log = math.log(x) if x > 0 else float("-inf" if x == 0 else "nan")
+                moves = grad * (result * log)
+                to_exponent = run(Where, y >= 0, 0.0, moves) if x == 0 else moves
+            else:
+                still = (x == 0) & (y >= 0)  # 0 ^ y does not move with y, though ln 0 is -inf
+                base = x if x.dtype is result.dtype else run(Cast, x, result.dtype)
+                to_exponent = run(Where, still, 0.0, grad * (result * base.log()))
+        return to_base, to_exponent
+
+
+@public("floor_divide", "The floor of input / other.")
+class FloorDivide(Op):
+    arity = 2
+
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x // y if out is None else x.floor_divide(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        raise RuntimeError("derivative for aten::floor_divide is not implemented")
+
+
+class DivFloor(FloorDivide):
+    """div(rounding_mode="floor"): the same, but differentiable, as a step is."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad * 0, grad * 0 if needs[1] else None
+
+
+class DivTrunc(DivFloor):
+    """div(rounding_mode="trunc"): the quotient rounded towards 0."""
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.trunc_divide(y, out), ()
+
+
+@public("remainder", "Python's input % other: other's sign.")
+class Remainder(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x % y if out is None else x.remainder(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad, -grad * (x // y) if needs[1] else None
+
+
+@public("fmod", "C's fmod(input, other): input's sign.")
+class Fmod(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmod(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad, -grad * (x / y).trunc() if needs[1] else None
+
+
+class Extreme(Op):
+    """maximum and minimum: where both are equal, each gets half the gradient."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def share(saved, grad, needs, first_wins, second_wins):
+        half = grad / 2
+        equal = saved[0] == saved[1]
+        return (
+            run(Where, equal, half, run(Where, first_wins, grad, 0.0)) if needs[0] else None,
+            run(Where, equal, half, run(Where, second_wins, grad, 0.0)) if needs[1] else None,
+        )
+
+
+@public("maximum", "The larger of two elements; NaN if either is.", numbers=False)
+class Maximum(Extreme):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.maximum(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return Extreme.share(saved, grad, needs, x > y, y > x)
+
+
+@public("minimum", "The smaller of two elements; NaN if either is.", numbers=False)
+class Minimum(Extreme):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.minimum(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return Extreme.share(saved, grad, needs, x < y, y < x)
+
+
+@public("atan2", "The angle of the point (other, input).", numbers=False)
+class Atan2(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.atan2(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        scaled = grad / (x * x + y * y)
+        return scaled * y if needs[0] else None, scaled * -x if needs[1] else None
+
+
+class Lerp(Op):
+    arity = 3
+    broadcasts = True
+    saves = (0, 1, 2)
+    used_by = ((2,), (2,), (0, 1))
+
+    @staticmethod
+    def forward(x, y, weight, out=None):
+        return x.lerp(y, weight, out), (x, y, weight)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, weight = saved
+        return (
+            grad * (1 - weight) if needs[0] else None,
+            grad * weight if needs[1] else None,
+            grad * (y - x) if needs[2] else None,
+        )
+
+
+class Addcmul(Op):
+    """x + y z"""
+
+    arity = 3
+    broadcasts = True
+    saves = (1, 2)
+    used_by = ((2,), (1,))
+
+    @staticmethod
+    def forward(x, y, z, out=None):
+        return x.addcmul(y, z, out), (y, z)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, z = saved
+        return grad, grad * z if needs[1] else None, grad * y if needs[2] else None
+
+
+class Addcdiv(Op):
+    """x + y / z"""
+
+    arity = 3
+    broadcasts = True
+    saves = (1, 2)
+    used_by = ((2,), (1, 2))
+
+    @staticmethod
+    def forward(x, y, z, out=None):
+        return x.addcdiv(y, z, out), (y, z)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, z = saved
+        return (
+            grad,
+            grad / z if needs[1] else None,
+            -grad * y / z / z if needs[2] else None,  # never in a lower dtype than grad's
+        )
+
+
+class Where(Op):
+    arity = 3
+    broadcasts = True
+    saves = (0,)
+
+    @staticmethod
+    def forward(condition, x, y):
+        return condition.where(x, y), (condition,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        (condition,) = saved
+        return (
+            None,
+            run(Where, condition, grad, 0.0) if needs[1] else None,
+            run(Where, condition, 0.0, grad) if needs[2] else None,
+        )
+
+
+class Clamp(Op):
+    """A NaN bound makes NaN. The gradient passes where x is within the bounds."""
+
+    arity = 3
+    broadcasts = True
+    saves = (0, 1, 2)
+
+    @staticmethod
+    def forward(x, low, high, out=None):
+        if low is None:
+            return x.minimum(high, out), (x, low, high)
+        if high is None:
+            return x.maximum(low, out), (x, low, high)
+        return x.clamp(low, high, out), (x, low, high)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, low, high = saved
+        inside = True if low is None else x >= low
+        if high is not None:
+            inside = (x <= high) if inside is True else inside & (x <= high)
+        to_x = run(Where, inside, grad, 0.0) if needs[0] else None
+        to_low = to_high = None
+        if needs[1]:
+            below = x < low if high is None else (x < low) & (low < high)
+            to_low = run(Where, below, grad, 0.0)
+        if needs[2]:
+            above = x > high if low is None else (x > high) | (low >= high)
+            to_high = run(Where, above, grad, 0.0)
+        return to_x, to_low, to_high
+
+
+# --------------------------------------------------------------------------------------- unary
+
+
+@public("neg", "Each element with its sign turned.")
+class Neg(Op):
+    @staticmethod
+    def forward(x, out=None):
+        return x.neg(out), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return -grad
+
+
+class Cast(Op):
+    """Another dtype; the gradient is cast back."""
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), (x.dtype,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Cast, grad, saved[0])
+
+
+class Clone(Op):
+    @staticmethod
+    def forward(x):
+        return x.clone(), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+def of_input(name: str, formula, doc: str = "") -> type[Op]:
+    """A unary op whose gradient is a formula of the incoming one and of x."""
+
+    class OfInput(Op):
+        saves = (0,)
+
+        @staticmethod
+        def forward(x, out=None):
+            return getattr(x, name)(out), (x,)
+
+        @staticmethod
+        def backward(saved, grad, needs):
+            return formula(grad, saved[0])
+
+    return named(OfInput, name, doc)
+
+
+def of_output(name: str, formula, doc: str = "") -> type[Op]:
+    """A unary op whose gradient is a formula of the incoming one and of the result."""
+
+    class OfOutput(Op):
+        saves = (~0,)
+
+        @staticmethod
+        def forward(x, out=None):
+            y = getattr(x, name)(out)
+            return y, (y,)
+
+        @staticmethod
+        def backward(saved, grad, needs):
+            return formula(grad, saved[0])
+
+    return named(OfOutput, name, doc)
+
+
+def named(op: type[Op], name: str, doc: str) -> type[Op]:
+    op.__name__ = op.__qualname__ = name.title().replace("_", "")
+    op.__doc__ = doc
+    return op
+
+
+def zero(grad, x):
+    return grad * 0
+
+
+Abs = public("abs", "The absolute value of each element.")(
+    of_input("abs", lambda grad, x: grad * x.sign())
+)
+Square = public("square", "Each element times itself.")(
+    of_input("square", lambda grad, x: grad * (x * 2))
+)
+Log = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
+Log2 = public("log2", "The logarithm to base 2.")(
+    of_input("log2", lambda grad, x: grad / (x * math.log(2)))
+)
+Log10 = public("log10", "The logarithm to base 10.")(
+    of_input("log10", lambda grad, x: grad / (x * math.log(10)))
+)
+Log1p = public("log1p", "log(1 + x), accurate near 0.")(
+    of_input("log1p", lambda grad, x: grad / (x + 1))
+)
+Sin = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
+Cos = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
+Atan = public("atan", "The angle whose tangent is x.")(
+    of_input("atan", lambda grad, x: grad / (x * x + 1))
+)
+Erf = public("erf", "The error function.")(
+    of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
+)
+
+Exp = public("exp", "e to the power of each element.")(of_output("exp", lambda grad, y: grad * y))
+Exp2 = public("exp2", "2 to the power of each element.")(
+    of_output("exp2", lambda grad, y: grad * (y * math.log(2)))
+)
+Expm1 = public("expm1", "exp(x) - 1, accurate near 0.")(
+    of_output("expm1", lambda grad, y: grad * (y + 1))
+)
+Sqrt = public("sqrt", "The square root; NaN below 0.")(
+    of_output("sqrt", lambda grad, y: grad / (y * 2))
+)
+Rsqrt = public("rsqrt", "1 / sqrt(x).")(
+    of_output("rsqrt", lambda grad, y: grad * (y * y * y * -0.5))
+)
+Reciprocal = public("reciprocal", "1 / x.")(
+    of_output("reciprocal", lambda grad, y: grad * -(y * y))
+)
+Tan = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
+
+Sign = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
+Floor = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
+Ceil = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
+Trunc = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
+Round = of_input("round", zero)
+
+
+class ReluBackward(Op):
+    """The gradient passes where the result y is positive."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.relu_backward(y), (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ReluBackward, grad, saved[0]), None
+
+
+class Relu(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.relu(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ReluBackward, grad, saved[0])
+
+
+class TanhBackward(Op):
+    """grad (1 - y^2)"""
+
+    arity = 2
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.tanh_backward(y), (grad, y)
+
+    @staticmethod
+    def backward(saved, grad_grad, needs):
+        grad, y = saved
+        return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)
+
+
+@public("tanh", "The hyperbolic tangent.")
+class Tanh(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.tanh(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(TanhBackward, grad, saved[0])
+
+
+class SigmoidBackward(Op):
+    """grad (1 - y) y"""
+
+    arity = 2
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.sigmoid_backward(y), (grad, y)
+
+    @staticmethod
+    def backward(saved, grad_grad, needs):
+        grad, y = saved
+        return run(SigmoidBackward, grad_grad, y), grad_grad * (grad * (1 - y * 2))
+
+
+@public("sigmoid", "1 / (1 + exp(-x)).")
+class Sigmoid(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.sigmoid(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(SigmoidBackward, grad, saved[0])
+
+
+# ----------------------------------------------------------------- comparison, bits: no gradient
+
+
+def without_gradient(name: str, inputs: int = 2) -> type[Op]:
+    class WithoutGradient(Op):
+        arity = inputs
+
+        @staticmethod
+        def forward(x, *rest, out=None):
+            return getattr(x, name)(*rest, out), ()
+
+    return named(WithoutGradient, name, "")
+
+
+Eq = public("eq", "Whether elements are equal.")(without_gradient("eq"))
+Ne = public("ne", "Whether elements differ.")(without_gradient("ne"))
+Lt = public("lt", "input < other.")(without_gradient("lt"))
+Le = public("le", "input <= other.")(without_gradient("le"))
+Gt = public("gt", "input > other.")(without_gradient("gt"))
+Ge = public("ge", "input >= other.")(without_gradient("ge"))
+BitwiseAnd = public("bitwise_and", "The bits that both have.")(without_gradient("bitwise_and"))
+BitwiseOr = public("bitwise_or", "The bits that either has.")(without_gradient("bitwise_or"))
+BitwiseXor = public("bitwise_xor", "The bits that just one has.")(without_gradient("bitwise_xor"))
+LogicalAnd = public("logical_and", "Whether both elements are not 0.", numbers=False)(
+    without_gradient("logical_and")
+)
+LogicalOr = public("logical_or", "Whether either element is not 0.", numbers=False)(
+    without_gradient("logical_or")
+)
+LogicalXor = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
+    without_gradient("logical_xor")
+)
+BitwiseNot = public("bitwise_not", "Each bit turned; logical not of a bool.")(
+    without_gradient("bitwise_not", 1)
+)

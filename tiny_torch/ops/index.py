@@ -1,0 +1,424 @@
+"""Indexing with brackets: x[...] and x[...] = value.
+
+Ints, slices, None and Ellipsis make one view, by a chain of NDArray's own methods. Integer tensors,
+masks and lists then pick from that view: a copy. Unlike NumPy an int never counts as an index
+tensor, so x[0, :, [1, 2]] has the shape of x[0][:, [1, 2]]. Functions that index stand in gather.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
+from tiny_torch.autograd.engine import sum_to
+from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
+from tiny_torch.creation import from_data
+from tiny_torch.devices import array_module, to_device
+from tiny_torch.ops.reduce import Cast
+from tiny_torch.ops.shape import Alias, Part, Select, Slice, Steps, Unsqueeze, show, zeros
+from tiny_torch.tensor import Tensor
+
+VIEW_OPS = {"select": Select, "slice": Slice, "unsqueeze": Unsqueeze}
+LIMIT = 2**63
+
+# ------------------------------------------------------------------------------------------- ops
+
+
+class Index(Op):
+    """x at the positions of index arrays, one per leading dim or None; gradients add up there."""
+
+    @staticmethod
+    def forward(x, *indices):
+        return x.index(indices), (x.shape, *indices)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, *indices = saved
+        return run(IndexAdd, grad, shape, *arrays_of(indices))
+
+
+class IndexAdd(Op):
+    """Zeros, with x added at the positions of index arrays: the transpose of Index."""
+
+    @staticmethod
+    def forward(x, shape, *indices):
+        result = zeros(x, shape)
+        result.index_put_(indices, x, True)
+        return result, indices
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Index, grad, *arrays_of(saved))
+
+
+class IndexPut(Op):
+    """x with values written, or added, at the positions of index arrays."""
+
+    arity = 2
+
+    @staticmethod
+    def forward(x, values, accumulate, *indices, out=None):
+        result = x.clone() if out is None else out
+        result.index_put_(indices, values, accumulate)
+        return result, (accumulate, values.shape, *indices)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        accumulate, shape, *indices = saved
+        indices = arrays_of(indices)
+        to_x = to_values = None
+        if needs[0]:
+            to_x = grad if accumulate else run(IndexPut, grad, zeros(grad, ()), False, *indices)
+        if needs[1]:
+            to_values = fitted(run(Index, grad, *indices), shape, grad.dtype)
+        return to_x, to_values
+
+
+class Copy(Op):
+    """Other elements in x's place, broadcast and cast: nothing of x is left."""
+
+    arity = 2
+
+    @staticmethod
+    def forward(x, source, out=None):
+        out.copy_(source)
+        number = not hasattr(source, "shape")
+        return out, (None, None) if number else (source.shape, source.dtype)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        nothing = run(Zeros, grad) if needs[0] else None
+        return nothing, fitted(grad, *saved) if needs[1] else None
+
+
+class CopyIntoView(Copy):
+    """Copy through a view: CopySlices has zeros for its region anyway."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return None, fitted(grad, *saved) if needs[1] else None
+
+
+class Zeros(Op):
+    """Zeros in x's shape, whatever x is."""
+
+    @staticmethod
+    def forward(x):
+        return zeros(x, x.shape), ()
+
+
+def arrays_of(values: Any) -> list:
+    """Index arrays as an op takes them, whether or not backward runs on tensors."""
+    return [getattr(value, "array", value) for value in values]
+
+
+def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
+    """The gradient of something that was broadcast (leading sizes of 1 may be dropped) and cast."""
+    kept = shape
+    while len(kept) > grad.ndim:
+        kept = kept[1:]
+    result = sum_to(grad, kept, grad.dtype)
+    if kept != shape:
+        result = result.reshape(shape)
+    return result if result.dtype is dtype else run(Cast, result, dtype)
+
+
+# ----------------------------------------------------------------------------- what an index means
+
+
+def parse(array: Any, index: Any) -> tuple[Steps, list]:
+    """(steps, indices) of an index: the steps lead to a view, then index arrays pick from that.
+
+    Raises IndexError for what is no index or not there, ValueError for a step below 1.
+    """
+    items = index if type(index) is tuple else as_tuple(index)
+    items = [as_item(item, array.device) for item in items]
+    ndim = array.ndim
+    wanted = sum([dims_taken(item) for item in items])
+    if wanted > ndim:
+        raise too_many(ndim, items)
+    steps: list = []
+    indices: list = []  # of the view's leading dims, one entry per dim (a mask: one for its dims)
+    covered = 0  # how many of the view's dims those entries take
+    dim = axis = 0  # of the view so far, and of the array
+    for item in items:
+        if type(item) is int:
+            steps.append(("select", (dim, item)))
+            axis += 1
+        elif type(item) is slice:
+            start, stop, step = slice_bounds(item, array.shape[axis])
+            if step != 1 or start != 0 or stop != array.shape[axis]:
+                steps.append(("slice", (dim, start, stop, step)))
+            axis += 1
+            dim += 1
+        elif item is Ellipsis:
+            axis += ndim - wanted
+            dim += ndim - wanted
+        elif item is None:
+            steps.append(("unsqueeze", (dim,)))
+            dim += 1
+        else:
+            if item.ndim == 0:  # a bool: a mask over a new dim of size 1
+                steps.append(("unsqueeze", (dim,)))
+                item = item.view((1,))
+            else:
+                axis += dims_taken(item)
+            taken = max(dims_taken(item), 1)
+            indices += [None] * (dim - covered)
+            indices.append(item)
+            dim += taken
+            covered = dim
+    return tuple(steps), indices
+
+
+def too_many(ndim: int, items: list) -> IndexError:
+    if ndim == 0 and len(items) == 1 and type(items[0]) is int:
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
+        )
+    if ndim == 0 and len(items) == 1 and type(items[0]) is slice:
+        return IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return IndexError(f"too many indices for tensor of dimension {ndim}")
+
+
+def as_tuple(index: Any) -> tuple:
+    """One index as a tuple. A short list that holds anything but numbers is one, too."""
+    if isinstance(index, tuple):
+        return tuple(index)
+    if type(index) is list and len(index) < 32:
+        for item in index:
+            if item is None or item is Ellipsis or isinstance(item, Tensor | slice | list | tuple):
+                return tuple(index)
+    return (index,)
+
+
+def as_item(item: Any, device: str) -> Any:
+    """An int, slice, None, Ellipsis, or an index array (a mask of no dims for a bool)."""
+    if type(item) is int:
+        if not -LIMIT <= item < LIMIT:
+            raise ValueError("Overflow when unpacking long long")
+        return item
+    if item is None or item is Ellipsis or type(item) is slice:
+        return item
+    if isinstance(item, bool):
+        return array_module(device).full((), item, _core.bool)
+    if isinstance(item, Tensor):
+        array = item.array
+    elif isinstance(item, list | tuple | range | np.ndarray):
+        array = to_device(from_data(item, None), device)
+        if array.dtype.is_floating_point:
+            array = array.astype(_core.int64)
+    elif isinstance(item, np.bool_) or not hasattr(item, "__index__"):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {type(item).__name__})"
+        )
+    else:
+        return as_item(item.__index__(), device)
+    if array.dtype.is_floating_point:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.ndim == 0 and array.dtype is not _core.bool and array.dtype is not _core.uint8:
+        return array.item()
+    return array
+
+
+def dims_taken(item: Any) -> int:
+    """How many dims of the indexed array an item speaks for."""
+    if item is None or item is Ellipsis:
+        return 0
+    if hasattr(item, "ndim") and item.dtype in (_core.bool, _core.uint8):
+        return item.ndim
+    return 1
+
+
+def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
+    start, stop, step = item.indices(size)
+    if step < 1:
+        raise ValueError("step must be greater than zero")
+    return start, stop, step
+
+
+# ------------------------------------------------------------------------------- x[...], x[...] = y
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """x[index]: a view for ints, slices, None and Ellipsis; a copy for index tensors and masks.
+
+    https://pytorch.org/docs/stable/tensor_view.html
+
+    >>> import tiny_torch as torch
+    >>> x = torch.arange(6).view(2, 3)
+    >>> x[1, 1:], x[x > 3], x[:, [2, 0]]
+    (tensor([4, 5]), tensor([4, 5]), tensor([[2, 0],
+            [5, 3]]))
+    """
+    if type(index) is int and self.array.ndim and -LIMIT <= index < LIMIT:
+        return apply_view(Select, self, (("select", (0, index)),))
+    steps, indices = parse(self.array, index)
+    if steps:
+        self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
+    elif not indices:
+        return apply_view(Alias, self, (("view", (self.array.shape,)),))
+    return apply1(Index, self, *indices) if indices else self
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """x[index] = value, in x's memory; a number, or a tensor that broadcasts to the place.
+
+    Raises TypeError for another value, RuntimeError where shapes do not fit.
+    """
+    if not isinstance(value, Tensor):
+        value = checked_number(value, self)
+    steps, indices = parse(self.array, index)
+    if records(self, value):
+        target = apply_view(Part, self, steps) if steps else self
+        if indices:
+            apply_inplace(IndexPut, target, as_values(value, target.array), False, *indices)
+        else:
+            copy_into(target, trimmed(value, target.array))
+        return
+    array = show(self.array, steps)
+    if indices:
+        source = as_values(value, array)
+        array.index_put_(indices, getattr(source, "array", source), False)
+    else:
+        source = trimmed(value, array)
+        array.copy_(getattr(source, "array", source))
+
+
+def records(*operands: Any) -> bool:
+    """Whether an in-place op on these would be recorded."""
+    return not modes.bits & NO_GRAD and any(
+        [isinstance(operand, Tensor) and edge_of(operand) is not None for operand in operands]
+    )
+
+
+def checked_number(value: Any, x: Tensor) -> Any:
+    """A number that may be written into x; TypeError, ValueError or RuntimeError if it may not."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
+    if isinstance(value, int) and not -LIMIT <= value < LIMIT:
+        raise ValueError("Overflow when unpacking long long")
+    check_range(value, x.array.dtype)
+    return value
+
+
+def check_range(value: Any, dtype: Any) -> None:
+    """RuntimeError where a number does not fit a dtype; uint8 takes negatives, which wrap."""
+    if dtype is _core.bool or isinstance(value, bool):
+        return
+    if dtype.is_floating_point:
+        largest = np.finfo(dtype.name).max
+        fits = not abs(value) > largest or abs(value) == float("inf")
+    else:
+        info = np.iinfo(dtype.name)
+        fits = (-info.max if info.min == 0 else info.min) <= value <= info.max
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype]} without overflow")
+
+
+C_NAMES = {
+    _core.uint8: "uint8_t",
+    _core.int32: "int",
+    _core.int64: "int64_t",
+    _core.float32: "float",
+    _core.float64: "double",
+}
+
+
+def as_values(value: Any, array: Any) -> Any:
+    """What index_put_ writes: a tensor, or an array of one element in the target's dtype."""
+    if isinstance(value, Tensor):
+        if value.array.ndim or value.array.dtype is array.dtype:
+            return value
+        return value.to(array.dtype)  # a 0-d tensor counts as a number
+    return array_module(array.device).full((), value, array.dtype)
+
+
+def trimmed(value: Any, array: Any) -> Any:
+    """The value without leading sizes of 1 that its place has not; RuntimeError if it won't fit."""
+    if not isinstance(value, Tensor) or value.array.shape == array.shape:
+        return value
+    shape = value.array.shape
+    while len(shape) > array.ndim and shape[0] == 1:
+        shape = shape[1:]
+    view = value if shape == value.array.shape else value.view(shape)
+    view.array.expand(array.shape)  # raises as PyTorch does
+    return view
+
+
+def copy_into(target: Tensor, source: Any) -> Tensor:
+    return apply_inplace(Copy if target._view is None else CopyIntoView, target, source)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Writes src into this tensor, broadcast and cast.
+
+    Raises RuntimeError where the shape does not fit.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    if isinstance(src, Tensor):
+        if array_module(src.array.device) is not array_module(self.array.device):
+            src = src.to(self.array.device)
+    elif isinstance(src, bool | int | float):
+        check_range(src, self.array.dtype)
+    else:
+        raise TypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+        )
+    return copy_into(self, src)
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Writes one number, or the element of a 0-d tensor, everywhere.
+
+    Raises RuntimeError where it does not fit the dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.fill_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value.array.ndim} dimensions."
+            )
+    elif isinstance(value, bool | int | float | np.generic):
+        value = checked_number(value, self)
+    else:
+        raise TypeError(
+            "fill_() received an invalid combination of arguments - got "
+            f"({type(value).__name__}), but expected a Tensor or a Number"
+        )
+    return copy_into(self, value)
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Writes 0 everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.zero_.html"""
+    return copy_into(self, 0)
+
+
+from tiny_torch.ops import gather  # noqa: E402  (it uses the ops above)
+
+FUNCTIONS: dict[str, Callable] = gather.FUNCTIONS
+METHODS: dict[str, Callable] = {
+    **gather.METHODS,
+    "__getitem__": getitem,
+    "__setitem__": setitem,
+    "copy_": copy_,
+    "fill_": fill_,
+    "zero_": zero_,
+}

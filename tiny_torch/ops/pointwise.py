@@ -1,0 +1,441 @@
+"""Elementwise functions with arguments of their own, and the operators of Tensor.
+
+The plain ones (torch.exp, torch.mul, ...) are published where their op stands, in elementwise.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops import elementwise as e
+from tiny_torch.ops import public
+from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
+from tiny_torch.tensor import Tensor
+
+Number = bool | int | float
+
+
+def relu(input: Tensor) -> Tensor:
+    """max(x, 0). https://pytorch.org/docs/stable/generated/torch.relu.html
+
+    >>> import tiny_torch as torch
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    check_tensor("relu", "input", 1, input)
+    return apply1(e.Relu, input)
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
+    check_tensor("round", "input", 1, input)
+    if decimals != 0:
+        if not input.is_floating_point():
+            raise NotImplementedError(f'"round_cpu" not implemented for {input.dtype}')
+        scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+        scaled = input * scale if decimals > 0 else input / scale
+        rounded = apply1(e.Round, scaled)
+        result = rounded / scale if decimals > 0 else rounded * scale
+        return into(out, result)
+    return apply1(e.Round, input) if out is None else write_out(e.Round, "round", out, input)
+
+
+def result_type(*operands: Any) -> Any:
+    """The dtype that tensors and numbers promote to."""
+    return _core.result_type(*[o.array if isinstance(o, Tensor) else o for o in operands])
+
+
+def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
+    """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    dtype = result_type(input, other)
+    if isinstance(alpha, bool) and dtype is not _core.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not dtype.is_floating_point:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if dtype is _core.bool:
+        truth = bool(alpha)
+        return e.Add, (
+            input,
+            apply2(e.Mul, other, truth) if isinstance(other, Tensor) else other and truth,
+        )
+    return e.Addcmul, (input, other, alpha)
+
+
+def check_subtraction(*operands: Any) -> None:
+    if any(o.dtype is _core.bool if isinstance(o, Tensor) else o is True or o is False for o in operands):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
+
+    >>> import tiny_torch as torch
+    >>> torch.add(torch.tensor([1, 2]), 10, alpha=2)
+    tensor([21, 22])
+    """
+    check_tensor("add", "input", 1, input)
+    check_operand("add", "other", 2, other)
+    if type(alpha) is not int or alpha != 1:
+        op, operands = scaled_sum(input, other, alpha)
+        return applyn(op, operands) if out is None else write_out(op, "add", out, *operands)
+    return (
+        apply2(e.Add, input, other) if out is None else write_out(e.Add, "add", out, input, other)
+    )
+
+
+def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
+    check_tensor("sub", "input", 1, input)
+    check_operand("sub", "other", 2, other)
+    if type(alpha) is not int or alpha != 1:
+        check_subtraction(input, other, alpha)
+        return add(input, other, alpha=-alpha, out=out)
+    return (
+        apply2(e.Sub, input, other) if out is None else write_out(e.Sub, "sub", out, input, other)
+    )
+
+
+def div(
+    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """input / other, then rounded by None, "trunc" or "floor".
+
+    https://pytorch.org/docs/stable/generated/torch.div.html
+    """
+    check_tensor("div", "input", 1, input)
+    check_operand("div", "other", 2, other)
+    op = division(rounding_mode)
+    return apply2(op, input, other) if out is None else write_out(op, "div", out, input, other)
+
+
+def division(rounding_mode: str | None) -> type[Op]:
+    if rounding_mode is None:
+        return e.Div
+    if rounding_mode == "floor":
+        return e.DivFloor
+    if rounding_mode == "trunc":
+        return e.DivTrunc
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        f"'{rounding_mode}'"
+    )
+
+
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """input to the power of exponent; either may be a number.
+
+    https://pytorch.org/docs/stable/generated/torch.pow.html
+    """
+    if not isinstance(input, Tensor):
+        check_tensor("pow", "exponent", 2, exponent)
+        return into(out, rpow(exponent, input))
+    check_operand("pow", "exponent", 2, exponent)
+    return (
+        apply2(e.Pow, input, exponent)
+        if out is None
+        else write_out(e.Pow, "pow", out, input, exponent)
+    )
+
+
+def rpow(exponent: Tensor, base: Number) -> Tensor:
+    return apply2(e.Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at least `min` and at most `max` (numbers or tensors; NaN stays).
+
+    https://pytorch.org/docs/stable/generated/torch.clamp.html
+    """
+    check_tensor("clamp", "input", 1, input)
+    check_bounds(input, min, max)
+    arguments = (input, min, max)
+    return (
+        applyn(e.Clamp, arguments) if out is None else write_out(e.Clamp, "clamp", out, *arguments)
+    )
+
+
+def check_bounds(input: Tensor, min: Any, max: Any) -> None:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if len({isinstance(bound, Tensor) for bound in bounds}) > 1:
+        raise TypeError("clamp(): min and max must be two tensors or two numbers")
+    if not isinstance(bounds[0], Tensor) and result_type(input, *bounds) is _core.bool:
+        raise NotImplementedError('"clamp_scalar_cpu" not implemented for torch.bool')
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Each element, at least `min`."""
+    return clamp(input, min)
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Each element, at most `max`."""
+    return clamp(input, None, max)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+    """input + weight * (end - input). https://pytorch.org/docs/stable/generated/torch.lerp.html"""
+    check_tensor("lerp", "input", 1, input)
+    arguments = (input, end, lerp_weight(input, end, weight))
+    return applyn(e.Lerp, arguments) if out is None else write_out(e.Lerp, "lerp", out, *arguments)
+
+
+def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
+    """The weight, after the operands were checked: lerp does not promote."""
+    check_tensor("lerp", "end", 2, end)
+    check_operand("lerp", "weight", 3, weight)
+    for name, operand in (("end", end), ("weight", weight)):
+        if not isinstance(operand, Tensor) or operand.dtype is input.dtype:
+            continue
+        if name == "end" or operand.ndim > 0:
+            raise RuntimeError(
+                f"expected dtype {input.dtype} for `{name}` but got dtype {operand.dtype}"
+            )
+    if not isinstance(weight, Tensor) and not input.is_floating_point():
+        return int(weight == weight)  # a float would promote: so the kernel is asked for, and lacks
+    return weight
+
+
+def product_operands(
+    name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number
+) -> tuple:
+    """input, value * tensor1, tensor2: value does not count in promotion."""
+    for position, operand in enumerate((input, tensor1, tensor2), 1):
+        argument = "input" if position == 1 else f"tensor{position - 1}"
+        check_tensor(name, argument, position, operand)
+    dtype = result_type(input, tensor1, tensor2)
+    if name == "addcdiv" and not result_type(tensor1, tensor2).is_floating_point:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported. addcdiv(input, tensor1, tensor2)"
+            " is input + value * torch.trunc(tensor1 / tensor2) for integers."
+        )
+    if value == 1 or dtype is _core.bool:
+        return input, tensor1, tensor2
+    number = value if dtype.is_floating_point else int(value)
+    return input, apply2(e.Mul, tensor1.to(dtype), number), tensor2
+
+
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    arguments = product_operands("addcmul", input, tensor1, tensor2, value)
+    if out is not None:
+        return write_out(e.Addcmul, "addcmul", out, *arguments)
+    return applyn(e.Addcmul, arguments)
+
+
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    arguments = product_operands("addcdiv", input, tensor1, tensor2, value)
+    if out is not None:
+        return write_out(e.Addcdiv, "addcdiv", out, *arguments)
+    return applyn(e.Addcdiv, arguments)
+
+
+def where_tensors(condition: Tensor, input: Any, other: Any) -> Tensor:
+    """`input` where the condition holds, else `other`; either may be a number."""
+    return applyn(e.Where, (condition, input, other))
+
+
+def isnan(input: Tensor) -> Tensor:
+    """Whether each element is NaN."""
+    check_tensor("isnan", "input", 1, input)
+    return apply2(e.Ne, input, input)
+
+
+def isinf(input: Tensor) -> Tensor:
+    """Whether each element is infinite."""
+    check_tensor("isinf", "input", 1, input)
+    return (
+        apply2(e.Eq, apply1(e.Abs, input), float("inf"))
+        if input.is_floating_point()
+        else (apply2(e.Ne, input, input))
+    )
+
+
+def isfinite(input: Tensor) -> Tensor:
+    """Whether each element is neither infinite nor NaN."""
+    check_tensor("isfinite", "input", 1, input)
+    if not input.is_floating_point():
+        return apply2(e.Eq, input, input)
+    return apply2(e.Lt, apply1(e.Abs, input), float("inf"))
+
+
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Whether |input - other| <= atol + rtol * |other|; equal infinities are close.
+
+    https://pytorch.org/docs/stable/generated/torch.isclose.html
+    """
+    check_tensor("isclose", "input", 1, input)
+    check_tensor("isclose", "other", 2, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    a, b = input.detach(), other.detach()
+    equal = a == b
+    if equal_nan:
+        equal = equal | ((a != a) & (b != b))
+    if not a.is_floating_point():
+        a, b = a.double(), b.double()
+    difference = (a - b).abs()
+    return equal | (isfinite(difference) & (difference <= atol + (b * rtol).abs()))
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are close. https://pytorch.org/docs/stable/generated/torch.allclose.html"""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    check_tensor("equal", "input", 1, input)
+    check_tensor("equal", "other", 2, other)
+    return input.shape == other.shape and bool((input == other).all())
+
+
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether each element is 0."""
+    check_tensor("logical_not", "input", 1, input)
+    return apply2(e.Eq, input, 0) if out is None else write_out(e.Eq, "logical_not", out, input, 0)
+
+
+logical_not_ = inplace(e.Eq)
+
+# ------------------------------------------------------------------------ operators and in-place
+
+
+def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """A number operator of Tensor. The operand is anything that C++ takes, or a NumPy array."""
+
+    def method(self, other):
+        try:
+            return apply2(op, other, self) if swapped else apply2(op, self, other)
+        except TypeError:
+            if isinstance(other, Tensor) or (
+                hasattr(other, "__float__") and not hasattr(other, "__array__")
+            ):
+                raise
+        if not hasattr(other, "__array__"):
+            return NotImplemented
+        from tiny_torch.creation import as_tensor
+
+        other = as_tensor(other)
+        return apply2(op, other, self) if swapped else apply2(op, self, other)
+
+    return method
+
+
+def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(e.Add, self, other)
+    op, operands = scaled_sum(self, other, alpha)
+    return apply_inplace(op, *operands)
+
+
+def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(e.Sub, self, other)
+    check_subtraction(self, other, alpha)
+    return add_(self, other, alpha=-alpha)
+
+
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    return apply_inplace(division(rounding_mode), self, other)
+
+
+def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    return apply_inplace(e.Lerp, self, end, lerp_weight(self, end, weight))
+
+
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    check_bounds(self, min, max)
+    return apply_inplace(e.Clamp, self, min, max)
+
+
+def clamp_min_(self: Tensor, min: Any) -> Tensor:
+    return clamp_(self, min)
+
+
+def clamp_max_(self: Tensor, max: Any) -> Tensor:
+    return clamp_(self, None, max)
+
+
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    return apply_inplace(e.Addcmul, *product_operands("addcmul", self, tensor1, tensor2, value))
+
+
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    return apply_inplace(e.Addcdiv, *product_operands("addcdiv", self, tensor1, tensor2, value))
+
+
+OPERATORS = {
+    "add": e.Add, "sub": e.Sub, "mul": e.Mul, "truediv": e.Div, "floordiv": e.FloorDivide,
+    "mod": e.Remainder, "pow": e.Pow, "and": e.BitwiseAnd, "or": e.BitwiseOr, "xor": e.BitwiseXor,
+}  # fmt: skip
+COMPARISONS = {"eq": e.Eq, "ne": e.Ne, "lt": e.Lt, "le": e.Le, "gt": e.Gt, "ge": e.Ge}
+
+FUNCTIONS: dict[str, Callable] = {
+    **public.FUNCTIONS,
+    **{
+        function.__name__: function
+        for function in (
+            relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
+            isnan, isinf, isfinite, isclose, allclose, equal, logical_not,
+        )
+    },
+    "clip": clamp,
+}  # fmt: skip
+
+METHODS: dict[str, Callable] = {
+    **public.METHODS,
+    **FUNCTIONS,
+    **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
+    **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
+    **{f"__r{name}__": operator(OPERATORS[name]) for name in ("and", "or", "xor")},
+    "__rpow__": rpow,
+    **{f"__i{name}__": inplace(op) for name, op in OPERATORS.items()},
+    "__neg__": public.FUNCTIONS["neg"],
+    "__abs__": public.FUNCTIONS["abs"],
+    "__invert__": public.FUNCTIONS["bitwise_not"],
+    "relu_": inplace(e.Relu),
+    "round_": inplace(e.Round),
+    "pow_": inplace(e.Pow),
+    "lerp_": lerp_,
+    "logical_not_": lambda self: logical_not_(self, 0),
+    "add_": add_,
+    "sub_": sub_,
+    "div_": div_,
+    "clamp_": clamp_,
+    "clip_": clamp_,
+    "clamp_min_": clamp_min_,
+    "clamp_max_": clamp_max_,
+    "addcmul_": addcmul_,
+    "addcdiv_": addcdiv_,
+}

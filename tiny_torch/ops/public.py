@@ -1,0 +1,127 @@
+"""Makes public functions and methods of elementwise ops: one decorator on the op's class.
+
+``@public("hypot", "...")`` on an op of two inputs gives torch.hypot(input, other, *, out=None),
+Tensor.hypot and Tensor.hypot_. Operands may be tensors or Python numbers; shapes broadcast, dtypes
+promote; `out` is written into and returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes
+from tiny_torch.tensor import Tensor
+
+FUNCTIONS: dict[str, Callable] = {}
+METHODS: dict[str, Callable] = {}
+
+
+def public(name: str, what: str, numbers: bool = True) -> Callable[[type[Op]], type[Op]]:
+    """Publishes an elementwise op of one or two inputs under `name`.
+
+    The second may be a Python number if `numbers`.
+    """
+
+    def publish(op: type[Op]) -> type[Op]:
+        function = unary(name, op) if op.arity == 1 else binary(name, op, numbers)
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"{what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{name}.html"
+        FUNCTIONS[name] = METHODS[name] = function
+        METHODS[name + "_"] = inplace(op)
+        return op
+
+    return publish
+
+
+def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        check_tensor(name, "input", 1, input)
+        return apply1(op, input) if out is None else write_out(op, name, out, input)
+
+    return function
+
+
+def binary(name: str, op: type[Op], numbers: bool) -> Callable[..., Tensor]:
+    check = check_operand if numbers else check_tensor
+
+    def function(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+        check_tensor(name, "input", 1, input)
+        check(name, "other", 2, other)
+        return apply2(op, input, other) if out is None else write_out(op, name, out, input, other)
+
+    return function
+
+
+def inplace(op: type[Op]) -> Callable[..., Tensor]:
+    written = op if op.backward is not None else forgetful(op)
+
+    def method(self, *arguments):
+        return apply_inplace(written, self, *arguments)
+
+    return method
+
+
+def forgetful(op: type[Op]) -> type[Op]:
+    """An op without a gradient, to be used in place: what it overwrites has gradient zero."""
+
+    def backward(saved, grad, needs):
+        zeros = tuple([grad * 0 if need else None for need in needs])
+        return zeros if op.arity > 1 else zeros[0]
+
+    return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
+
+
+def check_tensor(function: str, argument: str, position: int, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
+            f"{type(value).__name__}"
+        )
+
+
+def check_operand(function: str, argument: str, position: int, value: Any) -> None:
+    if not isinstance(value, Tensor) and not hasattr(value, "__float__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
+            f"{type(value).__name__}"
+        )
+
+
+def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
+    """The op's result, written into `out`, which records no history."""
+    check_tensor(function, "out", len(arguments) + 1, out)
+    if not modes.bits & NO_GRAD:
+        for argument in (*arguments, out):
+            if isinstance(argument, Tensor) and edge_of(argument) is not None:
+                raise RuntimeError(
+                    f"{function}(): functions with out=... arguments don't support automatic "
+                    "differentiation, but one of the arguments requires grad."
+                )
+    arrays = [a.array if isinstance(a, Tensor) else a for a in arguments]
+    op.forward(*arrays, out=out.array)
+    return out
+
+
+def into(out: Tensor | None, result: Tensor) -> Tensor:
+    """The result, copied into `out` if there is one. RuntimeError where its dtype cannot hold it."""
+    if out is None:
+        return result
+    check_tensor("out", "out", 1, out)
+    if edge_of(result) is not None or edge_of(out) is not None:
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad."
+        )
+    if not _core.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"
+        )
+    if out.array.shape != result.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(out.shape)} doesn't match the result's {list(result.shape)}"
+        )
+    out.array.copy_(result.array)
+    return out

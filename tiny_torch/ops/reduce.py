@@ -1,0 +1,468 @@
+"""Reductions: sum, mean, extremes, ... over any dims.
+
+``dim`` is an int, a tuple of ints, or None for all; ``keepdim`` leaves sizes of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply2, applyn
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
+from tiny_torch.ops.public import check_tensor, into, write_out
+from tiny_torch.tensor import Tensor
+
+
+class values_and_indices(NamedTuple):
+    """What max and min along a dim answer."""
+
+    values: Tensor
+    indices: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def spread(grad, shape, dims, keepdim):
+    """A reduction's gradient (or result) with the reduced dims again, as a view."""
+    if not keepdim and shape:
+        ndim = len(shape)
+        reduced = {d % ndim for d in dims} if dims else range(ndim)
+        grad = grad.reshape(tuple([1 if d in reduced else n for d, n in enumerate(shape)]))
+    return grad.expand(shape)
+
+
+def count(shape, dims) -> int:
+    return math.prod(shape[d] for d in dims) if dims and shape else math.prod(shape)
+
+
+class Sum(Op):
+    @staticmethod
+    def forward(x, dims, keepdim, dtype=None):
+        return x.sum(dims, keepdim, dtype), (x.shape, dims, keepdim, x.dtype)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, dims, keepdim, dtype = saved
+        grad = spread(grad, shape, dims, keepdim)
+        return grad if grad.dtype is dtype else run(Cast, grad, dtype)
+
+
+class Mean(Op):
+    @staticmethod
+    def forward(x, dims, keepdim, dtype=None):
+        return x.mean(dims, keepdim, dtype), (x.shape, dims, keepdim, x.dtype)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, dims, keepdim, dtype = saved
+        grad = spread(grad / count(shape, dims), shape, dims, keepdim)
+        return grad if grad.dtype is dtype else run(Cast, grad, dtype)
+
+
+class Prod(Op):
+    """The gradient of each element is the product of the others: right for zeros, too."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, dims, keepdim, dtype=None):
+        y = x.prod(dims, keepdim, dtype)
+        return y, (x, y, dims, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dims, keepdim = saved
+        shape = tuple(x.shape)
+        zero = x == 0
+        zeros = zero.sum(dims, True)
+        # Where one element is 0, only its own gradient is not: the product of the rest.
+        others = run(Where, zero, 1.0, x).prod(dims, True)
+        product = spread(y, shape, dims, keepdim)
+        at_zero = run(Where, zero & (zeros == 1), others, 0.0)
+        each = run(Where, zero, at_zero, run(Where, zeros == 0, product / x, 0.0))
+        return spread(grad, shape, dims, keepdim) * each
+
+
+class Amax(Op):
+    """Equal extremes share the gradient evenly."""
+
+    saves = (0, ~0)
+    name = "amax"
+
+    @classmethod
+    def forward(cls, x, dims, keepdim):
+        y = getattr(x, cls.name)(dims, keepdim)
+        return y, (x, y, dims, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dims, keepdim = saved
+        shape = tuple(x.shape)
+        at = x == spread(y, shape, dims, keepdim)
+        share = run(Cast, at, x.dtype)
+        return share * spread(grad, shape, dims, keepdim) / share.sum(dims, True)
+
+
+class Amin(Amax):
+    name = "amin"
+
+
+class Any_(Op):
+    @staticmethod
+    def forward(x, dims, keepdim):
+        return x.any(dims, keepdim), ()
+
+
+class All_(Op):
+    @staticmethod
+    def forward(x, dims, keepdim):
+        return x.all(dims, keepdim), ()
+
+
+class Argmax(Op):
+    @staticmethod
+    def forward(x, dim, keepdim):
+        return x.argmax(dim, keepdim), ()
+
+
+class Argmin(Op):
+    @staticmethod
+    def forward(x, dim, keepdim):
+        return x.argmin(dim, keepdim), ()
+
+
+class Max(Op):
+    """(largest elements along dim, where they are); the gradient goes to that one element."""
+
+    outputs = 2
+    saves = (~1,)
+    find = "argmax"
+
+    @classmethod
+    def forward(cls, x, dim, keepdim):
+        positions = getattr(x, cls.find)(dim, True)
+        values = x.gather(dim, positions) if x.ndim else x.clone()
+        if not keepdim and x.ndim:
+            values, positions = values.squeeze((dim,)), positions.squeeze((dim,))
+        return (values, positions), (positions, x.shape, dim, keepdim)
+
+    @staticmethod
+    def backward(saved, grads, needs):
+        positions, shape, dim, keepdim = saved
+        return run(AtPositions, grads[0], positions, shape, dim, keepdim)
+
+
+class Min(Max):
+    find = "argmin"
+
+
+class AtPositions(Op):
+    """Zeros, but for x at one position along dim each: the transpose of Max."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, positions, shape, dim, keepdim):
+        result = array_module(x.device).full(shape, 0, x.dtype)
+        if shape:
+            at = positions if keepdim else positions.unsqueeze(dim)
+            result.scatter_(dim, at, x if keepdim else x.unsqueeze(dim))
+        else:
+            result.copy_(x)
+        return result, (positions, dim, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        positions, dim, keepdim = saved
+        return run(ReadPositions, grad, positions, dim, keepdim), None
+
+
+class ReadPositions(Op):
+    """x at one position along dim each: the transpose of AtPositions."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, positions, dim, keepdim):
+        if not x.ndim:
+            return x.clone(), (positions, x.shape, dim, keepdim)
+        at = positions if keepdim else positions.unsqueeze(dim)
+        values = x.gather(dim, at)
+        return values if keepdim else values.squeeze((dim,)), (positions, x.shape, dim, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        positions, shape, dim, keepdim = saved
+        return run(AtPositions, grad, positions, shape, dim, keepdim), None
+
+
+# ------------------------------------------------------------------------------ public functions
+
+
+def as_dims(dim: Any) -> tuple | None:
+    if dim is None:
+        return None
+    if isinstance(dim, tuple | list):
+        return tuple(dim)
+    return (dim.__index__(),)
+
+
+def sum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The sum over `dim`; of integers and bools in int64.
+
+    https://pytorch.org/docs/stable/generated/torch.sum.html
+
+    >>> import tiny_torch as torch
+    >>> torch.ones(2, 3).sum(0)
+    tensor([2., 2., 2.])
+    """
+    check_tensor("sum", "input", 1, input)
+    return into(out, apply1(Sum, input, as_dims(dim), keepdim, dtype))
+
+
+def mean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
+    check_tensor("mean", "input", 1, input)
+    return into(out, apply1(Mean, input, as_dims(dim), keepdim, dtype))
+
+
+def prod(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The product over one dim, or of all elements."""
+    check_tensor("prod", "input", 1, input)
+    return into(out, apply1(Prod, input, as_dims(dim), keepdim, dtype))
+
+
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The largest elements over `dim`; equal ones share the gradient."""
+    check_tensor("amax", "input", 1, input)
+    return into(out, apply1(Amax, input, as_dims(dim), keepdim))
+
+
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The smallest elements over `dim`; equal ones share the gradient."""
+    check_tensor("amin", "input", 1, input)
+    return into(out, apply1(Amin, input, as_dims(dim), keepdim))
+
+
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """Whether any element is not 0; elementwise where `dim` is ()."""
+    check_tensor("any", "input", 1, input)
+    if dim == () or dim == []:
+        return into(out, truth(input))
+    return into(out, apply1(Any_, input, as_dims(dim), keepdim))
+
+
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """Whether no element is 0; elementwise where `dim` is ()."""
+    check_tensor("all", "input", 1, input)
+    if dim == () or dim == []:
+        return into(out, truth(input))
+    return into(out, apply1(All_, input, as_dims(dim), keepdim))
+
+
+def truth(input: Tensor) -> Tensor:
+    """x != 0; of uint8 in uint8, as any and all answer."""
+    result = apply2(Ne, input, 0)
+    return apply1(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
+
+
+def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
+    check_tensor(name, "input", 1, input)
+    if dim is None:
+        return into(out, apply1(whole, input, None, False))
+    if isinstance(dim, Tensor):
+        return apply2(pairwise, input, dim) if out is None else write_out(pairwise, name, out, input, dim)
+    found = apply1(along, input, dim, keepdim)
+    if out is not None:
+        found = [into(target, result) for target, result in zip(out, found, strict=True)]
+    return values_and_indices(*found)
+
+
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The largest element; along `dim` with its position; or of two tensors, elementwise.
+
+    https://pytorch.org/docs/stable/generated/torch.max.html
+    """
+    return extreme(input, dim, keepdim, out, Amax, Max, Maximum, "max")
+
+
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The smallest element; along `dim` with its position; or of two tensors, elementwise."""
+    return extreme(input, dim, keepdim, out, Amin, Min, Minimum, "min")
+
+
+def position(op, input, dim, keepdim, out, name):
+    check_tensor(name, "input", 1, input)
+    if input.dtype is _core.bool:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if out is not None and out.dtype is not _core.int64:
+        raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
+    if dim is not None:
+        return into(out, apply1(op, input, dim, keepdim))
+    if input.array.size == 0:
+        raise IndexError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    flat = apply1(op, input.detach().reshape(-1), 0, False)
+    return into(out, flat.reshape((1,) * input.ndim) if keepdim else flat)
+
+
+def argmax(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the first largest element stands, as int64; of the flat tensor without `dim`."""
+    return position(Argmax, input, dim, keepdim, out, "argmax")
+
+
+def argmin(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the first smallest element stands, as int64; of the flat tensor without `dim`."""
+    return position(Argmin, input, dim, keepdim, out, "argmin")
+
+
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Any = None,
+) -> Tensor:
+    """The variance over `dim`, divided by n - correction (1 unless told).
+
+    https://pytorch.org/docs/stable/generated/torch.var.html
+    """
+    check_tensor("var", "input", 1, input)
+    if isinstance(dim, bool):  # var(unbiased)
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        correction = float(unbiased)
+    dims = as_dims(dim) or None
+    deviation = input - mean(input, dims, True)
+    divisor = count(input.array.shape, dims) - (1 if correction is None else correction)
+    total = sum(deviation * deviation, dims, keepdim)
+    return into(out, total / (divisor if divisor > 0 else 0.0))
+
+
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Any = None,
+) -> Tensor:
+    """The square root of the variance."""
+    return into(out, var(input, dim, unbiased, keepdim, correction=correction).sqrt())
+
+
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm of the elements over `dim`: p is a number, inf, -inf or "fro" (2).
+
+    https://pytorch.org/docs/stable/generated/torch.norm.html
+    """
+    check_tensor("norm", "input", 1, input)
+    if p == "nuc":
+        raise NotImplementedError("norm(p='nuc')")
+    x = input if dtype is None else apply1(Cast, input, dtype)
+    if not x.is_floating_point():
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{x.dtype}"
+        )
+    if out is not None and out.dtype is not x.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {x.dtype}, but got {out.dtype}")
+    return into(out, norm_of_floats(x, p, as_dims(dim), keepdim))
+
+
+def norm_of_floats(x: Tensor, p: Any, dims: tuple | None, keepdim: bool) -> Tensor:
+    if p is None or p == "fro" or p == 2:
+        return apply1(Norm2, x, dims, keepdim)
+    magnitude = x.abs()
+    if p == math.inf:
+        return amax(magnitude, dims or (), keepdim)
+    if p == -math.inf:
+        return amin(magnitude, dims or (), keepdim)
+    if p == 0:
+        return sum(apply1(IsNonzero, x), dims, keepdim)
+    if p == 1:
+        return sum(magnitude, dims, keepdim)
+    return sum(magnitude**p, dims, keepdim) ** (1.0 / p)
+
+
+class IsNonzero(Op):
+    """1 or 0, in x's dtype."""
+
+    @staticmethod
+    def forward(x):
+        return (x != 0).astype(x.dtype), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad * 0
+
+
+class Norm2(Op):
+    """The gradient at 0 is 0."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, dims, keepdim):
+        y = x.square().sum(dims, keepdim).sqrt()
+        return y, (x, y, dims, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dims, keepdim = saved
+        shape = tuple(x.shape)
+        whole = spread(y, shape, dims, keepdim)
+        direction = run(Where, whole == 0, 0.0, x / whole)
+        return direction * spread(grad, shape, dims, keepdim)
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """log(sum(exp(x))) over `dim`, without overflow."""
+    check_tensor("logsumexp", "input", 1, input)
+    if out is not None and not out.is_floating_point():
+        raise RuntimeError(f"logsumexp(): Expected floating point result tensor, got {out.dtype}")
+    if not input.is_floating_point():
+        input = apply1(Cast, input, _core.get_default_dtype())
+    dims = as_dims(dim)
+    top = amax(input.detach(), dims, True)
+    top = applyn(Where, (top.abs() == math.inf, 0.0, top))
+    total = sum((input - top).exp(), dims, True).log() + top
+    return into(out, total if keepdim else total.squeeze(dims))
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin, var, std, norm, logsumexp,
+    )
+}  # fmt: skip
+METHODS = FUNCTIONS

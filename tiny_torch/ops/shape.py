@@ -1,0 +1,698 @@
+"""Views: other shapes, strides and offsets over the same memory.
+
+A view's gradient goes back the way the view came. Views that keep some of the elements, in their
+order, are all one op (Part): zeros everywhere else. Not here: what splits or joins (join.py), what
+indexes (index.py), copies that rearrange (arrange.py), dtypes and devices (cast.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply_view, check_inplace
+from tiny_torch.autograd.engine import sum_to
+from tiny_torch.autograd.graph import NO_GRAD, AsStrided, Node, Op, edge_of, layout, modes, run
+from tiny_torch.autograd.graph import move_retained
+from tiny_torch.devices import array_module
+from tiny_torch.tensor import Tensor
+
+Steps = tuple[tuple[str, tuple], ...]  # names of an array's view methods, and their arguments
+
+# --------------------------------------------------------------------------------- what ops share
+
+
+def zeros(like: Any, shape: tuple) -> Any:
+    """An array of zeros with the dtype and device of an array or tensor."""
+    array = getattr(like, "array", like)
+    return array_module(array.device).full(shape, 0, array.dtype)
+
+
+def show(array: Any, steps: Steps) -> Any:
+    """The view of an array that a chain of its own methods leads to."""
+    for name, arguments in steps:
+        array = getattr(array, name)(*arguments)
+    return array
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """The dim counted from the front; IndexError where there is none."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+            f"but got {dim})"
+        )
+    return dim % limit
+
+
+def int_tuple(function: str, argument: str, values: Any) -> tuple:
+    """Sizes or dims as a tuple of ints; TypeError where they are none."""
+    if not isinstance(values, tuple | list):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be tuple of ints, not "
+            f"{type(values).__name__}"
+        )
+    for position, value in enumerate(values):
+        if type(value) is int and -(2**63) <= value < 2**63:
+            continue
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"{function}(): argument '{argument}' must be tuple of ints, but found element of "
+                f"type {type(value).__name__} at pos {position}"
+            )
+        if not -(2**63) <= value.__index__() < 2**63:
+            raise TypeError(
+                f"{function}(): argument '{argument}' failed to unpack the object at pos "
+                f'{position + 1} with error "Overflow when unpacking long long"'
+            )
+    return tuple(values)
+
+
+def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tuple:
+    """Ints that a method was given one by one, as one sequence, or by name."""
+    if named is not None:
+        return int_tuple(function, argument, named)
+    if not values:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+    if len(values) == 1 and isinstance(values[0], tuple | list):
+        values = values[0]
+    return int_tuple(function, argument, values)
+
+
+# ------------------------------------------------------------------------------------------- ops
+
+
+class Part(Op):
+    """Some of x's elements in their order, by view methods; its subclasses are only names."""
+
+    @staticmethod
+    def forward(x, steps):
+        result = show(x, steps)
+        return result, (x.shape, steps, result.size == x.size)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, steps, whole = saved
+        return grad.reshape(shape) if whole else run(Place, grad, shape, steps)
+
+
+class Place(Op):
+    """Zeros, with x where `steps` lead: the transpose of Part."""
+
+    @staticmethod
+    def forward(x, shape, steps):
+        result = zeros(x, shape)
+        show(result, steps).copy_(x)
+        return result, (steps,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Part, grad, saved[0])
+
+
+class Alias(Part):
+    pass
+
+
+class Select(Part):
+    pass
+
+
+class Slice(Part):
+    pass
+
+
+class Diagonal(Part):
+    pass
+
+
+class Squeeze(Part):
+    pass
+
+
+class Unsqueeze(Part):
+    pass
+
+
+class View(Op):
+    @staticmethod
+    def forward(x, shape):
+        return x.view(shape), (x.shape,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.reshape(saved[0])
+
+
+class Reshape(Op):
+    """A copy in another shape, where no view can show it."""
+
+    @staticmethod
+    def forward(x, shape):
+        return x.reshape(shape), (x.shape,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.reshape(saved[0])
+
+
+class Transpose(Op):
+    @staticmethod
+    def forward(x, dim0, dim1):
+        return x.transpose(dim0, dim1), (dim0, dim1)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.transpose(*saved)
+
+
+class T(Transpose):
+    pass
+
+
+class Permute(Op):
+    @staticmethod
+    def forward(x, dims):
+        return x.permute(dims), (dims,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        dims = [dim % len(saved[0]) for dim in saved[0]]
+        return grad.permute(tuple([dims.index(i) for i in range(len(dims))]))
+
+
+class Expand(Op):
+    """Sizes of 1 repeated by a stride of 0; their gradients add up."""
+
+    @staticmethod
+    def forward(x, shape):
+        return x.expand(shape), (x.shape,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return sum_to(grad, saved[0], grad.dtype)
+
+
+class Unfold(Op):
+    """All windows along a dim; elements in several windows add up their gradients."""
+
+    @staticmethod
+    def forward(x, dim, size, step):
+        return x.unfold(dim, size, step), (x.shape, dim, size, step)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Fold, grad, *saved)
+
+
+class Fold(Op):
+    """The sum of windows where they came from: the transpose of Unfold."""
+
+    @staticmethod
+    def forward(x, shape, dim, size, step):
+        saved = (dim, size, step)
+        if not shape:
+            return x.reshape(()), saved
+        dim = dim % len(shape)
+        # (windows, size): where each element of each window came from
+        positions = array_module(x.device).arange(0, 1, shape[dim], _core.int64)
+        positions = positions.unfold(0, size, step)
+        order = list(range(len(shape)))
+        order.insert(dim + 1, len(shape))
+        result = zeros(x, shape)
+        result.index_put_((None,) * dim + (positions,), x.permute(tuple(order)), True)
+        return result, saved
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.unfold(*saved)
+
+
+def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
+    """x becomes a view of itself: another array on the same memory, in the same tensor."""
+    edge = None if modes.bits & NO_GRAD else edge_of(x)
+    if edge is not None:
+        check_inplace(x)
+    x.array, saved = op.forward(x.array, *constants)
+    if edge is not None:
+        node = Node(op, (edge,), saved, None, constants)
+        move_retained(x.edge, (node, 0))
+        x.edge = (node, 0)
+    return x
+
+
+# ------------------------------------------------------------------------------------------ shape
+
+
+def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """The same memory in another shape; one size may be -1.
+
+    Raises RuntimeError where the strides allow no such view.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.view.html
+
+    >>> import tiny_torch as torch
+    >>> torch.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], _core.dtype)):
+        raise NotImplementedError("view(dtype): the same bytes as another dtype")
+    return apply_view(View, self, one_or_many("view", "size", sizes, size))
+
+
+def reshape(input: Tensor, shape: Any) -> Tensor:
+    """Another shape of the same elements: a view where possible, else a copy. One size may be -1.
+
+    Raises RuntimeError where the number of elements differs.
+    https://pytorch.org/docs/stable/generated/torch.reshape.html
+
+    >>> import tiny_torch as torch
+    >>> torch.reshape(torch.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return reshaped(input, int_tuple("reshape", "shape", shape))
+
+
+def reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
+    """torch.reshape with the sizes one by one, or as one tuple."""
+    return reshaped(self, one_or_many("reshape", "shape", sizes, shape))
+
+
+def reshaped(x: Tensor, shape: tuple) -> Tensor:
+    if x.array.is_contiguous():
+        return apply_view(View, x, shape)
+    try:
+        return apply_view(View, x, shape)
+    except RuntimeError:
+        return apply1(Reshape, x, shape)  # which raises again where the shape itself is wrong
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """self.view(other.shape). https://pytorch.org/docs/stable/generated/torch.Tensor.view_as.html"""
+    return apply_view(View, self, other.array.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """self.reshape(other.shape)"""
+    return reshaped(self, other.array.shape)
+
+
+def ravel(input: Tensor) -> Tensor:
+    """One dim, contiguous. https://pytorch.org/docs/stable/generated/torch.ravel.html
+
+    >>> import tiny_torch as torch
+    >>> torch.ravel(torch.ones(2, 2))
+    tensor([1., 1., 1., 1.])
+    """
+    return reshaped(input.contiguous(), (-1,))
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dims from start_dim to end_dim as one: a view where possible, else a copy.
+
+    Raises RuntimeError where start_dim comes after end_dim.
+    https://pytorch.org/docs/stable/generated/torch.flatten.html
+
+    >>> import tiny_torch as torch
+    >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
+    shape = input.array.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshaped(input, (1,))
+    if start == end:
+        return input
+    return reshaped(
+        input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+    )
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dim as several, of which one size may be -1.
+
+    Raises RuntimeError where the sizes' product is not the dim's.
+    https://pytorch.org/docs/stable/generated/torch.unflatten.html
+
+    >>> import tiny_torch as torch
+    >>> torch.unflatten(torch.zeros(2, 6), 1, (3, -1)).shape
+    torch.Size([2, 3, 2])
+    """
+    sizes = int_tuple("unflatten", "sizes", sizes)
+    shape = input.array.shape
+    dim = wrap_dim(dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    known = math.prod(n for n in sizes if n != -1)
+    if sizes.count(-1) == 1 and known > 0:
+        sizes = tuple([shape[dim] // known if n == -1 else n for n in sizes])
+    if math.prod(sizes) != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim]}) in the input tensor"
+        )
+    return apply_view(View, input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """A view without the dims of size 1, or without those of `dim` (an int or a tuple).
+
+    https://pytorch.org/docs/stable/generated/torch.squeeze.html
+
+    >>> import tiny_torch as torch
+    >>> torch.squeeze(torch.zeros(1, 2, 1), 0).shape
+    torch.Size([2, 1])
+    """
+    return apply_view(Squeeze, input, squeeze_steps(input, dim))
+
+
+def squeeze_steps(x: Tensor, dim: Any) -> Steps:
+    shape = x.array.shape
+    if dim is None:
+        dims = tuple([i for i, n in enumerate(shape) if n == 1])
+    elif isinstance(dim, tuple | list):
+        dims = unique_dims(dim, len(shape))
+    else:
+        dims = (dim,)
+    return (("squeeze", (dims,)),)
+
+
+def unique_dims(dims: Any, ndim: int) -> tuple:
+    wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
+    for dim in wrapped:
+        if wrapped.count(dim) > 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return wrapped
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A view with a dim of size 1 put in before `dim`.
+
+    https://pytorch.org/docs/stable/generated/torch.unsqueeze.html
+
+    >>> import tiny_torch as torch
+    >>> torch.unsqueeze(torch.zeros(2, 3), -1).shape
+    torch.Size([2, 3, 1])
+    """
+    return apply_view(Unsqueeze, input, (("unsqueeze", (dim,)),))
+
+
+# ------------------------------------------------------------------------------------ order of dims
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dims in each other's place.
+
+    https://pytorch.org/docs/stable/generated/torch.transpose.html
+
+    >>> import tiny_torch as torch
+    >>> torch.transpose(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([4, 3, 2])
+    """
+    return apply_view(Transpose, input, dim0, dim1)
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """transpose under NumPy's name."""
+    return apply_view(Transpose, input, axis0, axis1)
+
+
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; a tensor of fewer dims as it is. RuntimeError for more than 2 dims.
+
+    https://pytorch.org/docs/stable/generated/torch.t.html
+
+    >>> import tiny_torch as torch
+    >>> torch.t(torch.zeros(2, 3)).shape
+    torch.Size([3, 2])
+    """
+    check_matrix(input)
+    return apply_view(T, input, 0, min(input.array.ndim, 2) - 1)
+
+
+def check_matrix(x: Tensor) -> None:
+    if x.array.ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D"
+        )
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    """Tensor.T: all dims in reverse order, as a view."""
+    return apply_view(Permute, self, tuple(range(self.array.ndim))[::-1])
+
+
+def matrix_transposed(self: Tensor) -> Tensor:
+    """Tensor.mT: the last two dims transposed, as a view."""
+    if self.array.ndim < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{self.array.ndim}-D tensor."
+        )
+    return apply_view(Transpose, self, -2, -1)
+
+
+def permute(input: Tensor, dims: Any) -> Tensor:
+    """A view whose dim i is the input's dims[i].
+
+    Raises RuntimeError where `dims` is no permutation.
+    https://pytorch.org/docs/stable/generated/torch.permute.html
+
+    >>> import tiny_torch as torch
+    >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    return apply_view(Permute, input, int_tuple("permute", "dims", dims))
+
+
+def permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """torch.permute with the dims one by one, or as one tuple."""
+    return apply_view(Permute, self, one_or_many("permute", "dims", order, dims))
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with some dims (ints or tuples) moved to other places, the rest in order.
+
+    Raises RuntimeError where a dim is named twice.
+    https://pytorch.org/docs/stable/generated/torch.movedim.html
+
+    >>> import tiny_torch as torch
+    >>> torch.movedim(torch.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    if isinstance(source, tuple | list) != isinstance(destination, tuple | list):
+        raise TypeError("movedim() received an invalid combination of arguments: int and tuple")
+    if not isinstance(source, tuple | list):
+        source, destination = (source,), (destination,)
+    ndim = input.array.ndim
+    if len(source) != len(destination):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(source)} dims) should contain the same number of dims as destination "
+            f"({list(destination)} dims)"
+        )
+    places = [wrap_dim(dim, ndim) for dim in source]
+    targets = [wrap_dim(dim, ndim) for dim in destination]
+    for name, given, dims in (("source", source, places), ("destination", destination, targets)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    rest = iter([dim for dim in range(ndim) if dim not in places])
+    moved = dict(zip(targets, places, strict=True))
+    order = tuple([moved[i] if i in moved else next(rest) for i in range(ndim)])
+    return apply_view(Permute, input, order)
+
+
+# --------------------------------------------------------------------------------------- broadcast
+
+
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """A view with sizes of 1 repeated, and dims added in front; -1 keeps a size.
+
+    Raises RuntimeError where another size would change.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    return apply_view(Expand, self, one_or_many("expand", "size", sizes, size))
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """self.expand(other.shape)"""
+    return apply_view(Expand, self, other.array.shape)
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """The input expanded to a shape. https://pytorch.org/docs/stable/generated/torch.broadcast_to.html
+
+    >>> import tiny_torch as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return apply_view(Expand, input, int_tuple("broadcast_to", "size", size))
+
+
+# ------------------------------------------------------------------------------------------- parts
+
+
+def as_int(value: Any) -> int:
+    return value.item() if isinstance(value, Tensor) else value.__index__()
+
+
+def select(input: Tensor, dim: int, index: Any) -> Tensor:
+    """A view of one position along a dim, which is gone then.
+
+    Raises IndexError where there is no such position.
+    https://pytorch.org/docs/stable/generated/torch.select.html
+
+    >>> import tiny_torch as torch
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    return apply_view(Select, input, (("select", (dim, as_int(index))),))
+
+
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """A view of `length` positions along a dim, from `start`.
+
+    Raises IndexError or RuntimeError where they are not all there.
+    https://pytorch.org/docs/stable/generated/torch.narrow.html
+
+    >>> import tiny_torch as torch
+    >>> torch.narrow(torch.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
+    shape = input.array.shape
+    start = as_int(start)
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise RuntimeError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+        )
+    return apply_view(Slice, input, (("slice", (dim, start, start + length, 1)),))
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonal of two dims, as the last dim; `offset` counts to the right.
+
+    https://pytorch.org/docs/stable/generated/torch.diagonal.html
+
+    >>> import tiny_torch as torch
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    return apply_view(Diagonal, input, (("diagonal", (offset, dim1, dim2)),))
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of `size` along a dim, `step` apart; the last dim is in the window.
+
+    Raises RuntimeError where the dim is shorter than a window.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.unfold.html
+
+    >>> import tiny_torch as torch
+    >>> torch.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
+    return apply_view(Unfold, self, dimension, size, step)
+
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the input's memory with any shape, strides and offset (the input's if None).
+
+    Raises RuntimeError where it would leave the memory.
+    https://pytorch.org/docs/stable/generated/torch.as_strided.html
+
+    >>> import tiny_torch as torch
+    >>> torch.as_strided(torch.arange(9), (3,), (4,))
+    tensor([0, 4, 8])
+    """
+    size = int_tuple("as_strided", "size", size)
+    stride = int_tuple("as_strided", "stride", stride)
+    array = input.array
+    offset = 0 if storage_offset is None else storage_offset - array.offset
+    return apply_view(AsStrided, input, layout(array), size, stride, offset)
+
+
+# --------------------------------------------------------------------------------- a view in place
+
+
+def t_(self: Tensor) -> Tensor:
+    """Turns this very matrix: other tensors on its memory stay as they are."""
+    check_matrix(self)
+    return apply_view_inplace(T, self, 0, min(self.array.ndim, 2) - 1)
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """transpose in place."""
+    return apply_view_inplace(Transpose, self, dim0, dim1)
+
+
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """squeeze in place."""
+    return apply_view_inplace(Squeeze, self, squeeze_steps(self, dim))
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """unsqueeze in place."""
+    return apply_view_inplace(Unsqueeze, self, (("unsqueeze", (dim,)),))
+
+
+from tiny_torch.ops import arrange, cast  # noqa: E402  (they use the ops above)
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function
+    for function in (
+        ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim,
+        broadcast_to, select, narrow, diagonal, as_strided,
+    )
+} | {"swapdims": swapaxes, "moveaxis": movedim}  # fmt: skip
+
+FUNCTIONS: dict[str, Callable] = {
+    **SHARED,
+    **arrange.FUNCTIONS,
+    **cast.FUNCTIONS,
+    "reshape": reshape,
+    "permute": permute,
+}
+METHODS: dict[str, Any] = {
+    **SHARED,
+    **arrange.METHODS,
+    **cast.METHODS,
+    "view": view,
+    "view_as": view_as,
+    "reshape": reshape_method,
+    "reshape_as": reshape_as,
+    "permute": permute_method,
+    "expand": expand,
+    "expand_as": expand_as,
+    "unfold": unfold,
+    "T": property(reversed_dims),
+    "mT": property(matrix_transposed),
+    "t_": t_,
+    "transpose_": transpose_,
+    "swapaxes_": transpose_,
+    "swapdims_": transpose_,
+    "squeeze_": squeeze_,
+    "unsqueeze_": unsqueeze_,
+}

@@ -1,0 +1,112 @@
+"""What SGD, Adam and RMSprop share: an update written twice.
+
+`_update` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
+`_update_all` changes a list of parameters by one call of C++ (src/cpu/optim.cpp), which repeats the
+same operations element by element, so both give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import tiny_torch as torch
+
+from .. import _core
+from ..autograd import enable_grad, no_grad
+from ..tensor import Tensor
+from .optimizer import Group, Optimizer
+
+
+class ForeachOptimizer(Optimizer):
+    """An Optimizer whose groups have the options "foreach" and, maybe, "fused".
+
+    "foreach": False is the loop over `_update`. None and True take `_update_all` for parameters
+    that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
+    layout; the others go through the loop. "fused": True is the same as "foreach": True.
+    """
+
+    def add_param_group(self, param_group: Group) -> None:
+        """As Optimizer's; raises NotImplementedError for "differentiable" and "capturable"."""
+        if isinstance(param_group, dict):
+            for option in ("differentiable", "capturable"):
+                if param_group.get(option, self.defaults.get(option)):
+                    raise NotImplementedError(f"{type(self).__name__}: {option}=True")
+        super().add_param_group(param_group)
+
+    @no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what `closure` does."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            grads = [param.grad for param in params]
+            left: Iterable[int] = range(len(params))
+            if _may_take_list(group, params):
+                left = self._update_all(params, grads, group)
+            for i in left:
+                self._update(params[i], grads[i], group)
+        return loss
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        """Update one parameter."""
+        raise NotImplementedError
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        """Update the parameters that one C++ call can; returns the indices of the others."""
+        raise NotImplementedError
+
+
+def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
+    foreach, fused = group["foreach"], group.get("fused")
+    if not (foreach or fused or (foreach is None and fused is None)):
+        return False
+    options = (group["lr"], group["weight_decay"], *group.get("betas", ()))
+    if any(isinstance(option, Tensor) for option in options):
+        return False  # Tensors are rounded differently
+    return {type(param.array) for param in params} == {_core.NDArray}
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise PyTorch's ValueError unless value >= 0; NaN is not."""
+    if not value >= 0.0:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None) -> None:
+    """Raise PyTorch's RuntimeError where both ways are asked for."""
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def new_step(group: Group) -> Any:
+    """The counter of a parameter's steps: a 0-d float tensor on the CPU, as in PyTorch's files."""
+    wide = torch.get_default_dtype() == torch.float64 and not group.get("fused")
+    return torch.zeros((), dtype=torch.float64 if wide else torch.float32)
+
+
+def restore_steps(optimizer: Optimizer) -> None:
+    """Make Tensors of steps that were saved as numbers, as PyTorch did before 1.12."""
+    for group in optimizer.param_groups:
+        for param in group["params"]:
+            state = optimizer.state.get(param)
+            if state and not isinstance(state["step"], Tensor):
+                state["step"] = new_step(group) + float(state["step"])
+
+
+def number(value: Any) -> Any:
+    """The number in a Tensor of one element; anything else as it is."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def arrays(tensors: Iterable[Any]) -> list[Any]:
+    """The arrays of the tensors."""
+    return [tensor.array for tensor in tensors]
+
+
+def column(states: Iterable[dict[str, Any]], key: str) -> list[Any]:
+    """The arrays that the states hold under `key`."""
+    return [state[key].array for state in states]

@@ -1,0 +1,178 @@
+"""Adam: steps along the running mean of the gradient, divided by its running root mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_fused,
+    check_not_negative,
+    column,
+    new_step,
+    number,
+    restore_steps,
+)
+from .optimizer import Group, Params
+
+__all__ = ["Adam"]
+
+_TENSOR_LR = "lr as a Tensor is not supported for capturable=False and foreach=True"
+
+
+class Adam(ForeachOptimizer):
+    """Adam, optionally with AMSGrad, and with weight decay in the gradient or beside it.
+
+    `params`: parameters or groups. `lr` is a float or a Tensor of one element, `betas` are two
+    floats or two such Tensors: what the running averages of the gradient and of its square keep at
+    each step. `amsgrad` divides by the largest average so far. `decoupled_weight_decay` shrinks
+    the parameter itself (AdamW). `foreach` and `fused`: see `ForeachOptimizer`.
+
+    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.Adam; Kingma and Ba 2014, arXiv 1412.6980; Reddi et
+    al. 2018, "On the Convergence of Adam and Beyond".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adam([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor):
+            if foreach and not capturable:
+                raise ValueError(_TENSOR_LR)
+            if lr.numel() != 1:
+                raise ValueError("Tensor lr must be 1-element")
+        check_not_negative("learning rate", lr)
+        check_not_negative("epsilon value", eps)
+        pair: tuple[Any, Any] = betas
+        for i, beta in enumerate(pair):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_not_negative("weight_decay value", weight_decay)
+        if not any(all(isinstance(beta, kind) for beta in pair) for kind in (float, Tensor)):
+            raise ValueError("betas must be either both floats or both Tensors")
+        for i, beta in enumerate(pair):
+            if isinstance(beta, Tensor):
+                if foreach and not capturable:
+                    raise ValueError(
+                        f"betas[{i}] as a Tensor is not supported for capturable=False "
+                        "and foreach=True"
+                    )
+                if beta.numel() != 1:
+                    raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        defaults = {
+            "lr": lr,
+            "betas": tuple(_scalar(beta) for beta in betas),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        check_fused(fused, foreach)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("amsgrad", False)
+            group.setdefault("maximize", False)
+            group.setdefault("foreach", None)
+            group.setdefault("capturable", False)
+            group.setdefault("differentiable", False)
+            group.setdefault("decoupled_weight_decay", False)
+            group.setdefault("fused", None)
+        restore_steps(self)
+
+    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
+        if group["foreach"] and isinstance(group["lr"], Tensor):
+            raise RuntimeError(_TENSOR_LR)
+        state = self.state[param]
+        if not state:
+            state["step"] = new_step(group)
+            state["exp_avg"] = torch.zeros_like(param)
+            state["exp_avg_sq"] = torch.zeros_like(param)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = torch.zeros_like(param)
+        return state
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        lr, weight_decay = _scalar(group["lr"]), group["weight_decay"]
+        beta1, beta2 = group["betas"]
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        step = state["step"].item()
+        if weight_decay != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * weight_decay)
+            else:
+                grad = grad.add(param, alpha=weight_decay)
+
+        exp_avg = state["exp_avg"].lerp_(grad, number(1 - beta1))
+        exp_avg_sq = state["exp_avg_sq"]
+        exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=number(1 - beta2))
+        if group["amsgrad"]:
+            largest = state["max_exp_avg_sq"]
+            exp_avg_sq = largest.copy_(torch.maximum(largest, exp_avg_sq))
+
+        # after t steps the averages, which began at 0, are too small by the factors 1 - beta^t
+        step_size = lr / (1 - beta1**step)
+        correction = (1 - beta2**step) ** 0.5
+        denominator = (exp_avg_sq.sqrt() / correction).add_(group["eps"])
+        param.addcdiv_(exp_avg, denominator, value=-number(step_size))
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        beta1, beta2 = group["betas"]
+        return _core.foreach_adam(
+            arrays(params),
+            arrays(grads),
+            column(states, "exp_avg"),
+            column(states, "exp_avg_sq"),
+            column(states, "max_exp_avg_sq") if group["amsgrad"] else [],
+            column(states, "step"),
+            group["lr"],
+            beta1,
+            beta2,
+            group["eps"],
+            group["weight_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )
+
+
+def _scalar(value: Any) -> Any:
+    """A Tensor of one element as a 0-d one; anything else as it is."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() != 0 else value

@@ -1,0 +1,139 @@
+"""RMSprop: steps divided by the running root mean square of the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_not_negative,
+    column,
+    new_step,
+    number,
+    restore_steps,
+)
+from .optimizer import Group, Params
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(ForeachOptimizer):
+    """RMSprop, optionally with momentum and with the variance (`centered`) for the mean square.
+
+    `params`: parameters or groups. `lr` is a float or a Tensor of one element; `alpha` is what the
+    running averages keep at each step; `eps` is added to the root. `foreach`: see
+    `ForeachOptimizer`.
+
+    Raises ValueError for negative options; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.RMSprop; Hinton's lecture 6 of "Neural Networks for
+    Machine Learning"; Graves 2013, "Generating Sequences With Recurrent Neural Networks".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_not_negative("learning rate", lr)
+        check_not_negative("epsilon value", eps)
+        check_not_negative("momentum value", momentum)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("alpha value", alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("momentum", 0)
+            group.setdefault("centered", False)
+            group.setdefault("foreach", None)
+            group.setdefault("maximize", False)
+            group.setdefault("differentiable", False)
+            group.setdefault("capturable", False)
+        restore_steps(self)
+
+    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_step(group)
+            state["square_avg"] = torch.zeros_like(param)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = torch.zeros_like(param)
+            if group["centered"]:
+                state["grad_avg"] = torch.zeros_like(param)
+        return state
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        alpha, momentum = group["alpha"], group["momentum"]
+        minus_lr = -number(group["lr"])
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+
+        variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            variance = variance.addcmul(mean, mean, value=-1)
+        deviation = variance.sqrt().add_(group["eps"])
+        if momentum > 0:
+            buffer = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, deviation)
+            param.add_(buffer, alpha=minus_lr)
+        else:
+            param.addcdiv_(grad, deviation, value=minus_lr)
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_rmsprop(
+            arrays(params),
+            arrays(grads),
+            column(states, "square_avg"),
+            column(states, "momentum_buffer") if group["momentum"] > 0 else [],
+            column(states, "grad_avg") if group["centered"] else [],
+            column(states, "step"),
+            group["lr"],
+            group["alpha"],
+            group["eps"],
+            group["weight_decay"],
+            group["momentum"],
+            group["maximize"],
+        )

@@ -1,0 +1,181 @@
+"""Text of tensors, as PyTorch prints them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import edge_of
+from tiny_torch.tensor import Tensor
+
+
+class Options:
+    precision = 4
+    threshold: float = 1000
+    edgeitems = 3
+    linewidth: float = 80
+    sci_mode: bool | None = None
+
+
+options = Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed. https://pytorch.org/docs/stable/generated/torch.set_printoptions.html"""
+    profiles = {
+        "default": (4, 1000, 3, 80),
+        "short": (2, 1000, 2, 80),
+        "full": (4, math.inf, 3, 80),
+    }
+    if profile is not None:
+        (options.precision, options.threshold, options.edgeitems, options.linewidth) = profiles[
+            profile
+        ]
+    for name, value in (
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
+        if value is not None:
+            setattr(options, name, value)
+    options.sci_mode = sci_mode
+
+
+class Format:
+    """One format for all elements that are shown, wide enough for each."""
+
+    def __init__(self, values: list, floating: bool):
+        self.floating = floating
+        self.integers = True  # floats that all have integer values, printed as "1."
+        self.scientific = False
+        self.width = 1
+        if not floating:
+            self.width = max((len(str(value)) for value in values), default=1)
+            return
+        shown = [abs(v) for v in values if math.isfinite(v) and v != 0]
+        if not shown:
+            self.width = max((len(self.text(v)) for v in values), default=1)
+            return
+        largest, smallest = max(shown), min(shown)
+        self.integers = all(v == math.ceil(v) for v in values if math.isfinite(v))
+        if self.integers:
+            self.scientific = largest / smallest > 1000.0 or largest > 1.0e8
+        else:
+            self.scientific = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
+        if self.integers and not largest > 1.0e8:
+            self.scientific = False
+        if options.sci_mode is not None:
+            self.scientific = options.sci_mode
+        self.width = max(len(self.text(v)) for v in values)
+
+    def text(self, value: Any) -> str:
+        if not self.floating:
+            return str(value)
+        if self.scientific:
+            return f"{value:.{options.precision}e}"
+        if self.integers:
+            return f"{value:.0f}" + ("." if math.isfinite(value) else "")
+        return f"{value:.{options.precision}f}"
+
+    def padded(self, value: Any) -> str:
+        return self.text(value).rjust(self.width)
+
+
+def vector_text(values: list, form: Format, indent: int, summarised: bool) -> str:
+    """One row; `values` has an Ellipsis where elements are left out."""
+    per_line = max(1, int((options.linewidth - indent) // (form.width + 2)))
+    texts = [" ..." if v is ... else form.padded(v) for v in values]
+    lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)] or [[]]
+    return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
+
+
+def nested_text(data: Any, ndim: int, form: Format, indent: int, summarised: bool) -> str:
+    if ndim == 0:
+        return form.text(data)
+    if ndim == 1:
+        return vector_text(data, form, indent, summarised)
+    rows = [
+        "..." if row is ... else nested_text(row, ndim - 1, form, indent + 1, summarised)
+        for row in data
+    ]
+    return "[" + ("," + "\n" * (ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def cut(array: Any, edge: int) -> Any:
+    """Nested lists of an array's elements, only the first and last few along each dim."""
+    if array.ndim == 0:
+        return array.item()
+    size = array.shape[0]
+    if size <= 2 * edge:
+        return [cut(array.select(0, i), edge) for i in range(size)]
+    first = [cut(array.select(0, i), edge) for i in range(edge)]
+    last = [cut(array.select(0, i), edge) for i in range(size - edge, size)]
+    return [*first, ..., *last]
+
+
+def leaves(data: Any) -> list:
+    if data is ...:
+        return []
+    return [leaf for row in data for leaf in leaves(row)] if isinstance(data, list) else [data]
+
+
+def elements_text(array: Any, indent: int) -> str:
+    summarised = array.size > options.threshold
+    data = cut(array, options.edgeitems) if summarised else array.numpy().tolist()
+    form = Format(leaves(data), array.dtype.is_floating_point)
+    if array.ndim == 0:
+        return form.text(data)
+    return nested_text(data, array.ndim, form, indent, summarised)
+
+
+def history_text(tensor: Tensor) -> list[str]:
+    try:
+        edge = edge_of(tensor)
+    except RuntimeError:  # a view that a write has left without a gradient
+        return ["grad_fn=<Invalid>"]
+    if edge is None:
+        return []
+    return ["requires_grad=True" if edge[0] is tensor else f"grad_fn=<{edge[0].name()}>"]
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """What repr(tensor) says."""
+    prefix = "tensor("
+    array = tensor.array
+    suffixes = []
+    if array.device != "cpu":
+        suffixes.append(f"device='{array.device}'")
+    common = (_core.get_default_dtype(), _core.int64, _core.bool)
+    if array.size == 0:
+        if array.ndim != 1:
+            suffixes.append(f"size={tuple(array.shape)}")
+        if array.dtype is not _core.get_default_dtype():
+            suffixes.append(f"dtype={array.dtype}")
+        body = "[]"
+    else:
+        if array.dtype not in common:
+            suffixes.append(f"dtype={array.dtype}")
+        body = elements_text(array, len(prefix))
+    suffixes += history_text(tensor)
+    text = prefix + body
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > options.linewidth:
+            text += ",\n" + " " * len(prefix) + suffix
+            length = len(prefix) + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text + ")"
+
+
+FUNCTIONS = {"set_printoptions": set_printoptions}

@@ -1,0 +1,289 @@
+"""`save` and `load`: PyTorch's file format, in both directions.
+
+A file is a zip archive: `data.pkl` holds the object as a pickle in which a tensor is its shape,
+strides and offset in a storage, and `data/<key>` the bytes of each storage, once, however many
+tensors look at it. The parts stand in `_serialization`; this file is the public face.
+
+Not here: code from files (`weights_only=False`), files from before PyTorch 1.6, safetensors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import secrets
+import shutil
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from pickle import UnpicklingError
+from typing import IO, Any
+
+from tiny_torch._serialization import core
+from tiny_torch._serialization.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
+from tiny_torch._serialization.pickler import Pickler
+from tiny_torch._serialization.plain import reduce_tensor as reduce_tensor
+from tiny_torch._serialization.rebuild import Rebuilder
+from tiny_torch._serialization.unpickler import Unpickler
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
+
+FileLike = str | os.PathLike[str] | IO[bytes]
+SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
+
+# ---- save ------------------------------------------------------------------------------------
+
+
+def save(
+    obj: object,
+    f: FileLike,
+    pickle_module: types.ModuleType = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Saves an object to a path or to a binary file opened for writing.
+
+    `obj` may hold tensors of any shape and strides (a storage is written once, whole), containers
+    and whatever pickle takes; PyTorch reads what consists of the types that `load` reads. A path is
+    replaced only once the new file is complete.
+    Raises NotImplementedError for another pickle module and for PyTorch's format before 1.6,
+    RuntimeError if the folder does not exist.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.save.html
+
+    >>> import io
+    >>> import tiny_torch as torch
+    >>> file = io.BytesIO()
+    >>> torch.save({"step": 3, "weight": torch.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'step': 3, 'weight': tensor([1., 1.])}
+    """
+    if pickle_module is not pickle:
+        raise NotImplementedError(f"[save] pickle_module={pickle_module!r}: only Python's pickle")
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError("[save] the format from before PyTorch 1.6 is not written")
+    if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise ValueError(f"[save] pickle_protocol must be 2 to 5, got {pickle_protocol}")
+    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        )
+    pickled = io.BytesIO()
+    pickler = Pickler(pickled, pickle_protocol)
+    pickler.dump(obj)  # before anything is written: what cannot be pickled leaves no trace
+    with _opened_for_writing(f) as file:
+        archive = ArchiveWriter(file)
+        archive.record("data.pkl", pickled.getvalue())
+        archive.record(".format_version", b"1")
+        archive.record(".storage_alignment", str(ALIGNMENT).encode())
+        archive.record("byteorder", sys.byteorder.encode())
+        for key, array in pickler.storages.values():
+            archive.record(f"data/{key}", core.storage_bytes(array))
+        archive.record("version", b"3\n")
+        archive.finish()
+
+
+@contextlib.contextmanager
+def _opened_for_writing(f: Any) -> Iterator[IO[bytes]]:
+    if not isinstance(f, (str, os.PathLike)):
+        # an unbuffered file may write less than it was given
+        file = io.BufferedWriter(f) if isinstance(f, io.RawIOBase) else f
+        yield file
+        if hasattr(file, "flush"):
+            file.flush()
+        if file is not f:
+            file.detach()
+        return
+    path = os.path.realpath(f)  # through a link, to the file that it names
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
+    if os.path.exists(path) and not os.path.isfile(path):  # /dev/null, a pipe
+        with open(path, "wb") as file:
+            yield file
+        return
+    with _replacing(path, os.path.join(folder, f".save-{secrets.token_hex(8)}.tmp")) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _replacing(path: str, temporary: str) -> Iterator[IO[bytes]]:
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+# ---- load ------------------------------------------------------------------------------------
+
+
+def load(
+    f: FileLike,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Loads what `save`, or PyTorch's `torch.save`, has written.
+
+    `f` is a path, or a seekable binary file that is read from its position to its end.
+    `map_location` says where tensors go: a device, a dict from the file's locations to ours, or a
+    function of (storage, location) which returns the storage or None. Only data is read: tensors,
+    Parameters, containers, numbers, strings, dtypes, devices, and what `add_safe_globals` named.
+    `mmap=True` is accepted for a path, and the file is read as usual.
+    Raises UnpicklingError for anything else in the file, RuntimeError for a damaged file or an
+    unknown location, NotImplementedError for `weights_only=False` and for dtypes that we lack.
+    Source: https://docs.pytorch.org/docs/stable/generated/torch.load.html
+
+    >>> import io
+    >>> import tiny_torch as torch
+    >>> file = io.BytesIO()
+    >>> torch.save([1, "two", torch.Size([3, 4])], file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    [1, 'two', torch.Size([3, 4])]
+    """
+    if weights_only is None:
+        weights_only = pickle_module is None
+    if not weights_only:
+        raise NotImplementedError(
+            "[load] weights_only=False would run code from the file; name the classes that you "
+            "trust with tiny_torch.serialization.add_safe_globals instead"
+        )
+    if pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as file:
+            return _load(file, map_location)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    _check_seekable(f)
+    return _load(f, map_location)
+
+
+def _load(file: IO[bytes], map_location: Any) -> Any:
+    _check_kind(file)
+    archive = ArchiveReader(file)
+    if "constants.pkl" in archive:
+        raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives")
+    rebuilder = Rebuilder(archive, map_location, _named_safe_globals())
+    data = archive.read("data.pkl")
+    try:
+        return Unpickler(data, rebuilder.find_global, rebuilder.load_storage).load()
+    except UnpicklingError as error:
+        raise UnpicklingError(f"Weights only load failed. {error}") from error
+
+
+def _check_seekable(file: IO[bytes]) -> None:
+    try:
+        file.seek(file.tell())
+    except (OSError, AttributeError) as error:
+        raise type(error)(
+            f"{error}. You can only torch.load from a file that is seekable. Please pre-load the "
+            "data into a buffer like io.BytesIO and try to load from it instead."
+        ) from None
+
+
+def _check_kind(file: IO[bytes]) -> None:
+    start = file.tell()
+    head = file.read(16)
+    file.seek(start)
+    if not head:
+        raise EOFError("[load] the file is empty")
+    if b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in head:  # PyTorch's magic number as a pickled integer
+        raise UnpicklingError(
+            "[load] the file is in the format from before PyTorch 1.6; load it with PyTorch and "
+            "save it again"
+        )
+    if not head.startswith(b"PK\3\4"):
+        raise UnpicklingError("[load] the file is not one that torch.save has written")
+
+
+# ---- safe globals ----------------------------------------------------------------------------
+
+_safe_globals: list[SafeGlobal] = []
+
+
+def add_safe_globals(safe_globals: list[SafeGlobal]) -> None:
+    """Lets `load` build objects of these classes, and call these functions, for any file.
+
+    An entry is a class or function, or a tuple of it and the name that the file uses for it.
+    Source: https://docs.pytorch.org/docs/stable/notes/serialization.html
+
+    >>> import datetime
+    >>> import tiny_torch as torch
+    >>> torch.serialization.add_safe_globals([datetime.date])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'datetime.date'>]
+    >>> torch.serialization.clear_safe_globals()
+    """
+    _safe_globals.extend(entry for entry in safe_globals if entry not in _safe_globals)
+
+
+def get_safe_globals() -> list[SafeGlobal]:
+    """The entries that `add_safe_globals` has added."""
+    return list(_safe_globals)
+
+
+def clear_safe_globals() -> None:
+    """Forgets what `add_safe_globals` has added."""
+    _safe_globals.clear()
+
+
+class safe_globals:
+    """Context manager: `add_safe_globals` for a block.
+
+    Source: https://docs.pytorch.org/docs/stable/notes/serialization.html
+
+    >>> import datetime
+    >>> import tiny_torch as torch
+    >>> with torch.serialization.safe_globals([datetime.date]):
+    ...     torch.serialization.get_safe_globals()
+    [<class 'datetime.date'>]
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
+
+    def __init__(self, safe_globals: list[SafeGlobal]) -> None:
+        self.added = safe_globals
+
+    def __enter__(self) -> None:
+        self.before = get_safe_globals()
+        add_safe_globals(self.added)
+
+    def __exit__(self, *exception: object) -> None:
+        _safe_globals[:] = self.before
+
+
+def _named_safe_globals() -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for entry in _safe_globals:
+        if not isinstance(entry, tuple):
+            named[f"{entry.__module__}.{entry.__qualname__}"] = entry
+        elif len(entry) != 2 or type(entry[1]) is not str:
+            raise ValueError(f"expected a tuple of a class and its name in the file, got {entry!r}")
+        else:
+            named[entry[1]] = entry[0]
+    return named

@@ -1,0 +1,39 @@
+"""Size: a tuple of a tensor's sizes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class Size(tuple):
+    """A shape: a tuple of ints that prints as PyTorch's and counts its elements.
+
+    >>> Size((2, 3)).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, iterable: Any = ()) -> Size:
+        return tuple.__new__(cls, iterable)
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, other))
+
+    def __mul__(self, count: Any) -> Size:
+        return Size(tuple.__mul__(self, count))
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)

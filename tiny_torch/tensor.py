@@ -1,0 +1,430 @@
+"""Tensor: an array, and its place in the graph.
+
+What a tensor computes stands in ops/, and is attached to the class there (ops/methods.py). Here are
+its own parts: memory, gradient, history, and how it meets Python.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import LEAF, NO_GRAD, View, edge_of, modes
+from tiny_torch.size import Size
+
+new = object.__new__
+
+
+class Tensor:
+    """An n-dimensional array that records how it was computed.
+
+    >>> import tiny_torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+
+    https://pytorch.org/docs/stable/tensors.html
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_grad",
+        "_hooks",
+        "_post_hooks",
+        "_view",
+        "array",
+        "edge",
+    )
+
+    array: Any  # NDArray, or RefArray on device "ref"
+    edge: Any  # where its gradient goes: (node, output), LEAF, or None; of a view: ask edge_of
+    _view: View | None
+    _grad: Tensor | None
+
+    _hooks: list  # a leaf's own; not there before the first
+    _post_hooks: list
+
+    __array_priority__ = 1000  # NumPy leaves mixed operators to us
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __new__(cls, *args, **kwargs):
+        from tiny_torch.creation import legacy_constructor
+
+        return legacy_constructor(cls, *args, **kwargs)
+
+    # ------------------------------------------------------------------------------- memory
+    @property
+    def shape(self) -> Size:
+        return Size(self.array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one size of it."""
+        if dim is None:
+            return Size(self.array.shape)
+        ndim = self.array.ndim
+        if not -max(ndim, 1) <= dim < max(ndim, 1):
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
+                f"{max(ndim, 1) - 1}], but got {dim})"
+            )
+        return self.array.shape[dim]
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    def dim(self) -> int:
+        return self.array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return self.array.size
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements, or one of them."""
+        return self.array.strides if dim is None else self.array.strides[dim]
+
+    def storage_offset(self) -> int:
+        return self.array.offset
+
+    def element_size(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.itemsize * self.array.size
+
+    def data_ptr(self) -> int:
+        return self.array.data_ptr
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def device(self) -> Any:
+        from tiny_torch.devices import device
+
+        return device(self.array.device)
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.array.device == "cpu"
+
+    def is_floating_point(self) -> bool:
+        return self.array.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return False
+
+    # ------------------------------------------------------------------- gradient and history
+    @property
+    def requires_grad(self) -> bool:
+        return self.edge is not None or (
+            self._view is not None and edge_of(self._view.base) is not None
+        )
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        edge = edge_of(self)
+        if value and edge is None:
+            if not self.array.dtype.is_floating_point:
+                raise RuntimeError(
+                    "only Tensors of floating point and complex dtype can require gradients"
+                )
+            self.edge = LEAF
+        elif not value and edge is not None:
+            if self.edge is not LEAF:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use "
+                    "a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+            self.edge = None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made it, None for a leaf."""
+        edge = edge_of(self)
+        return None if edge is None or edge[0] is self else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        edge = edge_of(self)
+        return 0 if edge is None else edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value.array.dtype is not self.array.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with "
+                    f"grad_dtype '{self.dtype}'. The gradient must match the tensor's dtype."
+                )
+            if value.array.device != self.array.device:
+                raise RuntimeError(
+                    f"assigned grad has data located on a different device: {value.device}, "
+                    f"expected {self.device}"
+                )
+            if value.array.shape != self.array.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of "
+                    f"size '{list(self.shape)}'. Please ensure that the gradient and the tensor "
+                    "are the same size"
+                )
+        self._grad = value
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Adds the gradient of this tensor to ``.grad`` of the leaves it was computed from.
+
+        ``gradient`` has this tensor's shape; it may be left out if that has one element. Raises
+        RuntimeError if nothing requires grad, or the graph was freed.
+        https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+
+        >>> import tiny_torch as torch
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
+        from tiny_torch.autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory without history; writes to either are noticed by both."""
+        return wrap(self.array)
+
+    def detach_(self) -> Tensor:
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called "
+                "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        self.edge = None
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, without history and with a version of its own."""
+        return wrap(self.array.alias())
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.edge is not None and not value.array.dtype.is_floating_point:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
+        self.array = value.array.alias()
+        if self._view is not None:
+            self._view.stamp = self.array.stamp
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
+        """Calls ``hook(grad)`` when this tensor's gradient is known; an answer replaces it."""
+        edge = edge_of(self)
+        if edge is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        from tiny_torch.autograd.hooks import add_hook
+
+        return add_hook(self, edge, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
+        """Calls ``hook(tensor)`` after ``.grad`` of this leaf was added to."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        from tiny_torch.autograd.hooks import add_to
+
+        return add_to(self, "_post_hooks", hook)
+
+    def retain_grad(self) -> None:
+        """Keeps the gradient of a tensor that is not a leaf in ``.grad``, too."""
+        edge = edge_of(self)
+        if edge is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if edge[0] is not self:
+            from tiny_torch.autograd.hooks import retain
+
+            retain(self, edge)
+
+    @property
+    def retains_grad(self) -> bool:
+        from tiny_torch.autograd.hooks import is_retained
+
+        return is_retained(self, edge_of(self))
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def _version(self) -> int:
+        """Grows with every write; not PyTorch's count of them."""
+        return self.array.stamp
+
+    # --------------------------------------------------------------------------- meeting Python
+    def item(self) -> bool | int | float:
+        """The one element as a Python number; RuntimeError if there is not just one."""
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number for a 0-d tensor."""
+        return self.array.numpy().tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """A NumPy array on the same memory; of a copy without history if `force`."""
+        if force:
+            return self.detach().cpu().array.numpy()
+        if recording() and self.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        return self.array.numpy()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if self.array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.array.shape[0]
+
+    def __iter__(self) -> Any:
+        if self.array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            if self.array.size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.array.item())
+
+    def __float__(self) -> float:
+        return float(self.array.item())
+
+    def __int__(self) -> int:
+        return int(self.array.item())
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.is_floating_point:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.array.item())
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, Tensor | int | float | bool):
+            return bool((element == self).any().item())
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from tiny_torch.printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if self.array.ndim == 0 and type(self) is Tensor:
+            return self.array.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        if id(self) in memo:
+            return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                "because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        result = wrap(self.array.clone(), LEAF if self.edge is LEAF else None, type(self))
+        memo[id(self)] = result
+        if self._grad is not None:
+            result._grad = copy.deepcopy(self._grad, memo)
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from tiny_torch.serialization import reduce_tensor
+
+        return reduce_tensor(self)
+
+
+def wrap(array, edge=None, cls=Tensor):
+    """The one way by which an array becomes a tensor."""
+    tensor = new(cls)
+    tensor.array = array
+    tensor.edge = edge
+    tensor._view = None
+    tensor._grad = None
+    return tensor
+
+
+def recording() -> bool:
+    """Whether this thread records ops."""
+    return not modes.bits & NO_GRAD
+
+
+__all__ = ["Tensor", "_core", "recording", "wrap"]

@@ -1,0 +1,3 @@
+"""`torch.utils`: data loading."""
+
+from tiny_torch.utils import data as data
