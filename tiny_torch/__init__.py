@@ -11,6 +11,7 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core, autograd, creation, devices, printing, random
 from tiny_torch._core import (
@@ -49,6 +50,13 @@ double = float64
 int = int32
 long = int64
 
+if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
+
+    def __getattr__(name: str) -> Any: ...
+
+    tensor: Any
+
+
 for _module in (pointwise, reduce, fused, shape, join, index, creation, random, printing, matmul):
     globals().update(_module.FUNCTIONS)
 
@@ -66,6 +74,15 @@ def is_floating_point(input: Tensor):
 def numel(input: Tensor):
     """The number of elements."""
     return input.numel()
+
+
+def typename(obj: object) -> str:
+    """The name of an object's type; of a tensor as in "torch.FloatTensor"."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = "" if kind.__module__ == "builtins" else kind.__module__ + "."
+    return module + kind.__qualname__
 
 
 # These build on the names above.

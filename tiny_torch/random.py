@@ -173,23 +173,22 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return draw(self, _core.geometric_, generator, float(p))
 
 
-def random_(
-    self: Tensor,
-    from_: int | None = None,
-    to: int | None = None,
-    *,
-    generator: Generator | None = None,
-    **named: Any,
-) -> Tensor:
-    """Fills with integers: of the dtype's whole range, [0, to), or [from, to)."""
-    if "from" in named:
-        from_ = named.pop("from")
-    elif from_ is not None and to is None:
-        from_, to = 0, from_
-    reject(named, "random_")
-    if from_ is None and to is None:
+def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+    """Fills with integers: of the dtype's whole range, random_(to) of [0, to), or [from, to).
+
+    `to` may be None: up to the dtype's largest value.
+    """
+    if len(bounds) + len(named) > 2:
+        raise TypeError(f"random_() takes at most 2 bounds, got {len(bounds) + len(named)}")
+    if len(bounds) == 2:
+        named = dict(zip(("from", "to"), bounds, strict=True))
+    elif bounds:
+        named["from" if "to" in named else "to"] = bounds[0]
+    if not named:
         return draw(self, _core.random_, generator)
-    return draw(self, _core.random_range_, generator, from_ or 0, to)
+    start, to = named.pop("from", 0), named.pop("to", None)
+    reject(named, "random_")
+    return draw(self, _core.random_range_, generator, start, to)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:

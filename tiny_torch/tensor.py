@@ -51,8 +51,35 @@ class Tensor:
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 
     if TYPE_CHECKING:
-
+        # What ops/methods.py attaches.
         def __getattr__(self, name: str) -> Any: ...
+
+        __getitem__: Any
+        __setitem__: Any
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __floordiv__: Any
+        __mod__: Any
+        __pow__: Any
+        __rpow__: Any
+        __matmul__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __invert__: Any
+        __neg__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __eq__: Any
+        __ne__: Any
 
     def __new__(cls, *args, **kwargs):
         from tiny_torch.creation import legacy_constructor
@@ -371,7 +398,8 @@ class Tensor:
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, Tensor | int | float | bool):
-            return bool((element == self).any().item())
+            equal: Any = self == element
+            return bool(equal.any().item())
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."

@@ -160,6 +160,10 @@ NDArray unsqueeze(const NDArray& x, int64_t dim) { return x.unsqueeze(dim); }
 NDArray empty_like(const NDArray& x, std::optional<DType> dtype) {
   return NDArray::empty_strided(x.shape(), like_strides(x), dtype.value_or(x.dtype()));
 }
+NDArray new_full(const NDArray& x, const Dims& shape, const Scalar& value,
+                 std::optional<DType> dtype) {
+  return full(shape, value, dtype.value_or(x.dtype()));
+}
 void mark_written(const NDArray& x) { x.mark_written(); }
 
 // None where x has the shape and dtype of the result it was broadcast to, else (shape, dtype).
@@ -201,6 +205,7 @@ PyMethodDef methods[] = {
     method<same_shape>("same_shape"),
     method<mark_written>("mark_written"),
     method<empty_like>("empty_like"),
+    method<new_full>("new_full"),
     method<alias>("alias"),
     method<as_strided>("as_strided"),
     method<view>("view"),

@@ -61,6 +61,12 @@ std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
   return select(y == zero, quotient, select(exact == zero, quotient * zero, nearest));
 }
 
+// div(rounding_mode="trunc"), as PyTorch rounds it.
+template <class V>
+std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
+  return trunc(x / y);
+}
+
 #define UNARY(name, result, dtypes, domain, expr) \
   struct name##_op {                              \
     template <class V>                            \

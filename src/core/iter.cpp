@@ -6,23 +6,30 @@ namespace tt {
 
 namespace {
 
-// The stride of `array` along dim `dim` of a shape that it broadcasts to.
-int64_t broadcast_stride(const NDArray& array, const Dims& shape, int dim) {
-  const int own = dim - (shape.size() - array.ndim());
-  if (own < 0 || (array.shape()[own] == 1 && shape[dim] != 1)) return 0;
-  return array.strides()[own];
+struct Layout {
+  const Dims* shape;
+  const Dims* strides;
+};
+
+Layout layout_of(const NDArray& array) { return {&array.shape(), &array.strides()}; }
+
+// The stride of an array along dim `dim` of a shape that it broadcasts to.
+int64_t broadcast_stride(const Layout& array, const Dims& shape, int dim) {
+  const int own = dim - (shape.size() - array.shape->size());
+  if (own < 0 || ((*array.shape)[own] == 1 && shape[dim] != 1)) return 0;
+  return (*array.strides)[own];
 }
 
 // Fills `order` with the dims of `shape`, fastest first, by the strides of `arrays`: the first
 // array decides, a stride of 0 leaves it to the next; of equal strides the larger dim goes outside;
 // what is still tied keeps its position. PyTorch's order, insertion sort included.
-void stride_order(const Dims& shape, const NDArray* const* arrays, int count, int* order) {
+void stride_order(const Dims& shape, const Layout* arrays, int count, int* order) {
   const int n = shape.size();
   for (int i = 0; i < n; ++i) order[i] = n - 1 - i;
   auto compare = [&](int a, int b) {
     for (int k = 0; k < count; ++k) {
-      const int64_t stride_a = broadcast_stride(*arrays[k], shape, a);
-      const int64_t stride_b = broadcast_stride(*arrays[k], shape, b);
+      const int64_t stride_a = broadcast_stride(arrays[k], shape, a);
+      const int64_t stride_b = broadcast_stride(arrays[k], shape, b);
       if (stride_a == 0 || stride_b == 0) continue;
       if (stride_a != stride_b) return stride_a < stride_b ? -1 : 1;
       if (shape[a] > shape[b]) return 1;
@@ -43,25 +50,28 @@ void stride_order(const Dims& shape, const NDArray* const* arrays, int count, in
   }
 }
 
-Dims packed(const Dims& shape, const int* order) {
+// A size counts as at least `smallest`: PyTorch has 1 for copies and in row-major order, 0 for the
+// results of ops in other orders.
+Dims packed(const Dims& shape, const int* order, int64_t smallest) {
   Dims strides(shape.size(), 1);
   int64_t next = 1;
   for (int i = 0; i < shape.size(); ++i) {
     strides[order[i]] = next;
-    next *= std::max<int64_t>(shape[order[i]], 1);
+    next *= std::max(shape[order[i]], smallest);
   }
   return strides;
 }
 
-bool is_channels_last(const NDArray& array) {
-  static constexpr int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
-  if (array.ndim() != 4 && array.ndim() != 5) return false;
-  const int* order = array.ndim() == 4 ? order4 : order5;
+// Fastest first. Only four dims have this rule in PyTorch's elementwise ops, five do not.
+constexpr int kChannelsLast[] = {1, 3, 2, 0};
+
+bool is_channels_last(const Layout& array) {
+  if (array.shape->size() != 4) return false;
   int64_t expected = 1;
-  for (int i = 0; i < array.ndim(); ++i) {
-    const int64_t size = array.shape()[order[i]];
+  for (int dim : kChannelsLast) {
+    const int64_t size = (*array.shape)[dim];
     if (size == 1) continue;
-    if (array.strides()[order[i]] != expected) return false;
+    if ((*array.strides)[dim] != expected) return false;
     expected *= size;
   }
   return true;
@@ -90,33 +100,44 @@ Dims broadcast(const Operand* operands, int count) {
   return shape;
 }
 
-Dims result_strides(const Dims& shape, const Operand* operands, int count) {
+Dims result_strides(const Dims& shape, const Operand* operands, int count, DType compute,
+                    int kept) {
   const NDArray* arrays[Iter::kMaxOperands];
+  Layout layouts[Iter::kMaxOperands];
+  Dims converted[Iter::kMaxOperands];
   const int found = collect(operands, count, arrays);
   bool same_shape = found == count, contiguous = true, channels_last = true, same_strides = true;
   for (int i = 0; i < found; ++i) {
     same_shape &= arrays[i]->shape() == shape;
-    contiguous &= arrays[i]->is_contiguous();
-    channels_last &= is_channels_last(*arrays[i]);
-    same_strides &= arrays[i]->strides() == arrays[0]->strides();
+    layouts[i] = layout_of(*arrays[i]);
+    if (i >= kept && arrays[i]->dtype() != compute && !arrays[i]->is_dense()) {
+      converted[i] = like_strides(*arrays[i]);
+      layouts[i].strides = &converted[i];
+      contiguous &= converted[i] == contiguous_strides(arrays[i]->shape());
+    } else {
+      contiguous &= arrays[i]->is_contiguous();
+    }
+    channels_last &= is_channels_last(layouts[i]);
+    same_strides &= *layouts[i].strides == *layouts[0].strides;
   }
   if (contiguous && (same_shape || found == 1)) return contiguous_strides(shape);
-  if (same_shape && channels_last) {
-    static constexpr int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
-    return packed(shape, shape.size() == 4 ? order4 : order5);
-  }
-  if (same_shape && same_strides && arrays[0]->is_dense()) return arrays[0]->strides();
+  if (same_shape && channels_last) return packed(shape, kChannelsLast, 0);
+  if (same_shape && same_strides &&
+      (arrays[0]->is_dense() || layouts[0].strides == &converted[0]))
+    return *layouts[0].strides;
   int order[kMaxDims];
-  stride_order(shape, arrays, found, order);
-  return packed(shape, order);
+  stride_order(shape, layouts, found, order);
+  bool row_major = true;
+  for (int i = 0; i < shape.size(); ++i) row_major &= order[i] == shape.size() - 1 - i;
+  return packed(shape, order, row_major ? 1 : 0);
 }
 
 Dims like_strides(const NDArray& array) {
   if (array.is_dense()) return array.strides();
-  const NDArray* arrays[] = {&array};
+  const Layout layout = layout_of(array);
   int order[kMaxDims];
-  stride_order(array.shape(), arrays, 1, order);
-  return packed(array.shape(), order);
+  stride_order(array.shape(), &layout, 1, order);
+  return packed(array.shape(), order, 1);
 }
 
 void check_writable(const NDArray& out) {
@@ -157,7 +178,9 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
     ndim = 1;
     shape[0] = numel;
   } else {
-    stride_order(full, arrays, found, order);
+    Layout layouts[kMaxOperands];
+    for (int i = 0; i < found; ++i) layouts[i] = layout_of(*arrays[i]);
+    stride_order(full, layouts, found, order);
     ndim = full.size();
     for (int i = 0; i < ndim; ++i) shape[i] = full[order[i]];
   }
@@ -186,7 +209,7 @@ void Iter::add(const NDArray& array, const Dims& full, const int* order) {
     return;
   }
   for (int i = 0; i < ndim; ++i)
-    entry.strides[i] = broadcast_stride(array, full, order[i]) * size;
+    entry.strides[i] = broadcast_stride(layout_of(array), full, order[i]) * size;
 }
 
 void Iter::merge_dims() {

@@ -41,6 +41,14 @@ std::optional<Dims> view_strides(const Dims& from, const Dims& from_strides, con
   return strides;
 }
 
+// The stride of every `step`th element, of which there are `size`. One that is never followed stays
+// as it was if it would be huge: no later view may overflow.
+int64_t stepped(int64_t stride, int64_t step, int64_t size) {
+  int64_t result;
+  const bool overflow = __builtin_mul_overflow(stride, step, &result);
+  return size <= 1 && (overflow || result >= int64_t{1} << 40) ? stride : result;
+}
+
 }  // namespace
 
 Dims infer_shape(const Dims& shape, int64_t numel) {
@@ -255,8 +263,7 @@ NDArray NDArray::slice(int64_t dim, int64_t start, int64_t stop, int64_t step) c
   Dims shape = shape_, strides = strides_;
   const int64_t span = stop - start;
   shape[d] = span / step + (span % step != 0);
-  // One element or none is never stepped over, and step * stride might overflow.
-  strides[d] = shape[d] > 1 || step <= size ? strides_[d] * step : strides_[d];
+  strides[d] = stepped(strides_[d], step, shape[d]);
   return derived(shape, strides, offset_ + start * strides_[d]);
 }
 
@@ -293,7 +300,7 @@ NDArray NDArray::unfold(int64_t dim, int64_t size, int64_t step) const {
   strides.push_back(ndim() == 0 ? 1 : strides_[d]);
   if (ndim() > 0) {
     shape[d] = (length - size) / step + 1;
-    if (shape[d] > 1) strides[d] *= step;
+    strides[d] = stepped(strides_[d], step, shape[d]);
   }
   return derived(shape, strides, offset_);
 }

@@ -54,6 +54,10 @@ IfIntegers<V> floor_divide(V x, V y) {
   });
 }
 template <class V>
+IfIntegers<V> trunc_divide(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) { return divide(a, b); });
+}
+template <class V>
 IfIntegers<V> fmod(V x, V y) {
   return map_lanes(x, y, [](auto a, auto b) { return modulo(a, b); });
 }

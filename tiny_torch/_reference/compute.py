@@ -115,9 +115,9 @@ def elementwise(name: str, *values: Any, out: Any = None) -> Any:
     shape: tuple[int, ...] = ()
     for x in operands:
         shape = broadcast_shapes(shape, x.shape) if is_array(x) else shape
-    check_dtype(name, compute, dtypes)
     if out is not None:
         check_out(name, out, shape, result, operands)
+    check_dtype(name, compute, dtypes)
     with np.errstate(all="ignore"):
         found = formula(*[elements(x, shape, compute) for x in operands])
     if out is None:
@@ -158,8 +158,13 @@ def check_arguments(name: str, operands: Sequence[Any], promoted: Any) -> None:
         shape = divisor.shape if is_array(divisor) else ()
         if (elements(divisor, shape, promoted) == 0).any():
             raise RuntimeError("ZeroDivisionError")
-    if name == "pow" and not is_array(operands[1]) and operands[1] < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if name == "pow" and not is_array(operands[1]):
+        if operands[1] < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if operands[1] > np.iinfo(promoted.name).max:
+            raise RuntimeError(
+                f"value cannot be converted to type {promoted.name} without overflow"
+            )
 
 
 def check_out(name: str, out: Any, shape: Shape, result: Any, operands: Sequence[Any]) -> None:
@@ -220,7 +225,9 @@ def reduce(name: str, x: Any, dims: Any = None, keepdim: Any = False, dtype: Any
     out = x._new(shape, _core.bool if as_mask else compute)
     if empty is None:
         check_not_empty(name, x, dims, reduced)
-    if out.size == 0 or x.size == 0:
+    if out.size == 0:
+        return out
+    if x.size == 0:
         return out._store(empty)
     inner = np.array(positions(*dims_at(x, sorted(reduced))))
     with np.errstate(all="ignore"):

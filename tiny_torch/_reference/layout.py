@@ -57,7 +57,8 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 def packed(shape: Sequence[int], order: Sequence[int], smallest: int = 1) -> tuple[int, ...]:
     """The strides of a block without gaps whose dims are nested in `order`, the fastest first.
 
-    A size counts as at least `smallest`: PyTorch has 1 for copies, 0 for results of ops.
+    A size counts as at least `smallest`: PyTorch has 1 for copies and in row-major order, 0 for
+    results of ops in other orders.
     """
     strides, step = [1] * len(shape), 1
     for dim in order:
@@ -144,13 +145,14 @@ def result_strides(shape: Sequence[int], arrays: Sequence[Any], numbers: int) ->
     same_shape = numbers == 0 and all(x.shape == shape for x in arrays)
     if (same_shape or len(arrays) == 1) and all(x.is_contiguous() for x in arrays):
         return contiguous_strides(shape)
-    channels_last = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}.get(len(shape))
-    if same_shape and channels_last and all(fills_block(x, channels_last) for x in arrays):
+    channels_last = (1, 3, 2, 0)
+    if same_shape and len(shape) == 4 and all(fills_block(x, channels_last) for x in arrays):
         return packed(shape, channels_last, 0)
     same_strides = all(x.strides == arrays[0].strides for x in arrays)
     if same_shape and same_strides and arrays[0].is_dense():
         return arrays[0].strides
-    return packed(shape, stride_order(shape, arrays), 0)
+    order = stride_order(shape, arrays)
+    return packed(shape, order, 1 if order == list(range(len(shape) - 1, -1, -1)) else 0)
 
 
 def fills_block(array: Any, order: Sequence[int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch.autograd.function import Function
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -35,7 +36,7 @@ def backward(
     if grad_variables is not None:
         raise NotImplementedError("backward(grad_variables=) was renamed to grad_tensors")
     roots = as_tuple(tensors)
-    targets = None
+    targets: Any = None
     if inputs is not None:
         targets = as_tuple(inputs)
         if not targets:
@@ -153,6 +154,7 @@ def as_tuple(tensors: Any) -> tuple:
 
 
 __all__ = [
+    "Function",
     "Variable",
     "backward",
     "enable_grad",

@@ -178,7 +178,7 @@ def check_inplace(x) -> None:
     if view is not None:
         if view.kind != PLAIN:
             raise refusal(x, "is being")
-        if view.base.is_leaf:
+        if x.requires_grad and view.base.is_leaf:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 "operation."

@@ -314,7 +314,9 @@ def sum_to(gradient, shape, dtype):
             gradient = gradient.sum(dims, True)
         if lead:
             gradient = gradient.reshape(shape)
-    return gradient if gradient.dtype is dtype else gradient.astype(dtype)
+    if gradient.dtype is dtype:
+        return gradient
+    return gradient.to(dtype) if hasattr(gradient, "array") else gradient.astype(dtype)
 
 
 def through_composite(node, grad, needs):

@@ -13,6 +13,7 @@ import threading
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.hooks import HookList
 from tiny_torch.devices import array_module
 
 next_stamp = _core.next_stamp
@@ -42,11 +43,12 @@ class Op:
     """
 
     # The leading entries of `saved`: i is input i, ~j is output j. What follows is constant.
-    saves: tuple[int, ...] = ()
+    saves: tuple[int | None, ...] = ()
     # For each of them, the inputs whose gradients are computed from it; (): all are.
     used_by: tuple[tuple[int, ...], ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
+    suffix = "Backward0"  # of the node's name
     # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
@@ -81,7 +83,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
-        return self.op.__name__ + "Backward0"
+        return self.op.__name__ + self.op.suffix
 
     def unpack(self, as_tensors: bool):
         """What the op saved, as backward takes it: arrays, or tensors that have their history.
@@ -114,7 +116,7 @@ class Node:
         for k, value in enumerate(saved):
             if not hasattr(value, "stamp"):
                 result.append(value)
-            elif k >= len(places):
+            elif k >= len(places) or places[k] is None:
                 result.append(wrap(value))
             elif places[k] >= 0:
                 result.append(wrap(value, self.edges[places[k]]))
@@ -124,9 +126,8 @@ class Node:
 
     def release(self) -> None:
         """Frees what was saved; an op that saved no array may run again, as in PyTorch."""
-        if self.op is CopySlices:
-            self.saved[-1].release()
-        elif self.saved and check_saved(self.saved, self.sequence) != EMPTY:
+        held = self.saved
+        if self.op is CopySlices or (held and check_saved(held, self.sequence) != EMPTY):
             self.saved = FREED
 
     @property
@@ -169,6 +170,8 @@ def renew(tensor, view):
     base = edge_of(view.base)
     if base is not None:
         if view.kind != PLAIN:
+            if modes.bits & (NO_GRAD | INFERENCE):
+                return tensor.edge  # which nobody will record
             raise refusal(tensor, "its base or another view of its base has been")
         array, origin = tensor.array, view.base.array
         geometry = (array.shape, array.strides, array.offset - origin.offset)
@@ -231,8 +234,9 @@ def move_retained(old, new) -> None:
     if old is None or old is LEAF or old[0].hooks is None:
         return
     moving = [entry for entry in old[0].hooks if entry[0] == old[1] and entry[1].retains]
-    old[0].hooks = [entry for entry in old[0].hooks if entry not in moving]
-    new[0].hooks = [(new[1], hook) for _, hook in moving]
+    if moving:
+        old[0].hooks[:] = [entry for entry in old[0].hooks if entry not in moving]
+        new[0].hooks = HookList([(new[1], hook) for _, hook in moving])
 
 
 def layout(array) -> tuple:

@@ -218,7 +218,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     tensor.zero_()
     for group in range(groups):
         for channel in range(min(per_group, tensor.shape[1])):
-            tensor[(group * per_group + channel, channel, *center)] = 1
+            place = (group * per_group + channel, channel, *center)
+            tensor[place] = 1
     return tensor
 
 
@@ -387,7 +388,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = new[:-1]
 
     @functools.wraps(function)
-    def warn_and_call(*args, **kwargs):  # type: ignore[no-untyped-def]
+    def warn_and_call(*args, **kwargs):
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
             FutureWarning,

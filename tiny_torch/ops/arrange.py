@@ -81,7 +81,7 @@ class Triangle(Op):
     @classmethod
     def forward(cls, x, diagonal, out=None):
         arange = array_module(x.device).arange
-        rows = arange(diagonal, 1, x.shape[-2], _core.int64).view((-1, 1))
+        rows = arange(diagonal, 1, x.shape[-2], _core.int64).unsqueeze(1)
         columns = arange(0, 1, x.shape[-1], _core.int64)
         # `False` rather than 0: it promotes no dtype.
         result = cls.keeps(columns, rows).where(x.contiguous(), False)

@@ -7,6 +7,7 @@ stand in pointwise.py.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.public import public
@@ -152,7 +153,7 @@ class Remainder(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        return grad, -grad * (x // y) if needs[1] else None
+        return grad, -grad * run(DivFloor, x, y) if needs[1] else None
 
 
 @public("fmod", "C's fmod(input, other): input's sign.")
@@ -422,53 +423,53 @@ def zero(grad, x):
     return grad * 0
 
 
-Abs = public("abs", "The absolute value of each element.")(
+Abs: Any = public("abs", "The absolute value of each element.")(
     of_input("abs", lambda grad, x: grad * x.sign())
 )
-Square = public("square", "Each element times itself.")(
+Square: Any = public("square", "Each element times itself.")(
     of_input("square", lambda grad, x: grad * (x * 2))
 )
-Log = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
-Log2 = public("log2", "The logarithm to base 2.")(
+Log: Any = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
+Log2: Any = public("log2", "The logarithm to base 2.")(
     of_input("log2", lambda grad, x: grad / (x * math.log(2)))
 )
-Log10 = public("log10", "The logarithm to base 10.")(
+Log10: Any = public("log10", "The logarithm to base 10.")(
     of_input("log10", lambda grad, x: grad / (x * math.log(10)))
 )
-Log1p = public("log1p", "log(1 + x), accurate near 0.")(
+Log1p: Any = public("log1p", "log(1 + x), accurate near 0.")(
     of_input("log1p", lambda grad, x: grad / (x + 1))
 )
-Sin = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
-Cos = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
-Atan = public("atan", "The angle whose tangent is x.")(
+Sin: Any = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
+Cos: Any = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
+Atan: Any = public("atan", "The angle whose tangent is x.")(
     of_input("atan", lambda grad, x: grad / (x * x + 1))
 )
-Erf = public("erf", "The error function.")(
+Erf: Any = public("erf", "The error function.")(
     of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
 )
 
-Exp = public("exp", "e to the power of each element.")(of_output("exp", lambda grad, y: grad * y))
-Exp2 = public("exp2", "2 to the power of each element.")(
+Exp: Any = public("exp", "e to the power of each element.")(of_output("exp", lambda grad, y: grad * y))
+Exp2: Any = public("exp2", "2 to the power of each element.")(
     of_output("exp2", lambda grad, y: grad * (y * math.log(2)))
 )
-Expm1 = public("expm1", "exp(x) - 1, accurate near 0.")(
+Expm1: Any = public("expm1", "exp(x) - 1, accurate near 0.")(
     of_output("expm1", lambda grad, y: grad * (y + 1))
 )
-Sqrt = public("sqrt", "The square root; NaN below 0.")(
+Sqrt: Any = public("sqrt", "The square root; NaN below 0.")(
     of_output("sqrt", lambda grad, y: grad / (y * 2))
 )
-Rsqrt = public("rsqrt", "1 / sqrt(x).")(
+Rsqrt: Any = public("rsqrt", "1 / sqrt(x).")(
     of_output("rsqrt", lambda grad, y: grad * (y * y * y * -0.5))
 )
-Reciprocal = public("reciprocal", "1 / x.")(
+Reciprocal: Any = public("reciprocal", "1 / x.")(
     of_output("reciprocal", lambda grad, y: grad * -(y * y))
 )
-Tan = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
+Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
 
-Sign = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
-Floor = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
-Ceil = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
-Trunc = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
+Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
+Floor: Any = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
+Ceil: Any = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
+Trunc: Any = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
 Round = of_input("round", zero)
 
 
@@ -576,24 +577,24 @@ def without_gradient(name: str, inputs: int = 2) -> type[Op]:
     return named(WithoutGradient, name, "")
 
 
-Eq = public("eq", "Whether elements are equal.")(without_gradient("eq"))
-Ne = public("ne", "Whether elements differ.")(without_gradient("ne"))
-Lt = public("lt", "input < other.")(without_gradient("lt"))
-Le = public("le", "input <= other.")(without_gradient("le"))
-Gt = public("gt", "input > other.")(without_gradient("gt"))
-Ge = public("ge", "input >= other.")(without_gradient("ge"))
-BitwiseAnd = public("bitwise_and", "The bits that both have.")(without_gradient("bitwise_and"))
-BitwiseOr = public("bitwise_or", "The bits that either has.")(without_gradient("bitwise_or"))
-BitwiseXor = public("bitwise_xor", "The bits that just one has.")(without_gradient("bitwise_xor"))
-LogicalAnd = public("logical_and", "Whether both elements are not 0.", numbers=False)(
+Eq: Any = public("eq", "Whether elements are equal.")(without_gradient("eq"))
+Ne: Any = public("ne", "Whether elements differ.")(without_gradient("ne"))
+Lt: Any = public("lt", "input < other.")(without_gradient("lt"))
+Le: Any = public("le", "input <= other.")(without_gradient("le"))
+Gt: Any = public("gt", "input > other.")(without_gradient("gt"))
+Ge: Any = public("ge", "input >= other.")(without_gradient("ge"))
+BitwiseAnd: Any = public("bitwise_and", "The bits that both have.")(without_gradient("bitwise_and"))
+BitwiseOr: Any = public("bitwise_or", "The bits that either has.")(without_gradient("bitwise_or"))
+BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.")(without_gradient("bitwise_xor"))
+LogicalAnd: Any = public("logical_and", "Whether both elements are not 0.", numbers=False)(
     without_gradient("logical_and")
 )
-LogicalOr = public("logical_or", "Whether either element is not 0.", numbers=False)(
+LogicalOr: Any = public("logical_or", "Whether either element is not 0.", numbers=False)(
     without_gradient("logical_or")
 )
-LogicalXor = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
+LogicalXor: Any = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
     without_gradient("logical_xor")
 )
-BitwiseNot = public("bitwise_not", "Each bit turned; logical not of a bool.")(
+BitwiseNot: Any = public("bitwise_not", "Each bit turned; logical not of a bool.")(
     without_gradient("bitwise_not", 1)
 )

@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply1, apply2, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.ops.pointwise import result_type
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
 
@@ -156,7 +157,8 @@ def checked(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
     check_tensor(name, "input", 1, input)
     if dtype is not None:
         input = input.to(dtype)
-    input.size(dim)  # raises IndexError where dim is out of range
+    if input.ndim or dim not in (0, -1):
+        input.size(dim)  # raises IndexError where dim is out of range
     if not input.is_floating_point():
         raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}')
     return input
@@ -200,6 +202,9 @@ def cross_entropy(
 def mse_loss(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     if not (input.is_floating_point() or target.is_floating_point()):
         raise NotImplementedError(f'"mse_cpu" not implemented for {input.dtype}')
+    if input.dtype is not target.dtype:
+        dtype = result_type(input, target)
+        input, target = input.to(dtype), target.to(dtype)
     return apply2(MseLoss, input, target, reduction)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
 from tiny_torch.autograd.engine import sum_to
-from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
+from tiny_torch.autograd.graph import NO_GRAD, Op, modes, run
 from tiny_torch.creation import from_data
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.ops.reduce import Cast
@@ -294,7 +294,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def records(*operands: Any) -> bool:
     """Whether an in-place op on these would be recorded."""
     return not modes.bits & NO_GRAD and any(
-        [isinstance(operand, Tensor) and edge_of(operand) is not None for operand in operands]
+        [isinstance(operand, Tensor) and operand.requires_grad for operand in operands]
     )
 
 

@@ -247,7 +247,8 @@ class Cat(Op):
     def forward(*arguments):
         *arrays, dim = arguments
         result = joined(arrays, dim)
-        origins = [(x.shape[dim] if x.ndim == result.ndim else 0, x.dtype) for x in arrays]
+        # None for a 1-d empty array beside others of more dims
+        origins = [(x.shape[dim] if x.ndim == result.ndim else None, x.dtype) for x in arrays]
         return result, (dim, origins)
 
     @staticmethod
@@ -256,10 +257,12 @@ class Cat(Op):
         grads = []
         start = 0
         for (size, dtype), need in zip(origins, needs, strict=True):
-            steps = (("slice", (dim, start, start + size, 1)),)
-            part = run(Part, grad, steps) if need and size else None
+            part = None
+            if size is not None:
+                if need:
+                    part = run(Part, grad, (("slice", (dim, start, start + size, 1)),))
+                start += size
             grads.append(part if part is None or part.dtype is dtype else run(Cast, part, dtype))
-            start += size
         return tuple(grads)
 
 
@@ -464,7 +467,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     check_tensors("broadcast_tensors", tensors)
     shape = tuple(broadcast_shapes(*[tensor.array.shape for tensor in tensors]))
-    return tuple([tensor.expand(shape) for tensor in tensors])
+    return tuple([t if t.array.shape == shape else t.expand(shape) for t in tensors])
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -502,7 +505,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         column = tensor.view((-1,) + (1,) * (len(tensors) - 1 - i))
         grids.append(column.expand(shape))
     if swaps:
-        grids = [grid.transpose(0, 1) for grid in grids]
         grids[:2] = grids[1], grids[0]
     return tuple(grids)
 

@@ -5,16 +5,18 @@ The plain ones (torch.exp, torch.mul, ...) are published where their op stands, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 Number = bool | int | float
 
@@ -45,8 +47,16 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 
 
 def result_type(*operands: Any) -> Any:
-    """The dtype that tensors and numbers promote to."""
-    return _core.result_type(*[o.array if isinstance(o, Tensor) else o for o in operands])
+    """The dtype that tensors (the first is one) and numbers promote to."""
+    arrays = [o.array if isinstance(o, Tensor) else o for o in operands]
+    return array_module(arrays[0].device).result_type(*arrays)
+
+
+def check_range(value: Number, dtype: Any) -> None:
+    """An integer dtype takes what fits its bits; an unsigned one negatives, too, which wrap."""
+    limit = {_core.uint8: 2**8 - 1, _core.int32: 2**31 - 1}.get(dtype, math.inf)
+    if not -limit - (dtype is _core.int32) <= value <= limit:
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
 
 
 def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
@@ -64,6 +74,8 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
             input,
             apply2(e.Mul, other, truth) if isinstance(other, Tensor) else other and truth,
         )
+    if not dtype.is_floating_point:
+        check_range(alpha, dtype)
     return e.Addcmul, (input, other, alpha)
 
 
@@ -167,20 +179,27 @@ def check_bounds(input: Tensor, min: Any, max: Any) -> None:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [bound for bound in (min, max) if bound is not None]
-    if len({isinstance(bound, Tensor) for bound in bounds}) > 1:
+    numbers = [bound for bound in bounds if not isinstance(bound, Tensor)]
+    if 0 < len(numbers) < len(bounds) and any(isinstance(b, Tensor) and b.ndim for b in bounds):
         raise TypeError("clamp(): min and max must be two tensors or two numbers")
-    if not isinstance(bounds[0], Tensor) and result_type(input, *bounds) is _core.bool:
+    if not numbers:
+        return
+    dtype = result_type(input, *bounds)
+    if dtype is _core.bool:
         raise NotImplementedError('"clamp_scalar_cpu" not implemented for torch.bool')
+    if not dtype.is_floating_point:
+        for bound in numbers:
+            check_range(bound, dtype)
 
 
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min`."""
-    return clamp(input, min)
+    return clamp(input, min, out=out)
 
 
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at most `max`."""
-    return clamp(input, None, max)
+    return clamp(input, None, max, out=out)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
@@ -202,7 +221,7 @@ def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
                 f"expected dtype {input.dtype} for `{name}` but got dtype {operand.dtype}"
             )
     if not isinstance(weight, Tensor) and not input.is_floating_point():
-        return int(weight == weight)  # a float would promote: so the kernel is asked for, and lacks
+        return True  # a float would promote; so the missing integer kernel is asked for
     return weight
 
 
@@ -221,7 +240,10 @@ def product_operands(
         )
     if value == 1 or dtype is _core.bool:
         return input, tensor1, tensor2
-    number = value if dtype.is_floating_point else int(value)
+    number = value
+    if not dtype.is_floating_point:
+        number = int(value)
+        check_range(number, dtype)
     return input, apply2(e.Mul, tensor1.to(dtype), number), tensor2
 
 
@@ -259,19 +281,23 @@ def isnan(input: Tensor) -> Tensor:
 def isinf(input: Tensor) -> Tensor:
     """Whether each element is infinite."""
     check_tensor("isinf", "input", 1, input)
-    return (
-        apply2(e.Eq, apply1(e.Abs, input), float("inf"))
-        if input.is_floating_point()
-        else (apply2(e.Ne, input, input))
-    )
+    if not input.is_floating_point():
+        return everywhere(input, False)
+    return apply2(e.Eq, apply1(e.Abs, input), math.inf)
 
 
 def isfinite(input: Tensor) -> Tensor:
     """Whether each element is neither infinite nor NaN."""
     check_tensor("isfinite", "input", 1, input)
     if not input.is_floating_point():
-        return apply2(e.Eq, input, input)
-    return apply2(e.Lt, apply1(e.Abs, input), float("inf"))
+        return everywhere(input, True)
+    return apply2(e.Lt, apply1(e.Abs, input), math.inf)
+
+
+def everywhere(input: Tensor, value: bool) -> Tensor:
+    array = input.array.empty_like(_core.bool)
+    array.copy_(value)
+    return wrap(array)
 
 
 def isclose(
@@ -374,6 +400,12 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     return apply_inplace(e.Lerp, self, end, lerp_weight(self, end, weight))
 
 
+def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+    if decimals == 0:
+        return apply_inplace(e.Round, self)
+    return self.copy_(round(self, decimals=decimals))
+
+
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     check_bounds(self, min, max)
     return apply_inplace(e.Clamp, self, min, max)
@@ -425,7 +457,7 @@ METHODS: dict[str, Callable] = {
     "__abs__": public.FUNCTIONS["abs"],
     "__invert__": public.FUNCTIONS["bitwise_not"],
     "relu_": inplace(e.Relu),
-    "round_": inplace(e.Round),
+    "round_": round_,
     "pow_": inplace(e.Pow),
     "lerp_": lerp_,
     "logical_not_": lambda self: logical_not_(self, 0),

@@ -60,7 +60,7 @@ class Mean(Op):
     @staticmethod
     def backward(saved, grad, needs):
         shape, dims, keepdim, dtype = saved
-        grad = spread(grad / count(shape, dims), shape, dims, keepdim)
+        grad = spread(grad / (count(shape, dims) or 1), shape, dims, keepdim)
         return grad if grad.dtype is dtype else run(Cast, grad, dtype)
 
 
@@ -85,7 +85,45 @@ class Prod(Op):
         product = spread(y, shape, dims, keepdim)
         at_zero = run(Where, zero & (zeros == 1), others, 0.0)
         each = run(Where, zero, at_zero, run(Where, zeros == 0, product / x, 0.0))
-        return spread(grad, shape, dims, keepdim) * each
+        result = spread(grad, shape, dims, keepdim) * each
+        return result if result.dtype is x.dtype else run(Cast, result, x.dtype)
+
+
+class Var(Op):
+    """The sum of squared deviations from the mean, divided by n - correction."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, dims, keepdim, correction):
+        squares = (x - x.mean(dims, True)).square()
+        freedom = count(x.shape, dims) - correction
+        result = squares.sum(dims, keepdim) / (freedom if freedom > 0 else 0.0)
+        return result, (x, dims, keepdim, correction)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, dims, keepdim, correction = saved
+        freedom = count(x.shape, dims) - correction
+        slope = grad * (2.0 / freedom if freedom else math.inf)
+        return (x - x.mean(dims, True)) * spread(slope, tuple(x.shape), dims, keepdim)
+
+
+class Std(Op):
+    """The square root of Var; its gradient at 0 is 0."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, dims, keepdim, correction):
+        result = Var.forward(x, dims, keepdim, correction)[0].sqrt()
+        return result, (x, result, dims, keepdim, correction)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, result, *rest = saved
+        to_variance = run(Where, result == 0, 0.0, grad / (result * 2))
+        return Var.backward((x, *rest), to_variance, needs)
 
 
 class Amax(Op):
@@ -261,7 +299,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     """Whether any element is not 0; elementwise where `dim` is ()."""
     check_tensor("any", "input", 1, input)
     if dim == () or dim == []:
-        return into(out, truth(input))
+        return into(out, truth(input.contiguous()))
     return into(out, apply1(Any_, input, as_dims(dim), keepdim))
 
 
@@ -269,7 +307,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     """Whether no element is 0; elementwise where `dim` is ()."""
     check_tensor("all", "input", 1, input)
     if dim == () or dim == []:
-        return into(out, truth(input))
+        return into(out, truth(input.contiguous()))
     return into(out, apply1(All_, input, as_dims(dim), keepdim))
 
 
@@ -348,16 +386,18 @@ def var(
 
     https://pytorch.org/docs/stable/generated/torch.var.html
     """
-    check_tensor("var", "input", 1, input)
+    return into(out, spread_of(Var, "var", input, dim, unbiased, keepdim, correction))
+
+
+def spread_of(op, name, input, dim, unbiased, keepdim, correction):
+    check_tensor(name, "input", 1, input)
     if isinstance(dim, bool):  # var(unbiased)
         dim, unbiased = None, dim
     if unbiased is not None:
         correction = float(unbiased)
-    dims = as_dims(dim) or None
-    deviation = input - mean(input, dims, True)
-    divisor = count(input.array.shape, dims) - (1 if correction is None else correction)
-    total = sum(deviation * deviation, dims, keepdim)
-    return into(out, total / (divisor if divisor > 0 else 0.0))
+    if not input.is_floating_point():
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    return apply1(op, input, as_dims(dim) or None, keepdim, 1 if correction is None else correction)
 
 
 def std(
@@ -370,7 +410,7 @@ def std(
     out: Any = None,
 ) -> Tensor:
     """The square root of the variance."""
-    return into(out, var(input, dim, unbiased, keepdim, correction=correction).sqrt())
+    return into(out, spread_of(Std, "std", input, dim, unbiased, keepdim, correction))
 
 
 def norm(
@@ -403,6 +443,11 @@ def norm_of_floats(x: Tensor, p: Any, dims: tuple | None, keepdim: bool) -> Tens
     if p is None or p == "fro" or p == 2:
         return apply1(Norm2, x, dims, keepdim)
     magnitude = x.abs()
+    if abs(p) == math.inf and any_empty(x.array.shape, dims):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {p} norm on the dimension of size 0 of shape "
+            f"{list(x.shape)} because the operation does not have an identity"
+        )
     if p == math.inf:
         return amax(magnitude, dims or (), keepdim)
     if p == -math.inf:
@@ -412,6 +457,10 @@ def norm_of_floats(x: Tensor, p: Any, dims: tuple | None, keepdim: bool) -> Tens
     if p == 1:
         return sum(magnitude, dims, keepdim)
     return sum(magnitude**p, dims, keepdim) ** (1.0 / p)
+
+
+def any_empty(shape: tuple, dims: tuple | None) -> bool:
+    return 0 in ([shape[d] for d in dims] if dims and shape else shape)
 
 
 class IsNonzero(Op):
@@ -453,6 +502,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
     if not input.is_floating_point():
         input = apply1(Cast, input, _core.get_default_dtype())
     dims = as_dims(dim)
+    if input.numel() == 0:  # there may be no largest element to subtract
+        return into(out, sum(input.exp(), dims, keepdim).log())
     top = amax(input.detach(), dims, True)
     top = applyn(Where, (top.abs() == math.inf, 0.0, top))
     total = sum((input - top).exp(), dims, True).log() + top

@@ -51,29 +51,29 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
                                                                                  : promoted;
   const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
   const Kernel kernel = kernels[static_cast<int>(compute)];
-  if (!kernel)
-    throw NotImplementedError("[", info.name, "] is not implemented for ", compute, " on cpu");
-  if (!out) {
+  if (!out && kernel) {
     if (const NDArray* pattern = flat_pattern(inputs, count)) {
       NDArray fresh = NDArray::empty(pattern->shape(), result);
       kernel(Iter(fresh, inputs, count, compute, result));
       return fresh;
     }
   }
+  if (out) check_writable(*out);
   const Dims shape = broadcast(inputs, count);
+  if (out && out->shape() != shape)
+    throw RuntimeError("[", info.name, "] output with shape ", out->shape(),
+                       " doesn't match the broadcast shape ", shape);
+  if (out && !can_cast(result, out->dtype()))
+    throw RuntimeError("result type ", type_name(result),
+                       " can't be cast to the desired output type ", type_name(out->dtype()));
+  if (!kernel)
+    throw NotImplementedError("[", info.name, "] is not implemented for ", compute, " on cpu");
   if (!out) {
     NDArray fresh =
-        NDArray::empty_strided(shape, result_strides(shape, inputs, count), result);
+        NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute), result);
     kernel(Iter(fresh, inputs, count, compute, result));
     return fresh;
   }
-  if (out->shape() != shape)
-    throw RuntimeError("[", info.name, "] output with shape ", out->shape(),
-                       " doesn't match the broadcast shape ", shape);
-  if (!can_cast(result, out->dtype()))
-    throw RuntimeError("result type ", type_name(result),
-                       " can't be cast to the desired output type ", type_name(out->dtype()));
-  check_writable(*out);
   Operand safe[Iter::kMaxOperands];
   std::optional<NDArray> copies[Iter::kMaxOperands];
   for (int i = 0; i < count; ++i) {
@@ -114,12 +114,21 @@ bool has_zero(const Operand& operand, DType dtype) {
   return value == 0;
 }
 
+bool is_bool(const Operand& operand) {
+  if (auto array = as_array(operand)) return array->dtype() == DType::Bool;
+  return std::get<Scalar>(operand).kind == Category::Bool;
+}
+
 // What integers cannot do, though floats can.
 void check_integers(Binary op, const Operand& y, DType promoted) {
-  if (op == Binary::floor_divide || op == Binary::remainder || op == Binary::fmod) {
+  if (op == Binary::floor_divide || op == Binary::trunc_divide || op == Binary::remainder ||
+      op == Binary::fmod) {
     if (has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
-  } else if (op == Binary::pow && !as_array(y) && std::get<Scalar>(y).i < 0) {
-    throw RuntimeError("Integers to negative integer powers are not allowed.");
+  } else if (op == Binary::pow && !as_array(y)) {
+    const int64_t exponent = std::get<Scalar>(y).i;
+    if (exponent < 0) throw RuntimeError("Integers to negative integer powers are not allowed.");
+    if (itemsize(promoted) < 8 && exponent >> (promoted == DType::UInt8 ? 8 : 31))
+      throw RuntimeError("value cannot be converted to type ", promoted, " without overflow");
   }
 }
 
@@ -132,18 +141,27 @@ const char* op_name(Ternary op) { return kTernary[static_cast<int>(op)].name; }
 NDArray unary(Unary op, const NDArray& x, const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {&x};
-  return elementwise(kUnary[i], cpu_backend().elementwise.unary[i], inputs, 1, x.dtype(), out);
+  DType promoted = x.dtype();
+  if (promoted == DType::Bool) {
+    if (op == Unary::neg)
+      throw RuntimeError(
+          "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+          "invert a mask, use the `~` or `logical_not()` operator instead.");
+    if (op == Unary::relu) throw RuntimeError("Boolean inputs not supported for relu");
+    if (op == Unary::square) promoted = DType::Int64;  // as pow(x, 2)
+  }
+  return elementwise(kUnary[i], cpu_backend().elementwise.unary[i], inputs, 1, promoted, out);
 }
 
 NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y};
   const DType promoted = promote(inputs, 2);
-  if (op == Binary::sub && promoted == DType::Bool)
+  if (op == Binary::sub && (is_bool(x) || is_bool(y)))
     throw RuntimeError(
-        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-        "`logical_xor()` operator instead.");
-  if (!is_floating(promoted)) check_integers(op, y, promoted);
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead.");
+  if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, y, promoted);
   return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
 }
 
@@ -162,7 +180,7 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
   const DType promoted = promote(choices, 2);
   const Operand inputs[] = {&condition, x, y};
   const Dims shape = broadcast(inputs, 3);
-  NDArray out = NDArray::empty_strided(shape, result_strides(shape, inputs, 3), promoted);
+  NDArray out = NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
   cpu_backend().elementwise.where[static_cast<int>(promoted)](Iter(out, inputs, 3, promoted, promoted));
   return out;
 }

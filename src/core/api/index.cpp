@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/api/copy.h"
+#include "core/iter.h"
 #include "core/promote.h"
 #include "core/walker.h"
 
@@ -71,7 +72,9 @@ struct AlongDim {
                            source ? "self and src" : "input", " tensor: index ", index.shape(),
                            ", input ", x.shape());
     }
-    if (index.dtype() != DType::Int64) index = astype(index, DType::Int64);
+    // A copy where a write to x would change it after its bounds were checked.
+    if (index.dtype() != DType::Int64 || index.storage() == x.storage())
+      index = astype(index, DType::Int64);
     auto size_at = [](const NDArray& array, int d) { return array.ndim() ? array.shape()[d] : 1; };
     for (int d = 0; d < std::max(x.ndim(), 1); ++d) {
       const int64_t n = size_at(index, d);
@@ -82,6 +85,7 @@ struct AlongDim {
                            source ? format(" and to be no larger size than src ", source->shape())
                                   : std::string());
     }
+    check_bounds();
     if (x.ndim() == 0) {
       slots = x.expand(index.shape());
     } else {
@@ -90,7 +94,6 @@ struct AlongDim {
       if (index.ndim() == 0) strides.erase(0);
       slots = x.as_strided(index.shape(), strides, x.offset());
     }
-    check_bounds();
   }
 
   void check_bounds() const {
@@ -119,11 +122,13 @@ struct AlongDim {
   }
 };
 
-void check_source(const char* op, const NDArray& x, const NDArray& source) {
+// The source as it was before x is written.
+NDArray checked_source(const char* op, const NDArray& x, const NDArray& source) {
   if (x.dtype() != source.dtype())
     throw RuntimeError(op, "(): Expected self.dtype to be equal to src.dtype, got ", x.dtype(),
                        " and ", source.dtype());
   check_writable(x);
+  return source.storage() == x.storage() ? clone(source) : source;
 }
 
 }  // namespace
@@ -138,22 +143,22 @@ NDArray gather(const NDArray& x, int64_t dim, const NDArray& index) {
   return out;
 }
 
-void scatter(const NDArray& x, int64_t dim, const NDArray& index, const NDArray& source) {
-  check_source("scatter", x, source);
+void scatter(const NDArray& x, int64_t dim, const NDArray& index, const NDArray& from) {
+  const NDArray source = checked_source("scatter", x, from);
   const AlongDim along("scatter", x, dim, index, &source);
   with_size(itemsize(x.dtype()), [&](auto type) {
     using T = decltype(type);
-    along.for_each(source, [](char* to, char* from) { write<T>(to, read<T>(from)); });
+    along.for_each(source, [](char* to, char* item) { write<T>(to, read<T>(item)); });
   });
   x.mark_written();
 }
 
-void scatter_add(const NDArray& x, int64_t dim, const NDArray& index, const NDArray& source) {
-  check_source("scatter_add", x, source);
+void scatter_add(const NDArray& x, int64_t dim, const NDArray& index, const NDArray& from) {
+  const NDArray source = checked_source("scatter_add", x, from);
   const AlongDim along("scatter_add", x, dim, index, &source);
   with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
-    along.for_each(source, [](char* to, char* from) { add_to<T>(to, read<T>(from)); });
+    along.for_each(source, [](char* to, char* item) { add_to<T>(to, read<T>(item)); });
   });
   x.mark_written();
 }
@@ -197,6 +202,7 @@ std::vector<std::optional<NDArray>> expand_masks(const NDArray& x,
 struct Indexed {
   Dims before, before_strides, after, after_strides;  // dims of x that are kept, elements
   Dims index_shape;
+  std::vector<NDArray> whole;    // the indices, broadcast
   std::vector<int64_t> offsets;  // one per position of the index, in elements from x.data()
 
   Indexed(const NDArray& x, const std::vector<const NDArray*>& raw) {
@@ -241,6 +247,27 @@ struct Indexed {
     return result;
   }
 
+  // The strides of x[indices]: those of an elementwise op of x and the indices, each seen in the
+  // result's shape with strides of 0 along the dims that are not its own.
+  Dims strides(const NDArray& x) const {
+    auto seen = [this](const NDArray& array, const Dims& lead, const Dims& middle,
+                       const Dims& tail) {
+      Dims strides = lead;
+      for (const Dims* part : {&middle, &tail})
+        for (int64_t stride : *part) strides.push_back(stride);
+      return array.as_strided(shape(), strides, array.offset());
+    };
+    const Dims no_lead(before.size(), 0), no_index(index_shape.size(), 0), no_tail(after.size(), 0);
+    std::vector<NDArray> views = {seen(x, before_strides, no_index, after_strides)};
+    for (const NDArray& index : whole)
+      if (static_cast<int>(views.size()) < Iter::kMaxOperands)
+        views.push_back(seen(index, no_lead, index.strides(), no_tail));
+    Operand operands[Iter::kMaxOperands];
+    const int count = views.size();
+    for (int i = 0; i < count; ++i) operands[i] = &views[i];
+    return result_strides(shape(), operands, count, x.dtype(), count);
+  }
+
   // body(x's elements, other's elements, n, x's stride, other's stride) for runs along the last
   // dim; `other` has shape().
   template <class Body>
@@ -280,7 +307,7 @@ struct Indexed {
 
 NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   const Indexed indexed(x, indices);
-  NDArray out = NDArray::empty(indexed.shape(), x.dtype());
+  NDArray out = NDArray::empty_strided(indexed.shape(), indexed.strides(x), x.dtype());
   with_size(itemsize(x.dtype()), [&](auto type) {
     using T = decltype(type);
     indexed.for_each_run(x, out, [](char* from, char* to, int64_t n, int64_t stride, int64_t step) {
@@ -332,16 +359,17 @@ NDArray nonzero(const NDArray& x) {
   const char* data = flat.data();
   int64_t count = 0;
   for (int64_t i = 0; i < flat.numel(); ++i) count += data[i] != 0;
-  NDArray out = NDArray::empty({count, x.ndim()}, DType::Int64);
+  // As in PyTorch each dim's positions lie together: they are read one dim at a time.
+  NDArray out = NDArray::empty_strided({count, x.ndim()}, {1, count}, DType::Int64);
   int64_t* to = reinterpret_cast<int64_t*>(out.data());
   for (int64_t i = 0; i < flat.numel(); ++i) {
     if (data[i] == 0) continue;
     int64_t rest = i;
     for (int d = x.ndim() - 1; d >= 0; --d) {
-      to[d] = rest % x.shape()[d];
+      to[d * count] = rest % x.shape()[d];
       rest /= x.shape()[d];
     }
-    to += x.ndim();
+    ++to;
   }
   return out;
 }

@@ -47,6 +47,19 @@ Split split_dims(const NDArray& x, const std::optional<Dims>& dims, bool keepdim
   return split;
 }
 
+// For what has no value of no elements.
+void check_not_empty(const char* name, const NDArray& x, const std::optional<Dims>& dims,
+                     const Split& split) {
+  if (x.numel() > 0) return;
+  if (!dims || dims->empty())
+    throw RuntimeError(name, "(): Expected reduction dim to be specified for input.numel() == 0. "
+                       "Specify the reduction dim with the 'dim' argument. (shape ", x.shape(), ")");
+  for (int i = 0; i < x.ndim(); ++i)
+    if (split.reduced[i] && x.shape()[i] == 0)
+      throw IndexError(name, "(): Expected reduction dim ", i, " to have non-zero size. (shape ",
+                       x.shape(), ")");
+}
+
 }  // namespace
 
 const char* op_name(Reduce op) { return kReduce[static_cast<int>(op)].name; }
@@ -59,7 +72,9 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   if (info.rule == ResultRule::Float && !is_floating(compute))
     throw RuntimeError(info.name, "(): could not infer output dtype. Input dtype must be either a "
                        "floating point or complex dtype. Got: ", compute);
-  const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
+  // any and all of uint8 answer uint8, as in PyTorch.
+  const DType result =
+      info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;
   const ReduceKernel kernel =
       cpu_backend().reduce.kernels[static_cast<int>(op)][static_cast<int>(compute)];
   if (!kernel)
@@ -67,12 +82,9 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 
   const Split split = split_dims(x, dims, keepdim);
   NDArray out = NDArray::empty(split.out_shape, result);
+  if (info.empty == Raise) check_not_empty(info.name, x, dims, split);
   if (out.numel() == 0) return out;
   if (x.numel() == 0) {
-    if (info.empty == Raise)
-      throw IndexError(info.name, "(): Expected reduction dim to be specified for input.numel() == "
-                       "0 and to have a non-zero size. Specify the reduction dim with the 'dim' "
-                       "argument. (shape ", x.shape(), ")");
     copy_into(out, Scalar::of_double(info.empty));
     return out;
   }
@@ -120,8 +132,6 @@ void arg_rows(const NDArray& rows, int64_t stride, int64_t size, int64_t* out,
 NDArray arg_extreme(const NDArray& x, int64_t dim, bool keepdim, bool largest) {
   const int d = wrap_dim(dim, x.ndim());
   const char* name = largest ? "argmax" : "argmin";
-  if (x.dtype() == DType::Bool)
-    throw NotImplementedError("[", name, "] is not implemented for bool on cpu");
   Dims shape = x.shape();
   const int64_t size = x.ndim() ? shape[d] : 1, stride = x.ndim() ? x.strides()[d] : 0;
   if (x.ndim()) {

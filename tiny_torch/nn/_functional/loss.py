@@ -17,10 +17,7 @@ from .activation import log_softmax, logsigmoid
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
     """The `reduction` that the two deprecated flags mean; a flag that is None counts as True."""
-    if reduce is False:
-        reduction = "none"
-    else:
-        reduction = "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
         "size_average and reduce args will be deprecated, "
         f"please use reduction='{reduction}' instead.",

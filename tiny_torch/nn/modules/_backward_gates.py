@@ -31,7 +31,7 @@ class _Gate(Function):
         ctx.callback = callback
         ctx.set_materialize_grads(materialize)
         results = tuple(tensor.view_as(tensor) for tensor in tensors)
-        pairs = zip(tensors, results)
+        pairs = zip(tensors, results, strict=True)
         ctx.mark_non_differentiable(*(out for x, out in pairs if not x.requires_grad))
         return results
 
@@ -133,12 +133,13 @@ def _gate(
 
     def on_all(grads: Grads) -> Grads:
         spread: list[Any] = [None] * len(values)
-        for i, grad in zip(places, grads):
+        for i, grad in zip(places, grads, strict=True):
             spread[i] = grad
         changed = callback(tuple(spread))
         return tuple(changed[i] for i in places)
 
     gated = list(values)
-    for i, tensor in zip(places, _Gate.apply(on_all, materialize, *(values[i] for i in places))):
+    results = _Gate.apply(on_all, materialize, *(values[i] for i in places))
+    for i, tensor in zip(places, results, strict=True):
         gated[i] = tensor
     return tuple(gated)

@@ -151,7 +151,7 @@ def _parse_to(*args: Any, memory_format: Any = None, **named: Any) -> dict[str, 
         forms = ("dtype", "non_blocking")
     else:
         forms = ("device", "dtype", "non_blocking")
-    given = dict(zip(forms, args))
+    given = dict(zip(forms, args, strict=False))
     unknown = set(named) - {"device", "dtype", "non_blocking", "tensor"}
     twice = set(given) & set(named)
     given.update(named)

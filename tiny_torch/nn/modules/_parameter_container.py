@@ -7,9 +7,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any, TypeVar
 
+import tiny_torch as torch
+
 from ...tensor import Tensor
 from ..parameter import Parameter
-from .module import Module, _typename
+from .module import Module
 
 _P = TypeVar("_P", bound="ParameterList")
 _D = TypeVar("_D", bound="ParameterDict")
@@ -39,7 +41,7 @@ def pairs_of(source: Any, owner: str, caller: str) -> Iterable[tuple[Any, Any]]:
             f"but got {kind_name(source)}"
         )
     if isinstance(source, Mapping) or (isinstance(source, Module) and hasattr(source, "items")):
-        return list(source.items())  # type: ignore[operator]
+        return list(source.items())
     pairs = list(source)
     for i, pair in enumerate(pairs):
         where = f"{owner} update sequence element #{i}"
@@ -205,7 +207,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value under `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 (this is that `get`)
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new ParameterDict with the same value under every name."""
@@ -232,7 +234,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """One line per entry."""
-        return "\n".join(_describe(key, value, _typename) for key, value in self.items())
+        return "\n".join(_describe(key, value, torch.typename) for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

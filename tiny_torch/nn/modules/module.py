@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import tiny_torch as torch
+
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._calling import Calling
@@ -108,7 +110,7 @@ class Module(Calling, StateDict, Conversion):
         self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
         self._buffers[name] = tensor
@@ -125,7 +127,7 @@ class Module(Calling, StateDict, Conversion):
         self._check_name("parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
@@ -142,7 +144,7 @@ class Module(Calling, StateDict, Conversion):
         Raises TypeError, KeyError, AttributeError as `register_buffer`.
         """
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{_typename(module)} is not a Module subclass")
+            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
         self._modules[name] = module
 
@@ -154,7 +156,7 @@ class Module(Calling, StateDict, Conversion):
         if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+            raise TypeError(f"{kind} name should be a string. Got {torch.typename(name)}")
         if hasattr(self, name) and name not in self.__dict__[table]:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -393,21 +395,10 @@ def _indent(text: str) -> str:
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
 
 
-def _typename(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return value.type()
-    kind = value if isinstance(value, type) else type(value)
-    return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
-
-
 def _require_none(value: Any, kind: str, name: str, expected: str) -> None:
     if value is not None:
         raise TypeError(
-            f"cannot assign '{_typename(value)}' as {kind} '{name}' ({expected} expected)"
+            f"cannot assign '{torch.typename(value)}' as {kind} '{name}' ({expected} expected)"
         )
 
 

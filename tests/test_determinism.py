@@ -1,0 +1,145 @@
+"""A value depends on its inputs: not on its place, the layout or the number of threads.
+
+And what threads must survive: a fork, a small number of them, a large one.
+"""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import tiny_torch as torch
+from tiny_torch import _core
+
+SHAPES = [(3,), (1000,), (70, 300), (5, 7, 11), (3, 100_000), (40_000, 3)]
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def draw(shape, dtype=np.float32):
+    return torch.from_numpy(np.random.default_rng(0).standard_normal(shape).astype(dtype))
+
+
+def layouts(x):
+    """The same values and shape in other strides."""
+    yield x.clone()
+    if x.ndim > 1:
+        order = tuple(reversed(range(x.ndim)))
+        yield x.permute(order).contiguous().permute(order)
+    wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
+    wide[..., ::2] = x
+    yield wide[..., ::2]
+    flat = torch.zeros(x.numel() + 1, dtype=x.dtype)
+    flat[1:] = x.reshape(-1)
+    yield flat[1:].view(x.shape)
+
+
+def same_bits(a, b):
+    return a.contiguous().numpy().tobytes() == b.contiguous().numpy().tobytes()
+
+
+REDUCE = {
+    "sum": lambda x: [x.sum(), *(x.sum(d) for d in range(x.ndim))],
+    "mean": lambda x: [x.mean(), *(x.mean(d, keepdim=True) for d in range(x.ndim))],
+    "prod": lambda x: [(x * 0.5).prod(0)],
+    "amax": lambda x: [x.amax(), *(x.amax(d) for d in range(x.ndim))],
+    "sum of two dims": lambda x: [x.sum(tuple({0, x.ndim - 1}))],
+}
+ELEMENTWISE = ["exp", "tanh", "sigmoid", "erf", "sin", "log1p", "rsqrt", "expm1"]
+
+
+@pytest.mark.parametrize("name", REDUCE)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reductions_have_the_same_bits_in_every_layout_and_number_of_threads(name, shape):
+    x = draw(shape)
+    torch.set_num_threads(1)
+    expected = REDUCE[name](x)
+    for n in (1, 2, 3, 8):
+        torch.set_num_threads(n)
+        for other in layouts(x):
+            for got, want in zip(REDUCE[name](other), expected, strict=True):
+                assert same_bits(got, want), (n, other.stride())
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_elementwise_values_do_not_depend_on_their_place(name, dtype):
+    x = draw((1001,), dtype).abs()
+    expected = getattr(x, name)()
+    for other in layouts(x):
+        assert same_bits(getattr(other, name)(), expected)
+    for start in (1, 2, 3, 5, 31, 997):
+        assert same_bits(getattr(x[start:], name)(), expected[start:])
+
+
+@pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 300, 7), (64, 784, 10), (130, 500, 129)])
+def test_matmul_has_the_same_bits_in_every_layout_and_number_of_threads(m, k, n):
+    a, b = draw((m, k)), draw((k, n))
+    torch.set_num_threads(1)
+    expected = a @ b
+    for threads in (1, 2, 5):
+        torch.set_num_threads(threads)
+        for left in layouts(a):
+            for right in layouts(b):
+                assert same_bits(left @ right, expected)
+
+
+def test_a_gradient_does_not_depend_on_the_number_of_threads():
+    def gradients(threads):
+        torch.set_num_threads(threads)
+        torch.manual_seed(0)
+        x = torch.randn(300, 200, requires_grad=True)
+        w = torch.randn(100, 200, requires_grad=True)
+        torch.nn.functional.linear(x, w).tanh().sum().backward()
+        return x.grad.numpy().tobytes(), w.grad.numpy().tobytes()
+
+    assert gradients(1) == gradients(2) == gradients(7)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_computes_and_does_not_hang():
+    big = draw((1000, 1000))
+    expected = (big @ big).sum().item()  # the parent has started its threads
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        alone = torch.get_num_threads() == 1
+        result = (big @ big).sum().item()
+        os.write(write, b"same" if alone and result == expected else b"differs")
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    assert os.read(read, 100) == b"same"
+
+
+def test_set_num_threads_refuses_none():
+    with pytest.raises(RuntimeError, match="positive integer"):
+        torch.set_num_threads(0)
+
+
+@pytest.mark.parametrize("isa", ["v1", "V3", "avx"])
+def test_an_unknown_instruction_set_is_refused(isa):
+    import subprocess
+    import sys
+
+    run = subprocess.run(
+        [sys.executable, "-c", "import tiny_torch"],
+        env={**os.environ, "TINY_TORCH_ISA": isa},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode != 0
+    assert "is not one of v2, v3, v4" in run.stderr or "not supported" in run.stderr
+
+
+def test_the_chosen_instruction_set_is_the_one_asked_for():
+    wanted = os.environ.get("TINY_TORCH_ISA")
+    assert _core.instruction_set == (wanted or _core.instruction_set)

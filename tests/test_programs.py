@@ -1,0 +1,270 @@
+"""Random programs of views, writes in place and ordinary ops, run in PyTorch and here.
+
+Each step must do the same in both: the same values everywhere, the same kind of error, and in the
+end the same gradients. A failing program is printed, with its seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import numpy as np
+import pytest
+
+import tiny_torch
+
+pytestmark = pytest.mark.torch
+
+UNARY = ("neg", "sin", "tanh", "sigmoid", "square", "relu", "abs", "clone", "cos", "atan")
+BINARY = ("add", "sub", "mul", "maximum", "div", "atan2", "lerp")
+WRITES = ("neg_", "sin_", "tanh_", "sigmoid_", "abs_", "square_", "zero_", "relu_", "cos_")
+PAIRED = ("add_", "sub_", "mul_", "copy_", "atan2_")
+VIEWS = ("select", "slice", "unbind", "split", "expand", "transpose", "diagonal", "permute")
+MODES = ("no_grad", "inference_mode", "enable_grad")
+
+
+def weights(torch, tensor):
+    """Fixed numbers in a tensor's shape: what a sum is weighted with."""
+    count = tensor.numel()
+    values = torch.from_numpy(np.cos(np.arange(count, dtype=np.float64)) + 1.5)
+    return values.reshape(tuple(tensor.shape)).to(tensor.dtype)
+
+
+class Program:
+    """Steps as they are drawn, in terms of the tensors that PyTorch has so far."""
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+        self.steps = []
+
+    def shape(self):
+        return tuple(self.draw.choice((1, 2, 3)) for _ in range(self.draw.randint(0, 3)))
+
+    def fitting(self, env, i):
+        """The place of a tensor that broadcasts to the shape of tensor i, or a number."""
+        shape = tuple(env[i].shape)
+        places = [
+            j
+            for j, t in enumerate(env)
+            if t.ndim <= len(shape)
+            and all(m in (1, n) for m, n in zip(t.shape[::-1], shape[::-1], strict=False))
+        ]
+        if self.draw.random() < 0.25:
+            return ("number", self.draw.choice((0.5, -1.5, 2.0)))
+        return ("tensor", self.draw.choice(places))
+
+    def next(self, env):
+        draw = self.draw
+        i = draw.randrange(len(env)) if draw.random() < 0.4 else len(env) - 1
+        i = max(0, i - draw.randrange(3)) if draw.random() < 0.5 else i
+        tensor = env[i]
+        ndim = tensor.ndim
+        kinds = ["unary", "binary", "write", "paired", "write", "paired", "flag", "whole", "masked"]
+        if ndim and tensor.numel():
+            kinds += ["select", "slice", "unbind", "split", "item", "item"] * 2 + ["sum", "expand"]
+        if ndim > 1:
+            kinds += ["transpose", "diagonal", "permute"]
+        kind = draw.choice(kinds)
+        dim = draw.randrange(ndim) if ndim else 0
+        size = tensor.shape[dim] if ndim else 1
+        start = draw.randrange(max(size, 1))
+        mode = draw.choice(MODES) if draw.random() < 0.06 else None
+        if mode == "inference_mode" and kind not in VIEWS:
+            mode = "no_grad"  # what is new there is PyTorch's inference tensor, of which we have none
+        step = {
+            "unary": lambda: (draw.choice(UNARY),),
+            "binary": lambda: (draw.choice(BINARY), self.fitting(env, i)),
+            "write": lambda: (draw.choice(WRITES),),
+            "paired": lambda: (draw.choice(PAIRED), self.fitting(env, i)),
+            "flag": lambda: (draw.choice(("detach", "hook", "retain", "data", "require")),),
+            "whole": lambda: (draw.choice(("flatten", "view", "unsqueeze", "squeeze")), dim),
+            "masked": lambda: ("double" if draw.random() < 0.5 else "float",),
+            "select": lambda: ("select", dim, start),
+            "slice": lambda: ("slice", dim, start, draw.randint(start, size), draw.randint(1, 2)),
+            "unbind": lambda: ("unbind", dim, start),
+            "split": lambda: ("split", dim, draw.randint(1, size), 0),
+            "item": lambda: ("item", dim, start, self.fitting(env, i)),
+            "sum": lambda: ("sum", dim),
+            "expand": lambda: ("expand",),
+            "transpose": lambda: ("transpose", dim, draw.randrange(ndim)),
+            "diagonal": lambda: ("diagonal",),
+            "permute": lambda: ("permute", draw.sample(range(ndim), ndim)),
+        }[kind]()
+        return (i, mode, *step)
+
+
+def operand(env, argument):
+    kind, value = argument
+    return value if kind == "number" else env[value]
+
+
+def run_step(torch, env, step):
+    """Does a step; answers the new tensor, if there is one."""
+    i, mode, name, *arguments = step
+    x = env[i]
+    with getattr(torch, mode)() if mode else contextlib.nullcontext():
+        if name == "zero_" and x._is_view() and 0 in x.stride():
+            name = "neg_"  # which is refused; PyTorch zeroes what overlaps itself
+        if name in BINARY + PAIRED:
+            y = operand(env, arguments[0])
+            if name in ("maximum", "atan2", "atan2_", "copy_", "lerp") and not hasattr(y, "dtype"):
+                y = torch.full((), y, dtype=x.dtype)
+            if name == "div":
+                y = y * y + 1.0
+            return x.lerp(y, 0.25) if name == "lerp" else getattr(x, name)(y)
+        if name == "slice":
+            dim, start, stop, stride = arguments
+            return x[(slice(None),) * dim + (slice(start, stop, stride),)]
+        if name in ("unbind", "split"):
+            dim, k, *_ = arguments
+            return x.unbind(dim)[k] if name == "unbind" else x.split(k, dim)[-1]
+        if name == "item":
+            dim, k, value = arguments
+            y = operand(env, value)
+            x[(slice(None),) * dim + (k,)] = y if not hasattr(y, "dtype") else y.sum()
+            return None
+        if name in ("view", "unsqueeze", "flatten", "squeeze"):
+            return {
+                "view": lambda: x.view(-1),
+                "flatten": lambda: x.reshape(-1),
+                "unsqueeze": lambda: x.unsqueeze(arguments[0]),
+                "squeeze": lambda: x.squeeze(),
+            }[name]()
+        if name == "expand":
+            return x.unsqueeze(0).expand(2, *x.shape)
+        if name == "hook":
+            x.register_hook(lambda g: g * 2)
+            return None
+        if name == "retain":
+            return x.retain_grad()
+        if name == "require":
+            x.requires_grad_()
+            return None
+        if name == "data":
+            x.data.mul_(0.5)
+            return None
+        if name == "permute":
+            return x.permute(*arguments[0])
+        return getattr(x, name)(*arguments)
+
+
+class Outcome:
+    """What a program has left in one package."""
+
+    def __init__(self, torch, leaves):
+        self.torch = torch
+        self.error = None  # the last
+        self.env = [
+            torch.from_numpy(values.copy()).requires_grad_(grad) for values, grad in leaves
+        ]
+
+    def do(self, step):
+        """The kind of error of a step, or None."""
+        try:
+            result = run_step(self.torch, self.env, step)
+        except Exception as error:
+            self.error = error
+            return kind_of(error)
+        self.error = None
+        if result is not None and all(result is not t for t in self.env):
+            self.env.append(result)
+        return None
+
+    def finish(self, places, twice):
+        try:
+            total = sum((self.env[i] * weights(self.torch, self.env[i])).sum() for i in places)
+            if twice:
+                leaves = [t for t in self.env[:3] if t.requires_grad]
+                found = self.torch.autograd.grad(
+                    total, leaves, create_graph=True, allow_unused=True
+                )
+                total = sum((g * g * weights(self.torch, g)).sum() for g in found if g is not None)
+                if not total.requires_grad:
+                    return "constant"
+            total.backward()
+        except Exception as error:
+            self.error = error
+            return kind_of(error)
+        return None
+
+
+def kind_of(error):
+    text = str(error)
+    for kind in ("modified by an inplace operation", "second time", "refers to a single memory",
+                 "leaf Variable", "is forbidden", "multiple views", "refer to a single memory", "does not require grad"):
+        if kind in text:
+            return kind
+    return type(error).__name__
+
+
+def same(ours, theirs) -> bool:
+    if ours is None or theirs is None:
+        present = theirs if ours is None else ours
+        return present is None or not present.detach().numpy().any()
+    a, b = ours.detach().numpy(), theirs.detach().numpy()
+    tolerance = 1e-4 if "float32" in str(a.dtype) else 1e-8
+    return a.shape == b.shape and a.dtype == b.dtype and np.allclose(
+        a, b, rtol=tolerance, atol=tolerance * (1 + np.abs(b).max(initial=0)), equal_nan=True
+    )
+
+
+@np.errstate(all="ignore")
+def check(seed, oracle, length=14):
+    program = Program(seed)
+    draw = program.draw
+    numbers = np.random.default_rng(seed)
+    leaves = [
+        (numbers.normal(size=program.shape()).astype(draw.choice(("float64", "float64", "float32"))),
+         draw.random() < 0.8)
+        for _ in range(3)
+    ]
+    theirs, ours = Outcome(oracle, leaves), Outcome(tiny_torch, leaves)
+    log = [f"seed {seed}", *(f"{v.dtype} {v.shape} {g}" for v, g in leaves)]
+    for i, (_, grad) in enumerate(leaves):
+        if grad and draw.random() < 0.7:  # something that may be written
+            for outcome in (theirs, ours):
+                outcome.env.append(outcome.env[i] * 1.0)
+    for _ in range(length):
+        step = program.next(theirs.env)
+        expected, got = theirs.do(step), ours.do(step)
+        log.append(f"{step} -> {expected}, {len(theirs.env) - 1}")
+        assert got == expected, (ours.error, log)
+        assert len(ours.env) == len(theirs.env), log
+        for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True)):
+            assert same(a, b), (i, a, b, log)
+            assert tuple(a.stride()) == tuple(b.stride()) or a.numel() < 2, (i, log)
+    candidates = [
+        i for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True))
+        if a.requires_grad and b.requires_grad
+    ]
+    if not candidates:
+        return
+    places = draw.sample(candidates, min(3, len(candidates)))
+    twice = draw.random() < 0.3
+    expected, got = theirs.finish(places, twice), ours.finish(places, twice)
+    log.append(f"sum of {places} twice={twice} -> {expected}")
+    assert got == expected, (ours.error, log)
+    if expected is None:
+        for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True)):
+            assert same(a.grad, b.grad), (i, a.grad, b.grad, log)
+
+
+@pytest.fixture
+def oracle():
+    torch = pytest.importorskip("torch")
+    yield torch
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("block", range(10))
+def test_programs(oracle, block):
+    for seed in range(block * 30, block * 30 + 30):
+        check(seed, oracle)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_many_programs(oracle):
+    for seed in range(1000, 11_000):
+        check(seed, oracle, length=10 + seed % 15)
