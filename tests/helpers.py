@@ -87,7 +87,9 @@ def compare(ours: Any, theirs: Any, where: str, ulps: float = 4, strides: bool =
         assert (ours is None) == (theirs is None), f"{where}: {ours} instead of {theirs}"
         assert ours == theirs, f"{where}: {ours} instead of {theirs}"
         return
-    assert dtype_name(ours) == dtype_name(theirs), f"{where}: dtype {ours.dtype}, not {theirs.dtype}"
+    assert dtype_name(ours) == dtype_name(theirs), (
+        f"{where}: dtype {ours.dtype}, not {theirs.dtype}"
+    )
     assert tuple(ours.shape) == tuple(theirs.shape), f"{where}: {ours.shape}, not {theirs.shape}"
     if strides:
         pair = tuple(ours.stride()), tuple(theirs.stride())

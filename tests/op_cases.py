@@ -151,11 +151,13 @@ def internal(name: str, op: str, *domains: str, theirs: Callable, **options: Any
         if module.__name__ == "torch":
             return theirs(module, x, y)
         from tiny_torch.autograd.apply import apply2
-        from tiny_torch.ops import elementwise
+        from tiny_torch.ops import elementwise, unary
 
-        return apply2(getattr(elementwise, op), x, y)
+        return apply2({**vars(elementwise), **vars(unary)}[op], x, y)
 
-    return Case(name, domains, call=call, shapes=[(SHAPE, SHAPE), ((), ())], strides=False, **options)
+    return Case(
+        name, domains, call=call, shapes=[(SHAPE, SHAPE), ((), ())], strides=False, **options
+    )
 
 
 def sigmoid(x: Any) -> Any:
@@ -200,7 +202,10 @@ BINARY = [
     record("div", "real", "nonzero", numpy=np.divide),
     record("floor_divide", "real", "nonzero", numpy=np.floor_divide),
     internal(
-        "trunc_divide", "DivTrunc", "real", "nonzero",
+        "trunc_divide",
+        "DivTrunc",
+        "real",
+        "nonzero",
         theirs=lambda m, x, y: m.div(x, y, rounding_mode="trunc"),
         numpy=lambda x, y: np.trunc(x / y),
         dtypes=INTEGERS + FLOATS,
@@ -289,7 +294,12 @@ POINTWISE = [
     # By sqrt in PyTorch: NaN for -inf, where IEEE 754 says inf.
     *[Case(f"pow {n}", ("positive",), (n,), specials=False) for n in (0.5, -0.5)],
     *[
-        Case(f"pow of {base}", ("positive",), call=lambda m, x, base=base, **o: m.pow(base, x, **o), second=False)
+        Case(
+            f"pow of {base}",
+            ("positive",),
+            call=lambda m, x, base=base, **o: m.pow(base, x, **o),
+            second=False,
+        )
         for base in (0, 0.0)  # PyTorch's second gradient is NaN where the first is constant
     ],
     *[
@@ -361,12 +371,13 @@ REDUCTIONS = [
     ],
     *[reduction(name) for name in ("max", "min", "argmax", "argmin", "var", "std", "norm")],
     *[
-        reduction(f"{name} to {dtype}", call=lambda m, x, name=name, dtype=dtype: getattr(m, name)(
-            x, dtype=getattr(m, dtype)
-        ))
+        reduction(
+            f"{name} to {dtype}",
+            call=lambda m, x, name=name, dtype=dtype: getattr(m, name)(x, dtype=getattr(m, dtype)),
+        )
         for name in ("sum", "mean", "prod")
         for dtype in ("float64",)
-    ],  # fmt: skip
+    ],
     *[
         reduction(f"{name} {what}", kwargs=kwargs)
         for name in ("var", "std")
@@ -387,7 +398,11 @@ REDUCTIONS = [
     *[
         reduction(f"norm {p} {what}", p, kwargs=dims, ulps=1024)
         for p in (2, 1, 0, 3, 0.5, math.inf, -math.inf, "fro")
-        for what, dims in {"all": {}, "last": {"dim": -1}, "kept": {"dim": (0, 1), "keepdim": True}}.items()
+        for what, dims in {
+            "all": {},
+            "last": {"dim": -1},
+            "kept": {"dim": (0, 1), "keepdim": True},
+        }.items()
     ],
     Case("max of two", ("real", "real"), call=lambda m, x, y, **o: m.max(x, y, **o)),
     Case("min of two", ("real", "real"), call=lambda m, x, y, **o: m.min(x, y, **o)),
@@ -404,7 +419,13 @@ MATMUL = [
     Case("mm", ("real", "real"), shapes=MATRICES[:4] + MATRICES[11:16], ulps=64, dtypes=NUMBERS),
     Case("bmm", ("real", "real"), shapes=MATRICES[4:8] + MATRICES[17:], ulps=64, dtypes=NUMBERS),
     Case("mv", ("real", "real"), shapes=MATRICES[:4], ulps=64, dtypes=NUMBERS),
-    Case("dot", ("real", "real"), shapes=[*MATRICES[:4], ((0,), (0,)), ((5,), (4,))], ulps=64, dtypes=NUMBERS),
+    Case(
+        "dot",
+        ("real", "real"),
+        shapes=[*MATRICES[:4], ((0,), (0,)), ((5,), (4,))],
+        ulps=64,
+        dtypes=NUMBERS,
+    ),
     Case("outer", ("real", "real"), shapes=[((4,), (5,)), ((0,), (3,)), ((2, 2), (3,))]),
     *[
         Case(
@@ -427,8 +448,19 @@ MATMUL = [
             dtypes=NUMBERS,
         )
         for shapes in (
-            [((3, 4), (5, 4)), ((4,), (5, 4)), ((2, 3, 4), (5, 4)), ((3, 4), (4,)), ((0, 4), (5, 4))],
-            [((3, 4), (5, 4), (5,)), ((4,), (5, 4), (5,)), ((2, 3, 4), (5, 4), (5,)), ((3, 4), (5, 3), (5,))],
+            [
+                ((3, 4), (5, 4)),
+                ((4,), (5, 4)),
+                ((2, 3, 4), (5, 4)),
+                ((3, 4), (4,)),
+                ((0, 4), (5, 4)),
+            ],
+            [
+                ((3, 4), (5, 4), (5,)),
+                ((4,), (5, 4), (5,)),
+                ((2, 3, 4), (5, 4), (5,)),
+                ((3, 4), (5, 3), (5,)),
+            ],
         )
     ],
 ]
@@ -462,7 +494,8 @@ FUSED = [
         dtypes=FLOATS,
     )
     for options in (
-        {}, {"reduction": "sum"}, {"reduction": "none"}, {"ignore_index": 1}, {"label_smoothing": 0.1},
+        {}, {"reduction": "sum"}, {"reduction": "none"}, {"ignore_index": 1},
+        {"label_smoothing": 0.1},
     )
 ]  # fmt: skip
 CASES = RECORDS + POINTWISE + REDUCTIONS + MATMUL + FUSED

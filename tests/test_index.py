@@ -120,15 +120,17 @@ m.copy_(n)       n.copy_(m)       m.t().copy_(m[:3, :3])            v.copy_(True
 s[...] = 1       s[None] = 2      s[0] = 1         s[True] = 4      m[True] = 1
 m[False] = 1     m[p] = 0         m[p] = v[:1]     m[p] = s         m[q] = 1.5
 m[p] = v         x[:, p] = 0      x[0][p] = 1.0    x[p] = 1         m[p] = m[p] * 2
-m[q, 0] = 5      m[q] = m[0]      m[~p] = float('nan')
-m[[0, 2]] = 1    m[i] = 2.5       m[:, i] = s      m[[0, 2]] = m[:2]  m[[0, 2]] = m[:, :2]
-m[[0, 2]] = m[None, :2]           m[[2, 0], [1, 3]] = v[:2]         m[[0, 9]] = 1
+m[q, 0] = 5      m[q] = m[0].clone()               m[~p] = float('nan')
+m[[0, 2]] = 1    m[i] = 2.5       m[:, i] = s      m[[0, 2]] = m[:2].clone()
+m[[0, 2]] = m[:, :2].clone()
+m[[0, 2]] = m[None, :2].clone()   m[[2, 0], [1, 3]] = v[:2]         m[[0, 9]] = 1
 m[[0]] = m[:1].double()           n[[0]] = 1.5     u[[0]] = 300     n[p] = 2.5
-m[[0]] = s.double()               x[0, :, [1, 2]] = 0.0             x[:, [0, 2], 1:] = 1
-x[[0], :, [3]] = m[:, 0]          x[1, [0, 1]] = m[0]               x[..., [1, 2]] = x[..., :2]
+m[[0]] = s.double()  m[p] = s.double()             x[0, :, [1, 2]] = 0.0             x[:, [0, 2], 1:] = 1
+x[[0], :, [3]] = m[:, 0]          x[1, [0, 1]] = m[0]               x[..., [1, 2]] = x[..., :2].clone()
 m[[0, 1]] += 1   m[0] += m[1]     m[:, 1] *= 2     m[p] -= 1        x[0, 1:] /= 2
-m.scatter_(0, k, 9.0)             m.scatter_(1, k, m)               m.scatter_(0, k, value=3)
-m.scatter_add_(0, k, m)           m.index_add_(0, i, m)             m.index_add_(0, i, m, alpha=-1)
+m.scatter_(0, k, 9.0)             m.scatter_(1, k, m.clone())       m.scatter_(0, k, value=3)
+m.scatter_add_(0, k, m.clone())   m.index_add_(0, i, m.clone())
+m.index_add_(0, i, m.clone(), alpha=-1)
 m.index_fill_(1, i, 4)            m.index_copy_(0, torch.tensor([2, 0, 1]), m.clone())
 m.index_put_((i, j), v[:3], accumulate=True)       m.index_put_((p,), s)
 m.masked_fill_(p, 6)              m.masked_fill_(p[:, :1], s)       v.masked_fill_(p, 1)
@@ -411,6 +413,17 @@ def test_filling_and_zeroing_cut_the_gradient():
     b.zero_()
     b.sum().backward()
     assert a.grad.tolist() == [0, 0]
+
+
+def test_what_is_read_and_written_is_read_first():
+    x = tiny_torch.tensor([2, 0, 1, 5])
+    x[[1, 2, 3]] = x[:3]
+    assert x.tolist() == [2, 2, 0, 1]
+    x.scatter_(0, x, x * 10)  # the index is the memory that is written
+    assert x.tolist() == [0, 10, 20, 1]
+    y = tiny_torch.arange(4)
+    y.scatter_add_(0, tiny_torch.tensor([1, 2, 3]), y[:3])
+    assert y.tolist() == [0, 1, 3, 5]
 
 
 def test_overlapping_memory_raises():

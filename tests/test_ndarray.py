@@ -382,7 +382,7 @@ DEVICES = [
     ("device(-1)", (RuntimeError, "Device index must not be negative")),
     ("device(1.5)", (TypeError, "device() received an invalid combination of arguments")),
     ("device(None)", (TypeError, "device() received an invalid combination of arguments")),
-    ("setattr(device('cpu'), 'type', 'x')", (AttributeError, "")),
+    ("setattr(device('cpu'), 'type', 'x')", (AttributeError, "type")),
 ]
 
 

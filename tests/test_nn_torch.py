@@ -51,7 +51,7 @@ def test_linear_starts_as_in_torch():
     o = oracle.nn
     theirs = o.Sequential(o.Linear(7, 5), o.PReLU(), o.Linear(5, 2, bias=False))
     assert list(ours.state_dict()) == list(theirs.state_dict())
-    for p, q in zip(ours.parameters(), theirs.parameters()):
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=False):
         assert p.tolist() == q.tolist()
 
 
@@ -105,7 +105,7 @@ def same(function, arrays, **settings):
     (ours, our_grads), (theirs, their_grads) = results
     assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
     np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-6)
-    for a, b in zip(our_grads, their_grads):
+    for a, b in zip(our_grads, their_grads, strict=False):
         assert (a is None) == (b is None)
         if a is not None:
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)

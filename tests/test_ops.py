@@ -7,7 +7,18 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import EPSILON, all_failures, array_of, check, compare, dtype_name, flatten, make, operands, outcome
+from helpers import (
+    EPSILON,
+    all_failures,
+    array_of,
+    check,
+    compare,
+    dtype_name,
+    flatten,
+    make,
+    operands,
+    outcome,
+)
 from op_cases import (
     CASES,
     DEVICES,
@@ -28,7 +39,7 @@ from op_cases import (
 
 import tiny_torch
 from tiny_torch import _core
-from tiny_torch.ops import matmul, pointwise, reduce
+from tiny_torch.ops import matmul, moments, pointwise, reduce
 
 CONTIGUOUS = ("contiguous",) * 3
 
@@ -64,7 +75,7 @@ def test_every_record_of_ops_def_has_a_case():
 
 def test_every_function_has_a_case():
     cases = {case.function for case in CASES}
-    for module in (pointwise, reduce, matmul):
+    for module in (pointwise, reduce, moments, matmul):
         assert set(module.FUNCTIONS) <= cases, module.__name__
 
 
@@ -104,7 +115,10 @@ def layouts_of(case: Case, device: str) -> list[tuple]:
         return [(name,) for name in names]
     pairs = [(a, b) for a, b in itertools.product(names, names)]
     if case.arity == 3:
-        return [(a, b, names[(names.index(b) + 1) % len(names)]) for a, b in pairs[:: 1 + len(names) // 2]]
+        return [
+            (a, b, names[(names.index(b) + 1) % len(names)])
+            for a, b in pairs[:: 1 + len(names) // 2]
+        ]
     return pairs
 
 
@@ -118,7 +132,9 @@ def test_values(torch, case, device):
         for i, shape in enumerate(shapes):
             for layouts in layouts_of(case, device):
                 for dtype in case.dtypes:
-                    if dtype not in ("float32", "int64") and (i > 0 and layouts != layouts[:1] * len(layouts)):
+                    if dtype not in ("float32", "int64") and (
+                        i > 0 and layouts != layouts[:1] * len(layouts)
+                    ):
                         continue
                     if device == "ref" and any(np.prod(s) > 200 for s in shape):
                         continue
@@ -138,7 +154,11 @@ def test_values(torch, case, device):
 @by_name([case for case in CASES if case.arity > 1])
 def test_promotion(torch, case):
     """Every pair of dtypes, with and without dimensions."""
-    shapes = [(SHAPE,) * case.arity, (SHAPE, ()), ((), SHAPE)] if case.shapes is None else case.shapes[:1]
+    shapes = (
+        [(SHAPE,) * case.arity, (SHAPE, ()), ((), SHAPE)]
+        if case.shapes is None
+        else case.shapes[:1]
+    )
     with all_failures() as collect:
         for shape, pair in itertools.product(shapes, itertools.product(DTYPES, DTYPES)):
             if len(shape) != case.arity:
@@ -183,7 +203,12 @@ def test_numbers_as_operands(torch, case):
         ):
             if case.name == "pow" and dtype == "bool" and isinstance(number, bool):
                 continue  # PyTorch has this one power of bools
-            inputs = case.domains, [shape] * case.arity, CONTIGUOUS[: case.arity], [dtype] * case.arity
+            inputs = (
+                case.domains,
+                [shape] * case.arity,
+                CONTIGUOUS[: case.arity],
+                [dtype] * case.arity,
+            )
 
             def run(module, inputs=inputs, number=number, place=place):
                 tensors = operands(module, *inputs)
@@ -214,7 +239,9 @@ def test_operators(torch, name, device):
                 return op(x, y)
 
             with collect:
-                check(f"{name} {dtype} {shape}", lambda f=pair: f(tiny_torch), lambda f=pair: f(torch))
+                check(
+                    f"{name} {dtype} {shape}", lambda f=pair: f(tiny_torch), lambda f=pair: f(torch)
+                )
             for number, left in itertools.product((*SCALARS, "text", None), (False, True)):
                 if "pow" in name and dtype == "bool" and isinstance(number, bool):
                     continue  # PyTorch has this one power of bools
@@ -276,7 +303,9 @@ def test_out(torch, case):
     shapes = (case.shapes or SHAPES[case.arity])[0]
 
     def run(module, dtype, out_dtype, layout):
-        tensors = operands(module, case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity)
+        tensors = operands(
+            module, case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity
+        )
         result = case(module, *tensors)
         if not hasattr(result, "shape"):
             return None
@@ -389,7 +418,9 @@ def test_gradients(torch, case, device):
 
 
 @pytest.mark.torch
-@by_name([case for case in CASES if case.gradient and case.shapes is None and "float64" in case.dtypes])
+@by_name(
+    [case for case in CASES if case.gradient and case.shapes is None and "float64" in case.dtypes]
+)
 def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
     def mixed(module):
         dtypes = ("float32", "float64", "float32")[: case.arity]
@@ -400,7 +431,12 @@ def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
         return [x.grad for x in xs]
 
     def in_place(module):
-        inputs = case.domains, [SHAPE] * case.arity, CONTIGUOUS[: case.arity], ["float64"] * case.arity
+        inputs = (
+            case.domains,
+            [SHAPE] * case.arity,
+            CONTIGUOUS[: case.arity],
+            ["float64"] * case.arity,
+        )
         xs = [x.detach().requires_grad_() for x in operands(module, *inputs)]
         middle = xs[0] * 1
         getattr(middle, f"{case.function}_")(*xs[1:], *case.args, **case.kwargs)

@@ -22,11 +22,6 @@ from tiny_torch._serialization import archive as archives
 from tiny_torch._serialization import pickler as pickling
 
 
-@pytest.fixture
-def oracle():
-    return pytest.importorskip("torch")
-
-
 def example(lib):
     """Everything that a file may hold."""
     base = lib.arange(12.0).view(3, 4)

@@ -13,7 +13,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from tiny_torch import _core, autograd, creation, devices, printing, random
+from tiny_torch import _core, autograd, creation, devices, from_data, printing, random
 from tiny_torch._core import (
     bool,
     can_cast,
@@ -38,7 +38,7 @@ from tiny_torch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from tiny_torch.devices import device
-from tiny_torch.ops import fused, index, join, matmul, methods, pointwise, reduce, shape
+from tiny_torch.ops import fused, index, join, matmul, methods, moments, pointwise, reduce, shape
 from tiny_torch.random import Generator
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
@@ -57,7 +57,20 @@ if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
     tensor: Any
 
 
-for _module in (pointwise, reduce, fused, shape, join, index, creation, random, printing, matmul):
+for _module in (
+    pointwise,
+    reduce,
+    moments,
+    fused,
+    shape,
+    join,
+    index,
+    creation,
+    from_data,
+    random,
+    printing,
+    matmul,
+):
     globals().update(_module.FUNCTIONS)
 
 

@@ -51,31 +51,25 @@ def set_printoptions(
 
 
 class Format:
-    """One format for all elements that are shown, wide enough for each."""
+    """One format for all elements that are shown.
+
+    What it is, and how wide, follows from the finite ones but 0; the others are wider, if need be.
+    """
 
     def __init__(self, values: list, floating: bool):
         self.floating = floating
         self.integers = True  # floats that all have integer values, printed as "1."
         self.scientific = False
         self.width = 1
-        if not floating:
-            self.width = max((len(str(value)) for value in values), default=1)
-            return
-        shown = [abs(v) for v in values if math.isfinite(v) and v != 0]
-        if not shown:
-            self.width = max((len(self.text(v)) for v in values), default=1)
-            return
-        largest, smallest = max(shown), min(shown)
-        self.integers = all(v == math.ceil(v) for v in values if math.isfinite(v))
-        if self.integers:
-            self.scientific = largest / smallest > 1000.0 or largest > 1.0e8
-        else:
-            self.scientific = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
-        if self.integers and not largest > 1.0e8:
-            self.scientific = False
-        if options.sci_mode is not None:
-            self.scientific = options.sci_mode
-        self.width = max(len(self.text(v)) for v in values)
+        if floating:
+            values = [v for v in values if math.isfinite(v) and v != 0]
+            if not values:
+                return
+            largest, smallest = max(map(abs, values)), min(map(abs, values))
+            self.integers = all(v == math.ceil(v) for v in values)
+            wide = largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4
+            self.scientific = wide if options.sci_mode is None else options.sci_mode
+        self.width = max((len(self.text(v)) for v in values), default=1)
 
     def text(self, value: Any) -> str:
         if not self.floating:
@@ -90,23 +84,21 @@ class Format:
         return self.text(value).rjust(self.width)
 
 
-def vector_text(values: list, form: Format, indent: int, summarised: bool) -> str:
+def vector_text(values: list, form: Format, indent: int) -> str:
     """One row; `values` has an Ellipsis where elements are left out."""
     per_line = max(1, int((options.linewidth - indent) // (form.width + 2)))
-    texts = [" ..." if v is ... else form.padded(v) for v in values]
+    left_out = " ..." if len(values) > 1 else "..."
+    texts = [left_out if v is ... else form.padded(v) for v in values]
     lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)] or [[]]
     return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
 
 
-def nested_text(data: Any, ndim: int, form: Format, indent: int, summarised: bool) -> str:
+def nested_text(data: Any, ndim: int, form: Format, indent: int) -> str:
     if ndim == 0:
-        return form.text(data)
+        return form.padded(data)
     if ndim == 1:
-        return vector_text(data, form, indent, summarised)
-    rows = [
-        "..." if row is ... else nested_text(row, ndim - 1, form, indent + 1, summarised)
-        for row in data
-    ]
+        return vector_text(data, form, indent)
+    rows = ["..." if row is ... else nested_text(row, ndim - 1, form, indent + 1) for row in data]
     return "[" + ("," + "\n" * (ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
@@ -132,9 +124,7 @@ def elements_text(array: Any, indent: int) -> str:
     summarised = array.size > options.threshold
     data = cut(array, options.edgeitems) if summarised else array.numpy().tolist()
     form = Format(leaves(data), array.dtype.is_floating_point)
-    if array.ndim == 0:
-        return form.text(data)
-    return nested_text(data, array.ndim, form, indent, summarised)
+    return nested_text(data, array.ndim, form, indent)
 
 
 def history_text(tensor: Tensor) -> list[str]:
@@ -162,6 +152,8 @@ def tensor_text(tensor: Tensor) -> str:
             suffixes.append(f"dtype={array.dtype}")
         body = "[]"
     else:
+        if options.edgeitems == 0:
+            suffixes.append(f"size={tuple(array.shape)}")
         if array.dtype not in common:
             suffixes.append(f"dtype={array.dtype}")
         body = elements_text(array, len(prefix))

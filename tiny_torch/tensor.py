@@ -82,7 +82,7 @@ class Tensor:
         __ne__: Any
 
     def __new__(cls, *args, **kwargs):
-        from tiny_torch.creation import legacy_constructor
+        from tiny_torch.from_data import legacy_constructor
 
         return legacy_constructor(cls, *args, **kwargs)
 
@@ -171,14 +171,13 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        edge = edge_of(self)
-        if value and edge is None:
+        if value and self.edge is None:
             if not self.array.dtype.is_floating_point:
                 raise RuntimeError(
                     "only Tensors of floating point and complex dtype can require gradients"
                 )
             self.edge = LEAF
-        elif not value and edge is not None:
+        elif not value and self.edge is not None:
             if self.edge is not LEAF:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use "

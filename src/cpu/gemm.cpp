@@ -65,14 +65,15 @@ void naive(const Gemm& gemm) {
         for (int64_t begin = 0; begin == 0 || begin < g.k; begin += kDepth) {
           T sums[lanes<T>] = {};
           for (int64_t p = begin; p < smaller(begin + kDepth, g.k); ++p) {
-            sums[p % ways] += g.a[i * g.a_row + p * g.a_col] * g.b[p * g.b_row + j * g.b_col];
+            sums[p % ways] +=
+                element(g.a + i * g.a_row + p * g.a_col) * element(g.b + p * g.b_row + j * g.b_col);
           }
           for (int step = ways / 2; step > 0; step /= 2) {
             for (int s = 0; s < step; ++s) sums[s] += sums[s + step];
           }
           c = begin == 0 && !g.accumulate ? sums[0] : c + sums[0];
         }
-        if (g.bias) c += g.bias[j * g.bias_col];
+        if (g.bias) c += element(g.bias + j * g.bias_col);
       }
     }
   }
@@ -114,7 +115,7 @@ void add_bias(const Product<T>& g, int64_t i, int64_t j, int64_t rows, int64_t c
   for (int64_t r = i; r < i + rows; ++r) {
     T* c = g.c + r * g.c_row;
     const T* bias = g.bias + r * g.bias_row;
-    for (int64_t s = j; s < j + cols; ++s) c[s * g.c_col] += bias[s * g.bias_col];
+    for (int64_t s = j; s < j + cols; ++s) c[s * g.c_col] += element(bias + s * g.bias_col);
   }
 }
 
@@ -194,7 +195,7 @@ void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
   T sums[kStrip], x[kDepth];
   for (int64_t p = 0; p == 0 || p < g.k; p += kDepth) {
     const int64_t depth = smaller(kDepth, g.k - p);
-    for (int64_t q = 0; q < depth; ++q) x[q] = g.a[(p + q) * g.a_col];
+    for (int64_t q = 0; q < depth; ++q) x[q] = element(g.a + (p + q) * g.a_col);
     const T* b = g.b + p * g.b_row + j * g.b_col;
     const VectorBlock<T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
     by_columns ? sum_columns(block, sums) : sum_rows(block, sums);

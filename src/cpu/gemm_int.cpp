@@ -1,6 +1,7 @@
 // Integer matrix products: one plain loop, compiled once for the baseline.
 //
 // Sums are kept unsigned, so that they wrap around as PyTorch's do instead of being undefined.
+#include <cstring>
 #include <type_traits>
 
 #include "cpu/gemm.h"
@@ -31,6 +32,14 @@ Matrices<T> item(const Gemm& g, int64_t index) {
   return x;
 }
 
+// a, b and the bias may be memory of somebody else, which need not be aligned.
+template <class T>
+std::make_unsigned_t<T> load(const T* from) {
+  std::make_unsigned_t<T> value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 // C[i, j:j_end].
 template <class T>
 void strip(const Gemm& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_end) {
@@ -41,15 +50,15 @@ void strip(const Gemm& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_
   Unsigned sums[kStrip];
   for (int64_t s = 0; s < width; ++s) {
     sums[s] = g.accumulate ? static_cast<Unsigned>(c[s * g.c_col]) : Unsigned(0);
-    if (bias) sums[s] += static_cast<Unsigned>(bias[(j + s) * g.bias_stride]);
+    if (bias) sums[s] += load(bias + (j + s) * g.bias_stride);
   }
   for (int64_t p = 0; p < g.k; ++p) {
-    const auto a = static_cast<Unsigned>(x.a[i * g.a_row + p * g.a_col]);
+    const Unsigned a = load(x.a + i * g.a_row + p * g.a_col);
     const T* b = x.b + p * g.b_row + j * g.b_col;
     if (g.b_col == 1) {
-      for (int64_t s = 0; s < width; ++s) sums[s] += a * static_cast<Unsigned>(b[s]);
+      for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s);
     } else {
-      for (int64_t s = 0; s < width; ++s) sums[s] += a * static_cast<Unsigned>(b[s * g.b_col]);
+      for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s * g.b_col);
     }
   }
   for (int64_t s = 0; s < width; ++s) c[s * g.c_col] = static_cast<T>(sums[s]);

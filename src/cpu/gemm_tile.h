@@ -47,13 +47,21 @@ inline void transpose(Vec<T>* x) {
   if constexpr (Step > 1) transpose<T, Step / 2>(x);
 }
 
+// One element of A, B or the bias, which need not be aligned.
+template <class T>
+inline T element(const T* from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
 // L elements `stride` apart, of which only `used` count; the others are anything. `readable`
 // elements of memory may be read.
 template <class T>
 inline Vec<T> load_some(const T* from, int64_t stride, int64_t used, int64_t readable) {
   if (stride == 1 && readable >= lanes<T>) return load(from);
   T copy[lanes<T>] = {};
-  for (int64_t i = 0; i < smaller(used, lanes<T>); ++i) copy[i] = from[i * stride];
+  for (int64_t i = 0; i < smaller(used, lanes<T>); ++i) copy[i] = element(from + i * stride);
   return load(copy);
 }
 
@@ -88,7 +96,7 @@ void pack(T* panel, const T* source, int64_t along, int64_t across, int64_t dept
       }
       for (int64_t p = whole; p < depth; ++p) {
         for (int j = 0; j < n && first + j < Width; ++j) {
-          to[p * Width + j] = j < count ? from[p * along + j * across] : T(0);
+          to[p * Width + j] = j < count ? element(from + p * along + j * across) : T(0);
         }
       }
     }

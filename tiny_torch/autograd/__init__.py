@@ -13,6 +13,7 @@ from tiny_torch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.tensor import Tensor, wrap
 
@@ -155,10 +156,13 @@ def as_tuple(tensors: Any) -> tuple:
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",

@@ -1,7 +1,7 @@
 """The one place where an op meets its tensors: compute, then record a node if one needs gradients.
 
 By arity, because a call's cost is most of a small op's: ``apply1(op, x, *constants)``,
-``apply2(op, x, y, *constants)`` whose operands may be numbers, ``applyn(op, inputs, *constants)``.
+``apply2(op, x, y)`` whose operands may be numbers, ``applyn(op, inputs, *constants)``.
 Beside them ``apply_view`` for ops that answer a view, and ``apply_inplace``. A thread's modes are
 read once, as one integer: 0 is plain recording; any bit takes the slow path, which is where
 autocast and the profiler will enter.
@@ -39,15 +39,23 @@ def apply1(op, x, *constants):
     return finish(result, Node(op, (edge,), saved, None, constants))
 
 
-def apply2(op, x, y, *constants):
-    """An op of two tensors, or of one and a number, with one result."""
+def apply2(op, x, y):
+    """An op of two tensors, or of one and a number: no constants, one result."""
     a = x.array if isinstance(x, Tensor) else x
     b = y.array if isinstance(y, Tensor) else y
-    result, saved = op.forward(a, b, *constants) if constants else op.forward(a, b)
-    edge_x = edge_y = None
-    if a is not x and (x.edge is not None or x._view is not None):
+    result, saved = op.forward(a, b)
+    # edge_of, but for the call
+    if a is x:
+        edge_x = None
+    elif x._view is None:
+        edge_x = x.edge if x.edge is not LEAF else (x, 0)
+    else:
         edge_x = edge_of(x)
-    if b is not y and (y.edge is not None or y._view is not None):
+    if b is y:
+        edge_y = None
+    elif y._view is None:
+        edge_y = y.edge if y.edge is not LEAF else (y, 0)
+    else:
         edge_y = edge_of(y)
     if (edge_x is None and edge_y is None) or modes.bits or op.backward is None:
         return wrap(result)
@@ -59,7 +67,7 @@ def apply2(op, x, y, *constants):
             inputs = (first, second)
     if op.used_by and (edge_x is None or edge_y is None):
         saved = keep(op, saved, (edge_x, edge_y))
-    return wrap(result, (Node(op, (edge_x, edge_y), saved, inputs, constants), 0))
+    return wrap(result, (Node(op, (edge_x, edge_y), saved, inputs), 0))
 
 
 def applyn(op, tensors, *constants):

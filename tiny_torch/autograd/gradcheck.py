@@ -41,7 +41,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether backward of ``func(*inputs)`` agrees with differences, within atol + rtol * |difference|.
+    """Whether backward of ``func(*inputs)`` agrees with differences: |a - n| <= atol + rtol * |n|.
 
     `inputs`: a tensor or a sequence of arguments, of which one at least is a tensor (float64, any
     shape) that requires grad. Each output's gradient is asked for alone, so `check_undefined_grad`
@@ -151,7 +151,8 @@ def differentiable(outputs: Any) -> tuple[Tensor, ...]:
 
 def random_like(y: Tensor, strided: bool) -> Tensor:
     """Numbers from (-1, 1) that require grad; every second element of their memory if `strided`."""
-    memory = y.new_empty((*y.shape, 2) if strided else y.shape).uniform_(-1, 1)
+    memory = y.new_empty((*y.shape, 2) if strided else y.shape, device="cpu")
+    memory = memory.uniform_(-1, 1).to(y.device)
     return (memory.select(-1, 0) if strided else memory).detach().requires_grad_()
 
 
@@ -231,13 +232,12 @@ class Check:
     # ------------------------------------------------------------------------------ the checks
     def jacobians_agree(self, fast: bool) -> None:
         random = np.random.default_rng(0)
-        outputs = self.outputs()
         for i, x in enumerate(self.inputs):
             across = np.eye(x.numel())
             if fast:
                 across = unit(random, x.numel())
             columns = [self.difference(x, direction) for direction in across]
-            for j, y in enumerate(outputs):
+            for j, y in enumerate(self.outputs()):  # anew: what was saved has been written since
                 along = unit(random, y.numel()) if fast else np.eye(y.numel())
                 numerical = np.array([c[j] for c in columns]).reshape(len(across), y.numel())
                 numerical = numerical @ along.T  # (directions of x, directions of y)
@@ -259,7 +259,9 @@ class Check:
             if not y.requires_grad:
                 continue
             weight = random.random(y.numel())
-            pairs = zip(self.backward(y, weight), self.backward(y, weight), self.inputs, strict=True)
+            pairs = zip(
+                self.backward(y, weight), self.backward(y, weight), self.inputs, strict=True
+            )
             for first, second, x in pairs:
                 difference = np.abs(flat(first, x) - flat(second, x))
                 if np.any(difference > tolerance):

@@ -359,6 +359,8 @@ class CopySlices(Op):
     The view's region has the gradient of that op, everything else passes unchanged.
     """
 
+    suffix = ""
+
     @staticmethod
     def backward(saved, grad, needs):
         origin, geometry, node = saved

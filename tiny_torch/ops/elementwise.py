@@ -1,7 +1,7 @@
-"""Elementwise ops: arithmetic, comparison, elementary functions; forward and gradient of each.
+"""Elementwise ops: arithmetic, comparison, copies; forward and gradient of each.
 
 ``out`` in a forward is an array that the result is written into. The public functions over these
-stand in pointwise.py.
+stand in pointwise.py, elementary functions in unary.py.
 """
 
 from __future__ import annotations
@@ -342,18 +342,7 @@ class Clamp(Op):
         return to_x, to_low, to_high
 
 
-# --------------------------------------------------------------------------------------- unary
-
-
-@public("neg", "Each element with its sign turned.")
-class Neg(Op):
-    @staticmethod
-    def forward(x, out=None):
-        return x.neg(out), ()
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return -grad
+# ------------------------------------------------------------------------------------- copies
 
 
 class Cast(Op):
@@ -378,192 +367,13 @@ class Clone(Op):
         return grad
 
 
-def of_input(name: str, formula, doc: str = "") -> type[Op]:
-    """A unary op whose gradient is a formula of the incoming one and of x."""
-
-    class OfInput(Op):
-        saves = (0,)
-
-        @staticmethod
-        def forward(x, out=None):
-            return getattr(x, name)(out), (x,)
-
-        @staticmethod
-        def backward(saved, grad, needs):
-            return formula(grad, saved[0])
-
-    return named(OfInput, name, doc)
-
-
-def of_output(name: str, formula, doc: str = "") -> type[Op]:
-    """A unary op whose gradient is a formula of the incoming one and of the result."""
-
-    class OfOutput(Op):
-        saves = (~0,)
-
-        @staticmethod
-        def forward(x, out=None):
-            y = getattr(x, name)(out)
-            return y, (y,)
-
-        @staticmethod
-        def backward(saved, grad, needs):
-            return formula(grad, saved[0])
-
-    return named(OfOutput, name, doc)
+# ----------------------------------------------------------------- comparison, bits: no gradient
 
 
 def named(op: type[Op], name: str, doc: str) -> type[Op]:
     op.__name__ = op.__qualname__ = name.title().replace("_", "")
     op.__doc__ = doc
     return op
-
-
-def zero(grad, x):
-    return grad * 0
-
-
-Abs: Any = public("abs", "The absolute value of each element.")(
-    of_input("abs", lambda grad, x: grad * x.sign())
-)
-Square: Any = public("square", "Each element times itself.")(
-    of_input("square", lambda grad, x: grad * (x * 2))
-)
-Log: Any = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
-Log2: Any = public("log2", "The logarithm to base 2.")(
-    of_input("log2", lambda grad, x: grad / (x * math.log(2)))
-)
-Log10: Any = public("log10", "The logarithm to base 10.")(
-    of_input("log10", lambda grad, x: grad / (x * math.log(10)))
-)
-Log1p: Any = public("log1p", "log(1 + x), accurate near 0.")(
-    of_input("log1p", lambda grad, x: grad / (x + 1))
-)
-Sin: Any = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
-Cos: Any = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
-Atan: Any = public("atan", "The angle whose tangent is x.")(
-    of_input("atan", lambda grad, x: grad / (x * x + 1))
-)
-Erf: Any = public("erf", "The error function.")(
-    of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
-)
-
-Exp: Any = public("exp", "e to the power of each element.")(of_output("exp", lambda grad, y: grad * y))
-Exp2: Any = public("exp2", "2 to the power of each element.")(
-    of_output("exp2", lambda grad, y: grad * (y * math.log(2)))
-)
-Expm1: Any = public("expm1", "exp(x) - 1, accurate near 0.")(
-    of_output("expm1", lambda grad, y: grad * (y + 1))
-)
-Sqrt: Any = public("sqrt", "The square root; NaN below 0.")(
-    of_output("sqrt", lambda grad, y: grad / (y * 2))
-)
-Rsqrt: Any = public("rsqrt", "1 / sqrt(x).")(
-    of_output("rsqrt", lambda grad, y: grad * (y * y * y * -0.5))
-)
-Reciprocal: Any = public("reciprocal", "1 / x.")(
-    of_output("reciprocal", lambda grad, y: grad * -(y * y))
-)
-Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
-
-Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
-Floor: Any = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
-Ceil: Any = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
-Trunc: Any = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
-Round = of_input("round", zero)
-
-
-class ReluBackward(Op):
-    """The gradient passes where the result y is positive."""
-
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(grad, y):
-        return grad.relu_backward(y), (y,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(ReluBackward, grad, saved[0]), None
-
-
-class Relu(Op):
-    saves = (~0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        y = x.relu(out)
-        return y, (y,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(ReluBackward, grad, saved[0])
-
-
-class TanhBackward(Op):
-    """grad (1 - y^2)"""
-
-    arity = 2
-    saves = (0, 1)
-    used_by = ((1,), (0, 1))
-
-    @staticmethod
-    def forward(grad, y):
-        return grad.tanh_backward(y), (grad, y)
-
-    @staticmethod
-    def backward(saved, grad_grad, needs):
-        grad, y = saved
-        return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)
-
-
-@public("tanh", "The hyperbolic tangent.")
-class Tanh(Op):
-    saves = (~0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        y = x.tanh(out)
-        return y, (y,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(TanhBackward, grad, saved[0])
-
-
-class SigmoidBackward(Op):
-    """grad (1 - y) y"""
-
-    arity = 2
-    saves = (0, 1)
-    used_by = ((1,), (0, 1))
-
-    @staticmethod
-    def forward(grad, y):
-        return grad.sigmoid_backward(y), (grad, y)
-
-    @staticmethod
-    def backward(saved, grad_grad, needs):
-        grad, y = saved
-        return run(SigmoidBackward, grad_grad, y), grad_grad * (grad * (1 - y * 2))
-
-
-@public("sigmoid", "1 / (1 + exp(-x)).")
-class Sigmoid(Op):
-    saves = (~0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        y = x.sigmoid(out)
-        return y, (y,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(SigmoidBackward, grad, saved[0])
-
-
-# ----------------------------------------------------------------- comparison, bits: no gradient
 
 
 def without_gradient(name: str, inputs: int = 2) -> type[Op]:
@@ -585,7 +395,9 @@ Gt: Any = public("gt", "input > other.")(without_gradient("gt"))
 Ge: Any = public("ge", "input >= other.")(without_gradient("ge"))
 BitwiseAnd: Any = public("bitwise_and", "The bits that both have.")(without_gradient("bitwise_and"))
 BitwiseOr: Any = public("bitwise_or", "The bits that either has.")(without_gradient("bitwise_or"))
-BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.")(without_gradient("bitwise_xor"))
+BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.")(
+    without_gradient("bitwise_xor")
+)
 LogicalAnd: Any = public("logical_and", "Whether both elements are not 0.", numbers=False)(
     without_gradient("logical_and")
 )

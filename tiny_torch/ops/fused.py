@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1, apply2, applyn
+from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.pointwise import result_type
@@ -205,7 +205,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     if input.dtype is not target.dtype:
         dtype = result_type(input, target)
         input, target = input.to(dtype), target.to(dtype)
-    return apply2(MseLoss, input, target, reduction)
+    return applyn(MseLoss, (input, target), reduction)
 
 
 def dropout(input: Tensor, p: float) -> Tensor:

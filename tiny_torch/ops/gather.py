@@ -116,7 +116,7 @@ class MaskedFill(Op):
         else:
             shape = dtype = None
             source = array_module(x.device).full((), value, x.dtype)
-        result = mask.where(source, x)
+        result = mask.where(source, x.contiguous()).contiguous()
         if out is not None:
             out.copy_(result)
             result = out
@@ -175,7 +175,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{indices.array.dtype}"
         )
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))
+        return gather(input.view(-1), 0, indices.view(-1))
     ndim = input.array.ndim
     if indices.array.ndim != ndim:
         raise RuntimeError(
@@ -295,7 +295,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def index_add_arguments(name: str, x: Tensor, dim: int, index: Any, source: Any, alpha: Any):
     check_tensor(name, "source", 3, source)
-    indices = vector(name, x, dim, index, RuntimeError, False)
+    outside = IndexError if name.startswith("index_copy") else RuntimeError
+    indices = vector(name, x, dim, index, outside, False)
     own, other = x.array, source.array
     if own.dtype is not other.dtype:
         raise RuntimeError(
@@ -370,6 +371,7 @@ def index_fill_arguments(name: str, x: Tensor, dim: int, index: Any, value: Any)
                 f"{name} only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.array.ndim} dimension(s)."
             )
+        value = value.to(x.array.dtype)
     else:
         value = checked_number(value, x)
     return indices, as_values(value, x.array)

@@ -16,11 +16,11 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import NO_GRAD, Op, modes, run
-from tiny_torch.creation import from_data
 from tiny_torch.devices import array_module, to_device
+from tiny_torch.from_data import from_data
 from tiny_torch.ops.reduce import Cast
 from tiny_torch.ops.shape import Alias, Part, Select, Slice, Steps, Unsqueeze, show, zeros
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 VIEW_OPS = {"select": Select, "slice": Slice, "unsqueeze": Unsqueeze}
 LIMIT = 2**63
@@ -213,6 +213,8 @@ def as_item(item: Any, device: str) -> Any:
         array = to_device(from_data(item, None), device)
         if array.dtype.is_floating_point:
             array = array.astype(_core.int64)
+    elif isinstance(item, str):
+        raise TypeError("new(): invalid data type 'str'")
     elif isinstance(item, np.bool_) or not hasattr(item, "__index__"):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
@@ -275,6 +277,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = checked_number(value, self)
     steps, indices = parse(self.array, index)
+    filled = fill_mask(self, steps, indices, value)
+    if filled is not None:
+        target = apply_view(Part, self, steps) if steps else self
+        gather.masked_fill_(target, filled, value)
+        return
     if records(self, value):
         target = apply_view(Part, self, steps) if steps else self
         if indices:
@@ -289,6 +296,21 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         source = trimmed(value, array)
         array.copy_(getattr(source, "array", source))
+
+
+def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | None:
+    """The mask, if that is all that indexes, and one value goes wherever it holds."""
+    if not indices or indices[-1].dtype is not _core.bool or indices[:-1] != [None] * (
+        len(indices) - 1
+    ):
+        return None
+    if isinstance(value, Tensor) and value.array.ndim:
+        return None
+    mask, shape = indices[-1], show(x.array, steps).shape
+    start = len(indices) - 1
+    if mask.shape != shape[start : start + mask.ndim]:
+        return None
+    return wrap(mask.view(mask.shape + (1,) * (len(shape) - start - mask.ndim)))
 
 
 def records(*operands: Any) -> bool:
@@ -336,9 +358,7 @@ C_NAMES = {
 def as_values(value: Any, array: Any) -> Any:
     """What index_put_ writes: a tensor, or an array of one element in the target's dtype."""
     if isinstance(value, Tensor):
-        if value.array.ndim or value.array.dtype is array.dtype:
-            return value
-        return value.to(array.dtype)  # a 0-d tensor counts as a number
+        return value
     return array_module(array.device).full((), value, array.dtype)
 
 

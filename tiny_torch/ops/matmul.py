@@ -135,9 +135,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two vectors."""
     for name, vector in (("self", input), ("vec2", vec2)):
         if vector.ndim != 1:
-            raise RuntimeError(
-                f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D"
-            )
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     return into(out, input.unsqueeze(1) * vec2.unsqueeze(0))
 
 

@@ -1,9 +1,13 @@
 """Attaches the public functions to Tensor, as methods and operators."""
 
-from tiny_torch import creation, random
-from tiny_torch.ops import fused, index, join, matmul, pointwise, reduce, shape
+from tiny_torch import creation, from_data, random
+from tiny_torch.ops import fused, index, join, matmul, moments, pointwise, reduce, shape
 from tiny_torch.tensor import Tensor
 
-for module in (pointwise, reduce, matmul, fused, shape, join, index, creation, random):
+MODULES = (
+    pointwise, reduce, moments, matmul, fused, shape, join, index, creation, from_data, random,
+)  # fmt: skip
+
+for module in MODULES:
     for name, method in module.METHODS.items():
         setattr(Tensor, name, method)

@@ -1,6 +1,7 @@
 """Elementwise functions with arguments of their own, and the operators of Tensor.
 
-The plain ones (torch.exp, torch.mul, ...) are published where their op stands, in elementwise.py.
+The plain ones (torch.exp, torch.mul, ...) are published where their op stands, in unary.py and
+elementwise.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
+from tiny_torch.ops import unary as u
 from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
 from tiny_torch.tensor import Tensor, wrap
 
@@ -29,7 +31,7 @@ def relu(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
     check_tensor("relu", "input", 1, input)
-    return apply1(e.Relu, input)
+    return apply1(u.Relu, input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
@@ -40,10 +42,10 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
             raise NotImplementedError(f'"round_cpu" not implemented for {input.dtype}')
         scale = 10.0 ** (decimals if decimals > 0 else -decimals)
         scaled = input * scale if decimals > 0 else input / scale
-        rounded = apply1(e.Round, scaled)
+        rounded = apply1(u.Round, scaled)
         result = rounded / scale if decimals > 0 else rounded * scale
         return into(out, result)
-    return apply1(e.Round, input) if out is None else write_out(e.Round, "round", out, input)
+    return apply1(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
 
 
 def result_type(*operands: Any) -> Any:
@@ -80,7 +82,10 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
 
 
 def check_subtraction(*operands: Any) -> None:
-    if any(o.dtype is _core.bool if isinstance(o, Tensor) else o is True or o is False for o in operands):
+    if any(
+        o.dtype is _core.bool if isinstance(o, Tensor) else o is True or o is False
+        for o in operands
+    ):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
             "to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -370,7 +375,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
                 raise
         if not hasattr(other, "__array__"):
             return NotImplemented
-        from tiny_torch.creation import as_tensor
+        from tiny_torch.from_data import as_tensor
 
         other = as_tensor(other)
         return apply2(op, other, self) if swapped else apply2(op, self, other)
@@ -402,7 +407,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals == 0:
-        return apply_inplace(e.Round, self)
+        return apply_inplace(u.Round, self)
     return self.copy_(round(self, decimals=decimals))
 
 
@@ -456,7 +461,7 @@ METHODS: dict[str, Callable] = {
     "__neg__": public.FUNCTIONS["neg"],
     "__abs__": public.FUNCTIONS["abs"],
     "__invert__": public.FUNCTIONS["bitwise_not"],
-    "relu_": inplace(e.Relu),
+    "relu_": inplace(u.Relu),
     "round_": round_,
     "pow_": inplace(e.Pow),
     "lerp_": lerp_,

@@ -106,7 +106,7 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
 
 
 def into(out: Tensor | None, result: Tensor) -> Tensor:
-    """The result, copied into `out` if there is one. RuntimeError where its dtype cannot hold it."""
+    """The result, copied into `out` if there is one; RuntimeError if it cannot hold it."""
     if out is None:
         return result
     check_tensor("out", "out", 1, out)

@@ -230,13 +230,15 @@ struct Indexed {
     offsets.assign(checked_numel(index_shape, "index"), 0);
     for (int d = 0; d < static_cast<int>(indices.size()); ++d) {
       if (!indices[d]) continue;
-      const NDArray whole = indices[d]->expand(index_shape);
-      const char* const data = whole.data();
-      Walker<1> walker(index_shape, {whole.strides()});
+      const NDArray index = indices[d]->expand(index_shape);
+      const char* const data = index.data();
+      Walker<1> walker(index_shape, {index.strides()});
       for (int64_t& offset : offsets) {
-        offset += checked(read<int64_t>(data + walker.offset() * 8), x.shape()[d], d) * x.strides()[d];
+        const int64_t i = checked(read<int64_t>(data + walker.offset() * 8), x.shape()[d], d);
+        offset += i * x.strides()[d];
         walker.advance();
       }
+      whole.push_back(index);
     }
   }
 
@@ -247,24 +249,23 @@ struct Indexed {
     return result;
   }
 
-  // The strides of x[indices]: those of an elementwise op of x and the indices, each seen in the
-  // result's shape with strides of 0 along the dims that are not its own.
+  // The strides of x[indices]: those of an elementwise op of x, seen in the result's shape, and the
+  // indices, which have sizes of 1 along the dims that are not theirs.
   Dims strides(const NDArray& x) const {
-    auto seen = [this](const NDArray& array, const Dims& lead, const Dims& middle,
-                       const Dims& tail) {
-      Dims strides = lead;
-      for (const Dims* part : {&middle, &tail})
-        for (int64_t stride : *part) strides.push_back(stride);
-      return array.as_strided(shape(), strides, array.offset());
+    auto joined = [](Dims first, const Dims& second, const Dims& third) {
+      for (const Dims* part : {&second, &third})
+        for (int64_t value : *part) first.push_back(value);
+      return first;
     };
-    const Dims no_lead(before.size(), 0), no_index(index_shape.size(), 0), no_tail(after.size(), 0);
-    std::vector<NDArray> views = {seen(x, before_strides, no_index, after_strides)};
+    const int b = before.size(), i = index_shape.size(), a = after.size();
+    std::vector<NDArray> seen = {x.as_strided(
+        shape(), joined(before_strides, Dims(i, 0), after_strides), x.offset())};
     for (const NDArray& index : whole)
-      if (static_cast<int>(views.size()) < Iter::kMaxOperands)
-        views.push_back(seen(index, no_lead, index.strides(), no_tail));
+      if (static_cast<int>(seen.size()) < Iter::kMaxOperands)
+        seen.push_back(index.view(joined(Dims(b, 1), index_shape, Dims(a, 1))));
     Operand operands[Iter::kMaxOperands];
-    const int count = views.size();
-    for (int i = 0; i < count; ++i) operands[i] = &views[i];
+    const int count = seen.size();
+    for (int k = 0; k < count; ++k) operands[k] = &seen[k];
     return result_strides(shape(), operands, count, x.dtype(), count);
   }
 

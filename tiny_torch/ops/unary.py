@@ -1,0 +1,204 @@
+"""Unary elementwise ops: elementary functions and their gradients, most of them one line each.
+
+``out`` in a forward is an array that the result is written into.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.elementwise import named
+from tiny_torch.ops.public import public
+
+
+@public("neg", "Each element with its sign turned.")
+class Neg(Op):
+    @staticmethod
+    def forward(x, out=None):
+        return x.neg(out), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return -grad
+
+
+def of_input(name: str, formula, doc: str = "") -> type[Op]:
+    """A unary op whose gradient is a formula of the incoming one and of x."""
+
+    class OfInput(Op):
+        saves = (0,)
+
+        @staticmethod
+        def forward(x, out=None):
+            return getattr(x, name)(out), (x,)
+
+        @staticmethod
+        def backward(saved, grad, needs):
+            return formula(grad, saved[0])
+
+    return named(OfInput, name, doc)
+
+
+def of_output(name: str, formula, doc: str = "") -> type[Op]:
+    """A unary op whose gradient is a formula of the incoming one and of the result."""
+
+    class OfOutput(Op):
+        saves = (~0,)
+
+        @staticmethod
+        def forward(x, out=None):
+            y = getattr(x, name)(out)
+            return y, (y,)
+
+        @staticmethod
+        def backward(saved, grad, needs):
+            return formula(grad, saved[0])
+
+    return named(OfOutput, name, doc)
+
+
+def zero(grad, x):
+    return grad * 0
+
+
+Abs: Any = public("abs", "The absolute value of each element.")(
+    of_input("abs", lambda grad, x: grad * x.sign())
+)
+Square: Any = public("square", "Each element times itself.")(
+    of_input("square", lambda grad, x: grad * (x * 2))
+)
+Log: Any = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
+Log2: Any = public("log2", "The logarithm to base 2.")(
+    of_input("log2", lambda grad, x: grad / (x * math.log(2)))
+)
+Log10: Any = public("log10", "The logarithm to base 10.")(
+    of_input("log10", lambda grad, x: grad / (x * math.log(10)))
+)
+Log1p: Any = public("log1p", "log(1 + x), accurate near 0.")(
+    of_input("log1p", lambda grad, x: grad / (x + 1))
+)
+Sin: Any = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
+Cos: Any = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
+Atan: Any = public("atan", "The angle whose tangent is x.")(
+    of_input("atan", lambda grad, x: grad / (x * x + 1))
+)
+Erf: Any = public("erf", "The error function.")(
+    of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
+)
+
+Exp: Any = public("exp", "e to the power of each element.")(
+    of_output("exp", lambda grad, y: grad * y)
+)
+Exp2: Any = public("exp2", "2 to the power of each element.")(
+    of_output("exp2", lambda grad, y: grad * (y * math.log(2)))
+)
+Expm1: Any = public("expm1", "exp(x) - 1, accurate near 0.")(
+    of_output("expm1", lambda grad, y: grad * (y + 1))
+)
+Sqrt: Any = public("sqrt", "The square root; NaN below 0.")(
+    of_output("sqrt", lambda grad, y: grad / (y * 2))
+)
+Rsqrt: Any = public("rsqrt", "1 / sqrt(x).")(
+    of_output("rsqrt", lambda grad, y: grad * (y * y * y * -0.5))
+)
+Reciprocal: Any = public("reciprocal", "1 / x.")(
+    of_output("reciprocal", lambda grad, y: grad * -(y * y))
+)
+Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
+
+Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
+Floor: Any = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
+Ceil: Any = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
+Trunc: Any = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
+Round = of_input("round", zero)
+
+
+class ReluBackward(Op):
+    """The gradient passes where the result y is positive."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.relu_backward(y), (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ReluBackward, grad, saved[0]), None
+
+
+class Relu(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.relu(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ReluBackward, grad, saved[0])
+
+
+class TanhBackward(Op):
+    """grad (1 - y^2)"""
+
+    arity = 2
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.tanh_backward(y), (grad, y)
+
+    @staticmethod
+    def backward(saved, grad_grad, needs):
+        grad, y = saved
+        return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)
+
+
+@public("tanh", "The hyperbolic tangent.")
+class Tanh(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.tanh(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(TanhBackward, grad, saved[0])
+
+
+class SigmoidBackward(Op):
+    """grad (1 - y) y"""
+
+    arity = 2
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+
+    @staticmethod
+    def forward(grad, y):
+        return grad.sigmoid_backward(y), (grad, y)
+
+    @staticmethod
+    def backward(saved, grad_grad, needs):
+        grad, y = saved
+        return run(SigmoidBackward, grad_grad, y), grad_grad * (grad * (1 - y * 2))
+
+
+@public("sigmoid", "1 / (1 + exp(-x)).")
+class Sigmoid(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        y = x.sigmoid(out)
+        return y, (y,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(SigmoidBackward, grad, saved[0])
