@@ -214,6 +214,7 @@ BINARY = [
     record("fmod", "real", "nonzero", numpy=np.fmod),
     record("pow", "positive", "positive", numpy=np.power),
     record("atan2", "real", "nonzero", numpy=np.arctan2),
+    record("hypot", "real", "real", numpy=np.hypot),
     record("maximum", "real", "real", numpy=np.maximum),
     record("minimum", "real", "real", numpy=np.minimum),
     record("bitwise_and", "real", "real", numpy=np.bitwise_and),

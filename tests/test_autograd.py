@@ -194,7 +194,11 @@ def test_a_graph_freed_in_part_raises_only_there(torch):
             ValueError,
             "Expected allow_unused to be True or not passed when materialize_grads=True",
         ),
-        (lambda t, x: t.ones(1).retain_grad(), RuntimeError, "can't retain_grad on Tensor that has"),
+        (
+            lambda t, x: t.ones(1).retain_grad(),
+            RuntimeError,
+            "can't retain_grad on Tensor that has",
+        ),
         (lambda t, x: t.ones(1).register_hook(print), RuntimeError, "cannot register a hook on a"),
         (
             lambda t, x: t.ones(1).register_post_accumulate_grad_hook(print),
@@ -207,7 +211,11 @@ def test_a_graph_freed_in_part_raises_only_there(torch):
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
         ),
         (lambda t, x: (x * 1)[0].detach_(), RuntimeError, "Can't detach views in-place. Use deta"),
-        (lambda t, x: setattr(x, "data", 3), TypeError, "Variable data has to be a tensor, but got"),
+        (
+            lambda t, x: setattr(x, "data", 3),
+            TypeError,
+            "Variable data has to be a tensor, but got",
+        ),
         (
             lambda t, x: setattr(x, "data", t.ones(2).long()),
             RuntimeError,

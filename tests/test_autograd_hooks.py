@@ -60,8 +60,16 @@ def test_a_hook_sees_the_whole_gradient_once(torch):
     ("answer", "error", "text"),
     [
         (lambda torch: 3, TypeError, "expected Variable, but hook returned 'int'"),
-        (lambda torch: torch.ones(3), RuntimeError, "hook '<lambda>' has changed the size of value"),
-        (lambda torch: torch.ones(2).double(), RuntimeError, "hook '<lambda>' has changed the type"),
+        (
+            lambda torch: torch.ones(3),
+            RuntimeError,
+            "hook '<lambda>' has changed the size of value",
+        ),
+        (
+            lambda torch: torch.ones(2).double(),
+            RuntimeError,
+            "hook '<lambda>' has changed the type",
+        ),
     ],
 )
 def test_what_a_hook_answers_is_checked(torch, on_leaf, answer, error, text):

@@ -80,7 +80,8 @@ m.index_fill(0, i + 9, 1.0)       n.index_fill(0, i, 1.5)           u.index_fill
 m.index_fill(0, k, 1.0)           m.index_fill(0, i[0], 1.0)        v.index_fill(0, i, -1)
 m.index_put((i,), s)              m.index_put((i, j), v[:3])        m.index_put((i,), m, True)
 m.index_put((i,), v)              m.index_put((p,), s)              m.index_put((i, j, i), s)
-m.index_put(i, s)                 m.index_put((i,), m.double())     m.index_put([k], s, accumulate=True)
+m.index_put(i, s)                 m.index_put((i,), m.double())
+m.index_put([k], s, accumulate=True)
 m.index_put((i + 9,), s)          torch.index_put(m, (i, j), v[:1])
 m.masked_fill(p, 1.5)             m.masked_fill(p, s)               m.masked_fill(p[0], 0)
 m.masked_fill(q, 1)               m.masked_fill(m, 1)               m.masked_fill(p, v)
@@ -125,8 +126,9 @@ m[[0, 2]] = 1    m[i] = 2.5       m[:, i] = s      m[[0, 2]] = m[:2].clone()
 m[[0, 2]] = m[:, :2].clone()
 m[[0, 2]] = m[None, :2].clone()   m[[2, 0], [1, 3]] = v[:2]         m[[0, 9]] = 1
 m[[0]] = m[:1].double()           n[[0]] = 1.5     u[[0]] = 300     n[p] = 2.5
-m[[0]] = s.double()  m[p] = s.double()             x[0, :, [1, 2]] = 0.0             x[:, [0, 2], 1:] = 1
-x[[0], :, [3]] = m[:, 0]          x[1, [0, 1]] = m[0]               x[..., [1, 2]] = x[..., :2].clone()
+m[[0]] = s.double()  m[p] = s.double()             x[0, :, [1, 2]] = 0.0
+x[:, [0, 2], 1:] = 1              x[[0], :, [3]] = m[:, 0]          x[1, [0, 1]] = m[0]
+x[..., [1, 2]] = x[..., :2].clone()
 m[[0, 1]] += 1   m[0] += m[1]     m[:, 1] *= 2     m[p] -= 1        x[0, 1:] /= 2
 m.scatter_(0, k, 9.0)             m.scatter_(1, k, m.clone())       m.scatter_(0, k, value=3)
 m.scatter_add_(0, k, m.clone())   m.index_add_(0, i, m.clone())
@@ -139,7 +141,8 @@ m.t().masked_fill_(p.t(), -1)     m.tril_()        m.triu_(1)       x[1].tril_(-
 
 
 def cases(text: str) -> list[str]:
-    return [part.strip() for line in text.strip().splitlines() for part in line.split("  ") if part.strip()]
+    parts = [part.strip() for line in text.splitlines() for part in line.split("  ")]
+    return [part for part in parts if part]
 
 
 def tensors(module, layout: str, dtype: str = "float32") -> dict:
@@ -342,7 +345,7 @@ def test_messages_name_what_was_wrong():
             x[index]
     with pytest.raises(RuntimeError, match=r"must match the existing size \(2\)"):
         x[0] = tiny_torch.zeros(2)
-    with pytest.raises(TypeError, match="can't assign a list to a torch.FloatTensor"):
+    with pytest.raises(TypeError, match="can't assign a list to a torch"):
         x[0] = [1, 2, 3]
 
 

@@ -168,7 +168,10 @@ REFUSED = {
     "view of view of leaf": (lambda t, x, y: x.view(4)[0:2].mul_(2), VIEW_OF_LEAF),
     "leaf that is a view": (lambda t, x, y: t.ones(2)[0:1].requires_grad_().mul_(2), VIEW_OF_LEAF),
     "view older than its leaf's flag": (lambda t, x, y: older_view(t).mul_(2), VIEW_OF_LEAF),
-    "unbind": (lambda t, x, y: y.unbind(0)[1].add_(1), f"Output 1 of Unbind.* is a view.*{SEVERAL}"),
+    "unbind": (
+        lambda t, x, y: y.unbind(0)[1].add_(1),
+        f"Output 1 of Unbind.* is a view.*{SEVERAL}",
+    ),
     "split": (lambda t, x, y: y.split(1)[1].add_(1), f"Output 1 of Split.* is a view.*{SEVERAL}"),
     "iteration": (lambda t, x, y: next(iter(y)).add_(1), SEVERAL),
     "view of unbind": (lambda t, x, y: y.unbind(0)[0].view(1, 2).add_(1), SEVERAL),
@@ -233,9 +236,13 @@ def test_views_that_a_write_to_the_base_leaves_without_a_gradient(torch, how, qu
             y.mul_(2)
     else:
         y.mul_(2)
-    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified"):
+    with pytest.raises(
+        RuntimeError, match="its base or another view of its base has been modified"
+    ):
         view.grad_fn  # noqa: B018
-    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified"):
+    with pytest.raises(
+        RuntimeError, match="its base or another view of its base has been modified"
+    ):
         view * 2
     with torch.no_grad():
         assert (view * 2).tolist() == [4, 4]

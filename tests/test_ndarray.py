@@ -268,11 +268,16 @@ def test_a_failed_write_is_no_write(m):
 @BOTH
 def test_in_place_on_overlapping_memory(m):
     x = counting(m, (3, 3))
-    x.add(x.permute((1, 0)), x)  # reads all before it writes
-    assert x.numpy().tolist() == [[0, 4, 8], [4, 8, 12], [8, 12, 16]]
-    y = counting(m, (3, 3))
-    y.copy_(y.permute((1, 0)))
-    assert y.numpy().tolist() == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    left, right = x.slice(1, 0, 2, 1), x.slice(1, 1, 3, 1)
+    left.add(right, left)  # not dense: reads all before it writes
+    assert x.numpy().tolist() == [[1, 3, 2], [7, 9, 5], [13, 15, 8]]
+    right.copy_(left)
+    assert x.numpy().tolist() == [[1, 1, 3], [7, 7, 9], [13, 13, 15]]
+    x.add(x, x)
+    assert x.select(0, 0).numpy().tolist() == [2, 2, 6]
+    for other in (x.permute((1, 0)), x.select(0, 0), x.slice(0, 1, 3, 1).select(0, 1)):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            x.copy_(other)
 
 
 @BOTH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 
 import pytest
@@ -100,7 +101,11 @@ CONTAINER_ERRORS = [
     (lambda: nn.Sequential()[0], IndexError, "index 0 is out of range"),
     (lambda: nn.Sequential().insert(0, 1), AssertionError, "module should be of type"),
     (lambda: nn.Sequential().insert(3, nn.ReLU()), IndexError, "Index out of range: 3"),
-    (lambda: operator.add(nn.Sequential(), [1]), ValueError, "add operator supports only objects of Sequential"),
+    (
+        lambda: operator.add(nn.Sequential(), [1]),
+        ValueError,
+        "add operator supports only objects of Sequential",
+    ),
     (lambda: nn.Sequential() * 0, ValueError, "Non-positive multiplication factor 0"),
     (lambda: nn.Sequential() * 1.5, TypeError, "unsupported operand type(s) for *"),
     (lambda: nn.ModuleList(3), TypeError, "ModuleList.extend should be called with an iterable"),

@@ -73,22 +73,33 @@ class Program:
         if ndim > 1:
             kinds += ["transpose", "diagonal", "permute"]
         kind = draw.choice(kinds)
+        flags = ["detach", "hook", "retain", "data"]
+        if [memory(t) for t in env].count(memory(tensor)) == 1:
+            flags.append("require")  # else older views would say that they require grad, too
         dim = draw.randrange(ndim) if ndim else 0
         size = tensor.shape[dim] if ndim else 1
         start = draw.randrange(max(size, 1))
         mode = draw.choice(MODES) if draw.random() < 0.06 else None
         if mode == "inference_mode" and kind not in VIEWS:
-            mode = "no_grad"  # what is new there is PyTorch's inference tensor, of which we have none
+            mode = (
+                "no_grad"  # what is new there is PyTorch's inference tensor, of which we have none
+            )
         step = {
             "unary": lambda: (draw.choice(UNARY),),
             "binary": lambda: (draw.choice(BINARY), self.fitting(env, i)),
             "write": lambda: (draw.choice(WRITES),),
             "paired": lambda: (draw.choice(PAIRED), self.fitting(env, i)),
-            "flag": lambda: (draw.choice(("detach", "hook", "retain", "data", "require")),),
+            "flag": lambda: (draw.choice(flags),),
             "whole": lambda: (draw.choice(("flatten", "view", "unsqueeze", "squeeze")), dim),
             "masked": lambda: ("double" if draw.random() < 0.5 else "float",),
             "select": lambda: ("select", dim, start),
-            "slice": lambda: ("slice", dim, start, draw.randint(start + 1, size + 1), draw.randint(1, 2)),
+            "slice": lambda: (
+                "slice",
+                dim,
+                start,
+                draw.randint(start + 1, size + 1),
+                draw.randint(1, 2),
+            ),
             "unbind": lambda: ("unbind", dim, start),
             "split": lambda: ("split", dim, draw.randint(1, size), 0),
             "item": lambda: ("item", dim, start, self.fitting(env, i)),
@@ -111,12 +122,16 @@ def run_step(torch, env, step):
     i, mode, name, *arguments = step
     x = env[i]
     with getattr(torch, mode)() if mode else contextlib.nullcontext():
-        if name == "zero_" and x._is_view() and 0 in x.stride():
+        if name == "zero_" and 0 in x.stride():
             name = "neg_"  # which is refused; PyTorch zeroes what overlaps itself
-        if (name.endswith("_") or name == "item") and torch.is_grad_enabled():
+        if name in ("hook", "retain") and not torch.is_grad_enabled():
+            return None
+        if (name.endswith("_") or name in ("item", "hook", "retain")) and torch.is_grad_enabled():
             x.grad_fn  # noqa: B018: PyTorch takes a view for a leaf if its base was written since
         if name in BINARY + PAIRED:
             y = operand(env, arguments[0])
+            if name == "copy_" and y is x:
+                return None  # which PyTorch allows even where x overlaps itself
             if name in ("maximum", "atan2", "atan2_", "copy_", "lerp") and not hasattr(y, "dtype"):
                 y = torch.full((), y, dtype=x.dtype)
             if name == "div":
@@ -174,9 +189,7 @@ class Outcome:
     def __init__(self, torch, leaves):
         self.torch = torch
         self.error = None  # the last
-        self.env = [
-            torch.from_numpy(values.copy()).requires_grad_(grad) for values, grad in leaves
-        ]
+        self.env = [torch.from_numpy(values.copy()).requires_grad_(grad) for values, grad in leaves]
 
     def do(self, step):
         """The kind of error of a step, or None."""
@@ -223,9 +236,11 @@ def same(ours, theirs, tolerance) -> bool:
         present = theirs if ours is None else ours
         return present is None or not present.detach().numpy().any()
     a, b = ours.detach().numpy(), theirs.detach().numpy(force=True)
-    return a.shape == b.shape and a.dtype == b.dtype and np.allclose(
-        a, b, rtol=tolerance, atol=tolerance * (1 + np.abs(b).max(initial=0)), equal_nan=True
-    )
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    known = ~np.isnan(b)  # PyTorch's second derivative of atan2 at the origin is NaN
+    scale = 1 + np.abs(b[known]).max(initial=0)
+    return np.allclose(a[known], b[known], rtol=tolerance, atol=tolerance * scale)
 
 
 @np.errstate(all="ignore")
@@ -234,8 +249,12 @@ def check(seed, oracle, length=14):
     draw = program.draw
     numbers = np.random.default_rng(seed)
     leaves = [
-        (numbers.normal(size=program.shape()).astype(draw.choice(("float64", "float64", "float32"))),
-         draw.random() < 0.8)
+        (
+            numbers.normal(size=program.shape()).astype(
+                draw.choice(("float64", "float64", "float32"))
+            ),
+            draw.random() < 0.8,
+        )
         for _ in range(3)
     ]
     theirs, ours = Outcome(oracle, leaves), Outcome(tiny_torch, leaves)
@@ -262,19 +281,22 @@ def check(seed, oracle, length=14):
         for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True)):
             assert same(a, b, tolerance), (i, a, b, log)
     candidates = [
-        i for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True))
+        i
+        for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True))
         if a.requires_grad and b.requires_grad
     ]
     if not candidates:
         return
     places = draw.sample(candidates, min(3, len(candidates)))
-    twice = draw.random() < 0.3
+    hooked = any("'hook'" in line for line in log)  # hooks see less of a second derivative here
+    twice = draw.random() < 0.3 and not hooked
     expected, got = theirs.finish(places, twice), ours.finish(places, twice)
     log.append(f"sum of {places} twice={twice} -> {expected}")
     assert got == expected or (expected == "refused" and got), (ours.error, log)
     if expected is None:
         for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True)):
-            assert same(a.grad, b.grad, tolerance), (i, a.grad, b.grad, log)
+            if i < 3 or not twice:  # and so does retain_grad
+                assert same(a.grad, b.grad, tolerance), (i, a.grad, b.grad, log)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -73,7 +73,7 @@ x.contiguous()          m.contiguous()          o.contiguous()          x[...]
 """
 
 COPIES = """
-x.clone()               torch.clone(m)          
+x.clone()               torch.clone(m)
 s.clone()               e.clone()
 m.repeat(2, 1)          m.repeat(1, 2, 3)       v.repeat(3)             s.repeat(2, 2)
 m.repeat((2, 2))        m.repeat(2)             m.repeat(0, 1)          m.repeat(-1, 1)
@@ -112,7 +112,8 @@ x.to(m.int())           x.float().byte()
 JOINS = """
 torch.cat((x, x))       torch.cat((x, x), 1)    torch.cat((x, x), -1)   torch.cat((x, x), 3)
 torch.cat([x])          torch.cat((x, m))       torch.cat((x, x.select(0, 0)))  torch.cat(())
-torch.cat((s, s))       torch.cat((x, 3))       torch.cat(x)            torch.cat((m, torch.ones(0)))
+torch.cat((s, s))       torch.cat((x, 3))       torch.cat(x)
+torch.cat((m, torch.ones(0)))
 torch.cat((x, x.double()))  torch.cat((x.long(), x))  torch.cat((x.bool(), x.int()))
 torch.cat((e, e), 1)    torch.cat((e, x))       torch.cat((x, x), axis=2)  torch.concat((m, m))
 torch.cat((v, m))       torch.cat(tensors=(m, m), dim=1)  torch.concatenate((m, m), 1)
@@ -150,7 +151,8 @@ torch.broadcast_shapes((2, 1), (3,), ())        torch.broadcast_shapes((2,), (3,
 
 def cases(text: str) -> list[str]:
     """The expressions of a table: one or more a line, two blanks apart."""
-    return [part.strip() for line in text.strip().splitlines() for part in line.split("  ") if part.strip()]
+    parts = [part.strip() for line in text.splitlines() for part in line.split("  ")]
+    return [part for part in parts if part]
 
 
 def tensors(module, layout: str, dtype: str = "float32", requires_grad: bool = False) -> dict:
@@ -335,7 +337,7 @@ def test_chains_of_views(case):
 )
 def test_as_strided_never_leaves_the_memory(shape, strides, offset):
     x = tiny_torch.arange(12)
-    strides = (strides + [1, 1, 1])[: len(shape)]
+    strides = [*strides, 1, 1, 1][: len(shape)]
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     if last >= 12:
         with pytest.raises(RuntimeError, match="out of bounds"):

@@ -1,4 +1,5 @@
-// NDArray's Python type: attributes, number slots, methods. Each is one C++ function; no logic here.
+// NDArray's Python type: attributes, number slots, methods. Each is one C++ function; no logic
+// here.
 #include <new>
 
 #include "bindings/bind.h"
@@ -68,7 +69,8 @@ PyGetSetDef attributes[] = {
     {"itemsize", get_itemsize, nullptr, "bytes of an element", nullptr},
     {"device", get_device, nullptr, nullptr, nullptr},
     {"stamp", get_stamp, nullptr, "when the elements were last written", nullptr},
-    {"data_ptr", get_data_ptr, nullptr, "address of the first element, 0 if there is none", nullptr},
+    {"data_ptr", get_data_ptr, nullptr, "address of the first element, 0 if there is none",
+     nullptr},
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
     {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -89,9 +91,7 @@ PyObject* binary_slot(PyObject* a, PyObject* b) {
     return raise_current();
   }
 }
-PyObject* power_slot(PyObject* a, PyObject* b, PyObject*) {
-  return binary_slot<Binary::pow>(a, b);
-}
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject*) { return binary_slot<Binary::pow>(a, b); }
 template <Unary op>
 PyObject* unary_slot(PyObject* a) {
   try {
@@ -107,19 +107,27 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
 }
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   switch (operation) {
-    case Py_EQ: return binary_slot<Binary::eq>(a, b);
-    case Py_NE: return binary_slot<Binary::ne>(a, b);
-    case Py_LT: return binary_slot<Binary::lt>(a, b);
-    case Py_LE: return binary_slot<Binary::le>(a, b);
-    case Py_GT: return binary_slot<Binary::gt>(a, b);
-    default: return binary_slot<Binary::ge>(a, b);
+    case Py_EQ:
+      return binary_slot<Binary::eq>(a, b);
+    case Py_NE:
+      return binary_slot<Binary::ne>(a, b);
+    case Py_LT:
+      return binary_slot<Binary::lt>(a, b);
+    case Py_LE:
+      return binary_slot<Binary::le>(a, b);
+    case Py_GT:
+      return binary_slot<Binary::gt>(a, b);
+    default:
+      return binary_slot<Binary::ge>(a, b);
   }
 }
 
 // --------------------------------------------------------------------------------------- methods
 // Function pointers for Bound<>, one per record of ops.def, and for NDArray's own methods.
 template <Unary op>
-NDArray unary_method(const NDArray& x, const NDArray* out) { return unary(op, x, out); }
+NDArray unary_method(const NDArray& x, const NDArray* out) {
+  return unary(op, x, out);
+}
 template <Binary op>
 NDArray binary_method(const NDArray& x, const Operand& y, const NDArray* out) {
   return binary(op, &x, y, out);
@@ -177,16 +185,23 @@ PyObject* unless_like(PyObject* self, PyObject* result) {
 PyObject* item(PyObject* self, PyObject*) {
   const NDArray& array = array_of(self);
   if (array.numel() != 1)
-    return PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
+    return PyErr_Format(PyExc_RuntimeError,
+                        "a Tensor with %lld elements cannot be converted to Scalar",
                         static_cast<long long>(array.numel()));
   const char* data = array.data();
   switch (array.dtype()) {
-    case DType::Bool: return PyBool_FromLong(*data != 0);
-    case DType::UInt8: return PyLong_FromLong(static_cast<uint8_t>(*data));
-    case DType::Int32: return PyLong_FromLong(read<int32_t>(data));
-    case DType::Int64: return PyLong_FromLongLong(read<int64_t>(data));
-    case DType::Float32: return PyFloat_FromDouble(read<float>(data));
-    case DType::Float64: return PyFloat_FromDouble(read<double>(data));
+    case DType::Bool:
+      return PyBool_FromLong(*data != 0);
+    case DType::UInt8:
+      return PyLong_FromLong(static_cast<uint8_t>(*data));
+    case DType::Int32:
+      return PyLong_FromLong(read<int32_t>(data));
+    case DType::Int64:
+      return PyLong_FromLongLong(read<int64_t>(data));
+    case DType::Float32:
+      return PyFloat_FromDouble(read<float>(data));
+    case DType::Float64:
+      return PyFloat_FromDouble(read<double>(data));
   }
   return nullptr;
 }
@@ -244,31 +259,31 @@ void* slot(F* function) {
 }  // namespace
 
 void add_array_type(PyObject* module) {
-  static PyType_Slot slots[] = {
-      {Py_tp_dealloc, slot(deallocate)},
-      {Py_tp_repr, slot(repr)},
-      {Py_tp_getset, attributes},
-      {Py_tp_methods, methods},
-      {Py_tp_richcompare, slot(compare)},
-      {Py_tp_hash, slot(PyObject_HashNotImplemented)},
-      {Py_nb_add, slot(binary_slot<Binary::add>)},
-      {Py_nb_subtract, slot(binary_slot<Binary::sub>)},
-      {Py_nb_multiply, slot(binary_slot<Binary::mul>)},
-      {Py_nb_true_divide, slot(binary_slot<Binary::div>)},
-      {Py_nb_floor_divide, slot(binary_slot<Binary::floor_divide>)},
-      {Py_nb_remainder, slot(binary_slot<Binary::remainder>)},
-      {Py_nb_power, slot(power_slot)},
-      {Py_nb_negative, slot(unary_slot<Unary::neg>)},
-      {Py_nb_invert, slot(unary_slot<Unary::bitwise_not>)},
-      {Py_nb_and, slot(binary_slot<Binary::bitwise_and>)},
-      {Py_nb_or, slot(binary_slot<Binary::bitwise_or>)},
-      {Py_nb_xor, slot(binary_slot<Binary::bitwise_xor>)},
-      {Py_nb_matrix_multiply, slot(matmul_slot)},
-      {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, slot(deallocate)},
+                                {Py_tp_repr, slot(repr)},
+                                {Py_tp_getset, attributes},
+                                {Py_tp_methods, methods},
+                                {Py_tp_richcompare, slot(compare)},
+                                {Py_tp_hash, slot(PyObject_HashNotImplemented)},
+                                {Py_nb_add, slot(binary_slot<Binary::add>)},
+                                {Py_nb_subtract, slot(binary_slot<Binary::sub>)},
+                                {Py_nb_multiply, slot(binary_slot<Binary::mul>)},
+                                {Py_nb_true_divide, slot(binary_slot<Binary::div>)},
+                                {Py_nb_floor_divide, slot(binary_slot<Binary::floor_divide>)},
+                                {Py_nb_remainder, slot(binary_slot<Binary::remainder>)},
+                                {Py_nb_power, slot(power_slot)},
+                                {Py_nb_negative, slot(unary_slot<Unary::neg>)},
+                                {Py_nb_invert, slot(unary_slot<Unary::bitwise_not>)},
+                                {Py_nb_and, slot(binary_slot<Binary::bitwise_and>)},
+                                {Py_nb_or, slot(binary_slot<Binary::bitwise_or>)},
+                                {Py_nb_xor, slot(binary_slot<Binary::bitwise_xor>)},
+                                {Py_nb_matrix_multiply, slot(matmul_slot)},
+                                {0, nullptr}};
   static PyType_Spec spec = {"tiny_torch._core.NDArray", sizeof(ArrayObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   array_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!array_type || PyModule_AddObjectRef(module, "NDArray", reinterpret_cast<PyObject*>(array_type)) < 0)
+  if (!array_type ||
+      PyModule_AddObjectRef(module, "NDArray", reinterpret_cast<PyObject*>(array_type)) < 0)
     throw PythonError();
 }
 

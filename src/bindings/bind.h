@@ -25,8 +25,7 @@ PyObject* raise_current();
 
 // -------------------------------------------------------------------- the NDArray's Python type
 struct ArrayObject {
-  PyObject_HEAD
-  NDArray array;
+  PyObject_HEAD NDArray array;
 };
 extern PyTypeObject* array_type;
 
@@ -200,13 +199,16 @@ struct Bound<function, Result (*)(Args...)> {
 
 template <auto function>
 PyMethodDef method(const char* name) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_method)),
+  return {name,
+          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_method)),
           METH_FASTCALL, nullptr};
 }
 template <auto function>
 PyMethodDef module_function(const char* name) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_function)),
-          METH_FASTCALL, nullptr};
+  return {
+      name,
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_function)),
+      METH_FASTCALL, nullptr};
 }
 
 }  // namespace tt::py

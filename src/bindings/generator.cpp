@@ -79,9 +79,10 @@ void add_generator(pb::module_& module) {
   module.def("cauchy_", sampler(cpu::cauchy_));
   module.def("geometric_", sampler(cpu::geometric_));
   module.def("random_", sampler(static_cast<void (*)(Generator&, const Strided&)>(cpu::random_)));
-  module.def("random_range_",
-             sampler(static_cast<void (*)(Generator&, const Strided&, int64_t,
-                                          std::optional<int64_t>)>(cpu::random_)));
+  module.def(
+      "random_range_",
+      sampler(static_cast<void (*)(Generator&, const Strided&, int64_t, std::optional<int64_t>)>(
+          cpu::random_)));
   module.def("bernoulli_",
              sampler(static_cast<void (*)(Generator&, const Strided&, double)>(cpu::bernoulli_)));
   module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {

@@ -16,9 +16,7 @@ struct DTypeObject {
   DType dtype;
 };
 
-const NDArray& array_arg(pb::handle object) {
-  return Argument<const NDArray&>::get(object.ptr());
-}
+const NDArray& array_arg(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
 pb::object wrap(NDArray&& array) {
   return pb::reinterpret_steal<pb::object>(to_python(std::move(array)));
 }
@@ -44,8 +42,9 @@ pb::object from_numpy(pb::handle object) {
   const auto dtype = dtype_of_numpy(array.dtype());
   if (!dtype) {
     if (!array.dtype().attr("isnative").cast<bool>())
-      throw ValueError("given numpy array has byte order different from the native byte order. "
-                       "Conversion between byte orders is currently not supported.");
+      throw ValueError(
+          "given numpy array has byte order different from the native byte order. "
+          "Conversion between byte orders is currently not supported.");
     throw TypeError("can't convert np.ndarray of type ",
                     pb::str(array.dtype().attr("type").attr("__module__")).cast<std::string>(), ".",
                     pb::str(array.dtype().attr("type").attr("__name__")).cast<std::string>(),
@@ -57,12 +56,14 @@ pb::object from_numpy(pb::handle object) {
   int64_t last = 0;
   for (int i = 0; i < array.ndim(); ++i) {
     if (array.strides(i) < 0)
-      throw ValueError("At least one stride in the given numpy array is negative, and tensors "
-                       "with negative strides are not currently supported. (You can probably work "
-                       "around this by making a copy of your array  with array.copy().) ");
+      throw ValueError(
+          "At least one stride in the given numpy array is negative, and tensors "
+          "with negative strides are not currently supported. (You can probably work "
+          "around this by making a copy of your array  with array.copy().) ");
     if (array.strides(i) % size != 0)
-      throw ValueError("given numpy array strides not a multiple of the element byte size. Copy "
-                       "the numpy array to reallocate the memory.");
+      throw ValueError(
+          "given numpy array strides not a multiple of the element byte size. Copy "
+          "the numpy array to reallocate the memory.");
     shape.push_back(array.shape(i));
     strides.push_back(array.strides(i) / size);
     last += std::max<int64_t>(array.shape(i) - 1, 0) * array.strides(i);
@@ -72,7 +73,8 @@ pb::object from_numpy(pb::handle object) {
                    "The given NumPy array is not writable, and PyTorch does not support "
                    "non-writable tensors. This means writing to this tensor will result in "
                    "undefined behavior. You may want to copy the array to protect its data or make "
-                   "it writable before converting it to a tensor.", 1) < 0)
+                   "it writable before converting it to a tensor.",
+                   1) < 0)
     throw pb::error_already_set();
   auto release = [](void* owner) {
     const pb::gil_scoped_acquire acquired;
@@ -80,8 +82,9 @@ pb::object from_numpy(pb::handle object) {
   };
   void* const data = const_cast<void*>(array.data());
   PyObject* const owner = array.release().ptr();
-  Ref<Storage> storage(new Storage(data, shape.size() && checked_numel(shape, "from_numpy") == 0
-                                             ? 0 : last + size, release, owner));
+  Ref<Storage> storage(
+      new Storage(data, shape.size() && checked_numel(shape, "from_numpy") == 0 ? 0 : last + size,
+                  release, owner));
   return wrap(NDArray(std::move(storage), shape, strides, 0, *dtype));
 }
 
@@ -133,10 +136,9 @@ void add_dtypes(pb::module_& module) {
       .def_property_readonly("is_floating_point",
                              [](const DTypeObject& d) { return is_floating(d.dtype); })
       .def_property_readonly("is_complex", [](const DTypeObject&) { return false; })
-      .def_property_readonly("is_signed",
-                             [](const DTypeObject& d) {
-                               return d.dtype != DType::Bool && d.dtype != DType::UInt8;
-                             })
+      .def_property_readonly(
+          "is_signed",
+          [](const DTypeObject& d) { return d.dtype != DType::Bool && d.dtype != DType::UInt8; })
       .def_property_readonly("name", [](const DTypeObject& d) { return name(d.dtype); })
       .def("__repr__", [](const DTypeObject& d) { return format("torch.", name(d.dtype)); })
       .def("__reduce__", [](const DTypeObject& d) { return std::string(name(d.dtype)); });

@@ -85,8 +85,8 @@ PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   PyObject* const value = PyDict_GetItemWithError(args[0], args[1]);
   if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
-  const bool sole = Py_REFCNT(value) == 1 && is_array(value) &&
-                    array_of(value).storage()->references.load() == 1;
+  const bool sole =
+      Py_REFCNT(value) == 1 && is_array(value) && array_of(value).storage()->references.load() == 1;
   PyObject* const answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
   if (answer && PyDict_DelItem(args[0], args[1]) < 0) {
     Py_DECREF(answer);
@@ -131,9 +131,7 @@ PYBIND11_MODULE(_core, module) {
     } catch (const py::PythonError&) {
     }
   });
-  gil_hooks.release = []() -> void* {
-    return PyGILState_Check() ? PyEval_SaveThread() : nullptr;
-  };
+  gil_hooks.release = []() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
   gil_hooks.acquire = [](void* state) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };

@@ -3,6 +3,8 @@
 // Each function answers the positions of the parameters that it left alone, because their arrays
 // differ in layout or are not float32 or float64, and all of them if what is written shares memory
 // with anything else, since then their order counts: the caller's loop takes those.
+#include "cpu/optim.h"
+
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "cpu/optim.h"
 
 namespace tt::py {
 

@@ -87,8 +87,8 @@ void* Allocator::allocate(size_t wanted) {
       block = from_system(bytes);
     }
     if (!block)
-      throw RuntimeError("[allocate] not enough memory: you tried to allocate ", wanted,
-                         " bytes, ", statistics_.allocated, " bytes are in use");
+      throw RuntimeError("[allocate] not enough memory: you tried to allocate ", wanted, " bytes, ",
+                         statistics_.allocated, " bytes are in use");
     statistics_.reserved += bytes;
   }
   auto larger = oversized_.empty() ? oversized_.end() : oversized_.find(block);

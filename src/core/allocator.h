@@ -1,7 +1,8 @@
 // The caching allocator: freed blocks wait in free lists for the next request of their size.
 //
 // glibc gives large blocks back to the kernel at once, so every result would fault its pages in
-// anew: measured, a loop over 4 MiB blocks ran 4x slower. Not here: streams, devices other than CPU.
+// anew: measured, a loop over 4 MiB blocks ran 4x slower. Not here: streams, devices other than
+// CPU.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -16,8 +17,8 @@ struct AllocatorStatistics {
   int64_t peak_allocated = 0;  // most bytes in use since the last reset
   int64_t reserved = 0;        // bytes in use or cached
   int64_t peak_reserved = 0;
-  int64_t requests = 0;        // allocations asked for
-  int64_t system_calls = 0;    // of them, not served from the cache
+  int64_t requests = 0;      // allocations asked for
+  int64_t system_calls = 0;  // of them, not served from the cache
 };
 
 // Held for some instructions, seldom contended: a fifth of a mutex's cost.

@@ -39,7 +39,7 @@ struct ReduceArgs {
   DType dtype;    // of x
   DType compute;  // what x is converted to
   char* out;      // contiguous, in row-major order of the kept dims, of the result's dtype
-  Dims kept, kept_strides;        // strides in bytes
+  Dims kept, kept_strides;  // strides in bytes
   Dims reduced, reduced_strides;
 };
 using ReduceKernel = void (*)(const ReduceArgs&);

@@ -6,8 +6,7 @@ int64_t checked_numel(const Dims& shape, const char* op) {
   int64_t numel = 1;
   bool overflow = false, empty = false;
   for (int64_t size : shape) {
-    if (size < 0)
-      throw RuntimeError("[", op, "] negative dimension ", size, " in shape ", shape);
+    if (size < 0) throw RuntimeError("[", op, "] negative dimension ", size, " in shape ", shape);
     empty |= size == 0;
     overflow |= __builtin_mul_overflow(numel, std::max<int64_t>(size, 1), &numel);
   }

@@ -8,11 +8,11 @@ namespace tt {
 
 // X(name, C++ type, category). The order is that of the tables; the size of a half type will differ
 // from that of the type it computes in, so kernels never see it (DESIGN, Kernels).
-#define TT_FOR_EACH_DTYPE(X)        \
-  X(Bool, bool, "bool", Bool)       \
-  X(UInt8, uint8_t, "uint8", Int)   \
-  X(Int32, int32_t, "int32", Int)   \
-  X(Int64, int64_t, "int64", Int)   \
+#define TT_FOR_EACH_DTYPE(X)          \
+  X(Bool, bool, "bool", Bool)         \
+  X(UInt8, uint8_t, "uint8", Int)     \
+  X(Int32, int32_t, "int32", Int)     \
+  X(Int64, int64_t, "int64", Int)     \
   X(Float32, float, "float32", Float) \
   X(Float64, double, "float64", Float)
 
@@ -62,10 +62,10 @@ inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << 
 
 template <class T>
 constexpr DType dtype_of();
-#define X(name, type, text, category)    \
-  template <>                            \
-  constexpr DType dtype_of<type>() {     \
-    return DType::name;                  \
+#define X(name, type, text, category) \
+  template <>                         \
+  constexpr DType dtype_of<type>() {  \
+    return DType::name;               \
   }
 TT_FOR_EACH_DTYPE(X)
 #undef X
@@ -101,9 +101,9 @@ inline bool Scalar::to<bool>() const {
 
 inline void Scalar::write(DType dtype, void* to_address) const {
   switch (dtype) {
-#define X(name, type, text, category)              \
-  case DType::name:                                \
-    *static_cast<type*>(to_address) = to<type>();  \
+#define X(name, type, text, category)             \
+  case DType::name:                               \
+    *static_cast<type*>(to_address) = to<type>(); \
     break;
     TT_FOR_EACH_DTYPE(X)
 #undef X

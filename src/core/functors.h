@@ -1,7 +1,8 @@
 // ops.def as structs: the op's expression over V, a vector of elements or one element.
 //
 // Included inside a kernel file's own anonymous namespace (Note [No weak symbols]), after <limits>,
-// <type_traits> and a header that defines select(mask, x, y) and the mathematical functions of V: exp, log, floor, ...
+// <type_traits> and a header that defines select(mask, x, y) and the mathematical functions of V:
+// exp, log, floor, ...
 
 template <class V, class = void>
 struct ElementOf {
@@ -44,6 +45,14 @@ template <class V>
 V sign(V x) {
   return select(x > V{}, one<V>(), V{}) - select(x < V{}, one<V>(), V{});
 }
+// Scaled by the larger of the two, so that no square overflows.
+template <class V>
+V hypot(V x, V y) {
+  const V zero{}, inf = highest<V>(), a = abs(x), b = abs(y);
+  const V larger = maximum(a, b), ratio = minimum(a, b) / larger;
+  const V length = larger * sqrt(one<V>() + ratio * ratio);
+  return select((a == inf) | (b == inf), inf, select(larger == zero, zero, length));
+}
 // Symmetric around 1/2, so that lerp(x, y, 1) is y (as PyTorch's).
 template <class V>
 V lerp(V x, V y, V weight) {
@@ -51,11 +60,13 @@ V lerp(V x, V y, V weight) {
   return select(magnitude < one<V>() / 2, x + weight * (y - x), y - (y - x) * (one<V>() - weight));
 }
 
-// Python's x // y: the floor of the exact quotient. Rounded first, x / y may reach the next integer.
+// Python's x // y: the floor of the exact quotient. Rounded first, x / y may reach the next
+// integer.
 template <class V>
 std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
   const V zero{}, quotient = x / y, rest = fmod(x, y);
-  const V exact = (x - rest) / y - select((rest != zero) & ((y < zero) != (rest < zero)), one<V>(), zero);
+  const V exact =
+      (x - rest) / y - select((rest != zero) & ((y < zero) != (rest < zero)), one<V>(), zero);
   const V down = floor(exact);
   const V nearest = select(exact - down > one<V>() / 2, down + one<V>(), down);
   return select(y == zero, quotient, select(exact == zero, quotient * zero, nearest));
@@ -81,12 +92,12 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
       return expr;                                 \
     }                                              \
   };
-#define COMPARE(name, dtypes, expr)     \
-  struct name##_op {                    \
-    template <class V>                  \
-    static auto apply(V x, V y) {       \
-      return expr;                      \
-    }                                   \
+#define COMPARE(name, dtypes, expr) \
+  struct name##_op {                \
+    template <class V>              \
+    static auto apply(V x, V y) {   \
+      return expr;                  \
+    }                               \
   };
 #define TERNARY(name, result, dtypes, domain, expr) \
   struct name##_op {                                \

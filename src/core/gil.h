@@ -13,7 +13,8 @@ inline GilHooks gil_hooks;
 class WithoutGil {
  public:
   explicit WithoutGil(bool release)
-      : released_(release && gil_hooks.release), state_(released_ ? gil_hooks.release() : nullptr) {}
+      : released_(release && gil_hooks.release),
+        state_(released_ ? gil_hooks.release() : nullptr) {}
   ~WithoutGil() {
     if (released_) gil_hooks.acquire(state_);
   }

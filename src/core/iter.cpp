@@ -122,8 +122,7 @@ Dims result_strides(const Dims& shape, const Operand* operands, int count, DType
   }
   if (contiguous && (same_shape || found == 1)) return contiguous_strides(shape);
   if (same_shape && channels_last) return packed(shape, kChannelsLast, 0);
-  if (same_shape && same_strides &&
-      (arrays[0]->is_dense() || layouts[0].strides == &converted[0]))
+  if (same_shape && same_strides && (arrays[0]->is_dense() || layouts[0].strides == &converted[0]))
     return *layouts[0].strides;
   int order[kMaxDims];
   stride_order(shape, layouts, found, order);
@@ -146,7 +145,8 @@ void check_writable(const NDArray& out) {
       throw RuntimeError(
           "unsupported operation: more than one element of the written-to tensor refers to a "
           "single memory location. Please clone() the tensor before performing the operation. "
-          "(shape ", out.shape(), ", strides ", out.strides(), ")");
+          "(shape ",
+          out.shape(), ", strides ", out.strides(), ")");
 }
 
 bool check_overlap(const NDArray& out, const NDArray& input) {
@@ -157,15 +157,14 @@ bool check_overlap(const NDArray& out, const NDArray& input) {
   if (out.data() == input.data() && out.shape() == input.shape() &&
       out.strides() == input.strides() && out.dtype() == input.dtype())
     return false;
-  if (out.is_dense() && input.is_dense() && out.data() != input.data())
+  if (out.is_dense() && input.is_dense())
     throw RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer "
         "to a single memory location. Please clone() the tensor before performing the operation.");
   return true;
 }
 
-Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute,
-           DType result)
+Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result)
     : compute(compute), result(result) {
   const Dims& full = out.shape();
   const NDArray* arrays[kMaxOperands] = {&out};
@@ -229,8 +228,7 @@ void Iter::merge_dims() {
   }
   if (merged == 0) {  // a single element
     shape[0] = numel;
-    for (int k = 0; k < count; ++k)
-      operands[k].strides[0] = 0;
+    for (int k = 0; k < count; ++k) operands[k].strides[0] = 0;
     merged = 1;
   }
   ndim = merged;

@@ -22,8 +22,7 @@ std::optional<Dims> view_strides(const Dims& from, const Dims& from_strides, con
   int64_t run = 1, made = 1;                              // elements in the run, in dims of `shape`
   for (int i = from.size() - 1; i >= 0; --i) {
     run *= from[i];
-    const bool run_ends =
-        i == 0 || (from[i - 1] != 1 && from_strides[i - 1] != run * base);
+    const bool run_ends = i == 0 || (from[i - 1] != 1 && from_strides[i - 1] != run * base);
     if (!run_ends) continue;
     while (to >= 0 && (made < run || shape[to] == 1)) {
       strides[to] = made * base;
@@ -107,8 +106,10 @@ NDArray::NDArray(Ref<Storage> storage, const Dims& shape, const Dims& strides, i
   bool overflow = false;
   for (int i = 0; i < shape.size(); ++i) {
     if (strides[i] < 0)
-      throw RuntimeError("as_strided: Negative strides are not supported at the moment, got "
-                         "strides: ", strides);
+      throw RuntimeError(
+          "as_strided: Negative strides are not supported at the moment, got "
+          "strides: ",
+          strides);
     int64_t reach;
     overflow |= __builtin_mul_overflow(std::max<int64_t>(shape[i], 1), strides[i], &reach);
     overflow |= __builtin_add_overflow(bound, reach, &bound);
@@ -123,7 +124,8 @@ NDArray::NDArray(Ref<Storage> storage, const Dims& shape, const Dims& strides, i
 }
 
 NDArray NDArray::derived(const Dims& shape, const Dims& strides, int64_t offset) const {
-  return NDArray(Unchecked{}, storage_, own_version_, shape, strides, offset, dtype_, product(shape));
+  return NDArray(Unchecked{}, storage_, own_version_, shape, strides, offset, dtype_,
+                 product(shape));
 }
 
 bool NDArray::is_contiguous() const {
@@ -180,9 +182,10 @@ NDArray NDArray::view(const Dims& shape) const {
 
 NDArray NDArray::permute(const Dims& dims) const {
   if (dims.size() != ndim())
-    throw RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not "
-                       "match the length of the desired ordering of dimensions i.e. input.dim() = ",
-                       ndim(), " is not equal to len(dims) = ", dims.size());
+    throw RuntimeError(
+        "permute(sparse_coo): number of dimensions in the tensor input does not "
+        "match the length of the desired ordering of dimensions i.e. input.dim() = ",
+        ndim(), " is not equal to len(dims) = ", dims.size());
   Dims shape = shape_, strides = strides_;
   bool seen[kMaxDims] = {};
   for (int i = 0; i < ndim(); ++i) {
@@ -207,10 +210,9 @@ NDArray NDArray::transpose(int64_t dim0, int64_t dim1) const {
 NDArray NDArray::expand(const Dims& shape) const {
   const int lead = shape.size() - ndim();
   if (lead < 0)
-    throw RuntimeError("expand(", shape_, ", size=", shape,
-                       "): the number of sizes provided (", shape.size(),
-                       ") must be greater or equal to the number of dimensions in the tensor (",
-                       ndim(), ")");
+    throw RuntimeError(
+        "expand(", shape_, ", size=", shape, "): the number of sizes provided (", shape.size(),
+        ") must be greater or equal to the number of dimensions in the tensor (", ndim(), ")");
   Dims sizes = shape, strides(shape.size(), 0);
   for (int i = 0; i < shape.size(); ++i) {
     const int64_t own = i < lead ? 1 : shape_[i - lead];
@@ -218,7 +220,8 @@ NDArray NDArray::expand(const Dims& shape) const {
       if (i < lead)
         throw RuntimeError("expand(", shape_, ", size=", shape,
                            "): The expanded size of the tensor (-1) isn't allowed in a leading, "
-                           "non-existing dimension ", i);
+                           "non-existing dimension ",
+                           i);
       sizes[i] = own;
     }
     if (sizes[i] < 0)
@@ -269,8 +272,7 @@ NDArray NDArray::slice(int64_t dim, int64_t start, int64_t stop, int64_t step) c
 
 NDArray NDArray::diagonal(int64_t offset, int64_t dim0, int64_t dim1) const {
   const int a = wrap_dim(dim0, ndim()), b = wrap_dim(dim1, ndim());
-  if (a == b)
-    throw RuntimeError("diagonal dimensions cannot be identical ", dim0, ", ", dim1);
+  if (a == b) throw RuntimeError("diagonal dimensions cannot be identical ", dim0, ", ", dim1);
   const int64_t rows = offset < 0 ? (offset < -shape_[a] ? 0 : shape_[a] + offset) : shape_[a];
   const int64_t columns = offset > 0 ? (offset > shape_[b] ? 0 : shape_[b] - offset) : shape_[b];
   const int64_t size = std::max<int64_t>(std::min(rows, columns), 0);
@@ -292,8 +294,8 @@ NDArray NDArray::unfold(int64_t dim, int64_t size, int64_t step) const {
   const int64_t length = ndim() == 0 ? 1 : shape_[d];
   if (size < 0) throw RuntimeError("size is ", size, " but must be >= 0");
   if (size > length)
-    throw RuntimeError("maximum size for tensor at dimension ", d, " is ", length,
-                       " but size is ", size);
+    throw RuntimeError("maximum size for tensor at dimension ", d, " is ", length, " but size is ",
+                       size);
   if (step <= 0) throw RuntimeError("step is ", step, " but must be > 0");
   Dims shape = shape_, strides = strides_;
   shape.push_back(size);

@@ -65,8 +65,8 @@ struct Version {
 struct Storage {
   using Release = void (*)(void* owner);
 
-  explicit Storage(size_t bytes);                                        // from the allocator
-  Storage(void* data, size_t bytes, Release release, void* owner);       // borrowed
+  explicit Storage(size_t bytes);                                   // from the allocator
+  Storage(void* data, size_t bytes, Release release, void* owner);  // borrowed
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;

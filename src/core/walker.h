@@ -22,9 +22,7 @@ class Walker {
   int64_t offset(int stream = 0) const { return offsets_[stream]; }
   // Positions left in the current run of the last dim, and that run's stride.
   int64_t run() const { return shape_.empty() ? 1 : shape_.back() - index_.back(); }
-  int64_t run_stride(int stream = 0) const {
-    return shape_.empty() ? 0 : strides_[stream].back();
-  }
+  int64_t run_stride(int stream = 0) const { return shape_.empty() ? 0 : strides_[stream].back(); }
 
   void advance(int64_t n = 1) {  // n <= run()
     int d = shape_.size() - 1;

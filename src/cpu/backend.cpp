@@ -27,20 +27,16 @@ struct Isa {
 
 #if defined(__x86_64__)
 const Isa kIsas[] = {
-    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table, &v4::reduce_table,
-     &v4::gemm_table, &v4::box_muller_table,
-     &v4::optim_table},
-    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table, &v3::reduce_table,
-     &v3::gemm_table, &v3::box_muller_table,
-     &v3::optim_table},
-    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table, &v2::reduce_table,
-     &v2::gemm_table, &v2::box_muller_table,
-     &v2::optim_table},
+    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table,
+     &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table},
+    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table,
+     &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table},
+    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table,
+     &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table},
 };
 #else
 const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
-     &base::gemm_table, &base::box_muller_table,
-     &base::optim_table}};
+                      &base::gemm_table, &base::box_muller_table, &base::optim_table}};
 #endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
@@ -85,10 +81,13 @@ const OptimTable& optim() { return *chosen().optim; }
 const Backend& cpu_backend() {
   static const Backend backend = [] {
     const cpu::Isa& isa = cpu::chosen();
-    return Backend{"cpu", isa.name, cpu::merged(*isa.elementwise, cpu::elementwise_int_table),
-                   cpu::merged(*isa.reduce, cpu::reduce_int_table),
-                   {nullptr, cpu::gemm_uint8, cpu::gemm_int32, cpu::gemm_int64, isa.gemm->f32, isa.gemm->f64},
-                   cpu::copy};
+    return Backend{
+        "cpu",
+        isa.name,
+        cpu::merged(*isa.elementwise, cpu::elementwise_int_table),
+        cpu::merged(*isa.reduce, cpu::reduce_int_table),
+        {nullptr, cpu::gemm_uint8, cpu::gemm_int32, cpu::gemm_int64, isa.gemm->f32, isa.gemm->f64},
+        cpu::copy};
   }();
   return backend;
 }

@@ -6,6 +6,7 @@ constexpr bool kFloatKernels = true;
 }  // namespace tt::cpu
 
 #include "cpu/elementwise.h"
+
 #include "cpu/tables.h"
 
 namespace tt::cpu::TT_ISA {

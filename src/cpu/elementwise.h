@@ -167,8 +167,7 @@ constexpr ElementwiseTable make_elementwise_table() {
   int unary = 0, binary = 0, ternary = 0;
 #define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
 #define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
-#define COMPARE(name, set, ...) \
-  fill<name##_op, set, 2, Kind::Comparison>(table.binary[binary++]);
+#define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Comparison>(table.binary[binary++]);
 #define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
 #include "core/ops.def"
   fill<where_op, All, 3>(table.where);

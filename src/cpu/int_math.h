@@ -37,7 +37,8 @@ IfIntegers<V> bitwise_not(V x) {
 // x / y as C rounds it; the one quotient that overflows wraps around instead of trapping.
 template <class T>
 T divide(T x, T y) {
-  if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+  if (std::is_signed_v<T> && y == static_cast<T>(-1))
+    return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
   return static_cast<T>(x / y);
 }
 template <class T>

@@ -34,7 +34,7 @@ struct Reduction {
   Dims kept, kept_strides, reduced, reduced_strides;
   int64_t outputs, length, chunks;
   int64_t columns = 0;  // per column_task
-  char* states;  // [chunk][output]
+  char* states;         // [chunk][output]
 
   Reduction(const ReduceArgs& args, const ReduceOps& ops)
       : args(args),
@@ -115,9 +115,11 @@ struct Reduction {
     std::vector<char> buffer(outputs * chunks * ops.state_size);
     states = buffer.data();
     const WithoutGil unlocked(outputs * length > kGrain);
-    const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(outputs * length / tasks, 1), 1);
+    const int64_t grain =
+        std::max<int64_t>(kGrain / std::max<int64_t>(outputs * length / tasks, 1), 1);
     parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) by_columns ? column_task(task) : row_task(task);
+      for (int64_t task = begin; task < end; ++task)
+        by_columns ? column_task(task) : row_task(task);
     });
     for (int64_t step = 1; step < chunks; step *= 2)
       for (int64_t chunk = 0; chunk + step < chunks; chunk += 2 * step)

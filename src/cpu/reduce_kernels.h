@@ -127,7 +127,7 @@ void kernel(const ReduceArgs& args) {
 
 template <class F, class Set, Result result>
 constexpr void fill(ReduceKernel (&entries)[kDTypes]) {
-#define X(name, type, text, category)                                                    \
+#define X(name, type, text, category)                                                       \
   if constexpr (Set::template has<type> && std::is_floating_point_v<type> == kFloatKernels) \
     entries[static_cast<int>(DType::name)] = kernel<F, type, result>;
   TT_FOR_EACH_DTYPE(X)

@@ -24,7 +24,8 @@ To convert_one(From value) {
     return static_cast<To>(value);
 }
 
-// Through memcpy: a NumPy address need not be aligned. A bool may hold any byte: it is true if not 0.
+// Through memcpy: a NumPy address need not be aligned. A bool may hold any byte: it is true if not
+// 0.
 template <class From, class To>
 void convert(char* const* data, const int64_t* strides, int64_t n) {
   constexpr bool from_bool = std::is_same_v<From, bool>;

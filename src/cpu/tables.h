@@ -20,10 +20,10 @@ constexpr int64_t kChunk = 4096;
 extern const ElementwiseTable elementwise_int_table;
 extern const ReduceTable reduce_int_table;
 
-#define TT_DECLARE_TABLES(isa)                      \
-  namespace isa {                                   \
-  extern const ElementwiseTable elementwise_table;  \
-  extern const ReduceTable reduce_table;            \
+#define TT_DECLARE_TABLES(isa)                     \
+  namespace isa {                                  \
+  extern const ElementwiseTable elementwise_table; \
+  extern const ReduceTable reduce_table;           \
   }
 TT_DECLARE_TABLES(v2)
 TT_DECLARE_TABLES(v3)

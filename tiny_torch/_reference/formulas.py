@@ -138,6 +138,7 @@ BINARY: dict[str, Record] = {
     "fmod": (SAME, NUMBER, np.fmod),
     "pow": (SAME, NUMBER, power),
     "atan2": (FLOATING, FLOAT, np.arctan2),
+    "hypot": (SAME, FLOAT, np.hypot),
     "maximum": (SAME, ALL, np.maximum),
     "minimum": (SAME, ALL, np.minimum),
     "bitwise_and": (SAME, INTEGRAL, np.bitwise_and),

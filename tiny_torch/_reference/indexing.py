@@ -14,7 +14,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch._reference.compute import check_writable, elements, is_array
 from tiny_torch._reference.formulas import result_type
-from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
+from tiny_torch._reference.layout import broadcast_shapes, positions, result_strides, wrap_dim
 
 
 # ------------------------------------------------------------------------- gather and scatter
@@ -104,7 +104,8 @@ def nonzero(x: Any) -> Any:
                 place, last = divmod(place, size)
                 index.append(last)
             found.append(index[::-1])
-    out = x._new((len(found), x.ndim), _core.int64)
+    # As in PyTorch each dim's positions lie together: they are read one dim at a time.
+    out = x._new((len(found), x.ndim), _core.int64, (1, len(found)))
     return out._store([i for index in found for i in index])
 
 
@@ -136,8 +137,8 @@ def expand_masks(x: Any, indices: Sequence[Any]) -> list[Any]:
     return result
 
 
-def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], list[int]]:
-    """The shape of x[indices], and where its elements lie.
+def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
+    """The shape of x[indices], its strides if it is a new array, and where its elements lie in x.
 
     Indices broadcast together. Their dims take the place of the indexed dims if these are adjacent,
     else the front; the other dims are walked as ever. A place is the sum of the three parts.
@@ -172,14 +173,24 @@ def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], list[int]]:
             offsets[k] += i % size * x.strides[d]
     begins = positions([x.shape[d] for d in before], [x.strides[d] for d in before], x.offset)
     rests = positions([x.shape[d] for d in after], [x.strides[d] for d in after])
+    places = [b + i + r for b in begins for i in offsets for r in rests]
+
+    # The strides are those of an elementwise op of x, as it is seen in the result's shape, and the
+    # indices, which have sizes of 1 along the dims that are not theirs.
     full = (*[x.shape[d] for d in before], *shape, *[x.shape[d] for d in after])
-    return full, [b + i + r for b in begins for i in offsets for r in rests]
+    still = [0] * len(shape)
+    steps = (*[x.strides[d] for d in before], *still, *[x.strides[d] for d in after])
+    seen = [x._view(full, steps, x.offset)]
+    for d in given:
+        sizes = (*[1 for _ in before], *shape, *[1 for _ in after])
+        seen.append(indices[d].expand(shape).view(sizes))
+    return full, result_strides(full, seen[:4], 0), places
 
 
 def index(x: Any, indices: Sequence[Any]) -> Any:
     """x[indices]: one entry per leading dim; None keeps a dim whole."""
-    shape, places = indexed(x, indices)
-    return x._new(shape, x.dtype)._store(x._flat[places])
+    shape, strides, places = indexed(x, indices)
+    return x._new(shape, x.dtype, strides)._store(x._flat[places])
 
 
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = False) -> None:
@@ -190,7 +201,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = Fal
             f"{x.dtype.name} for the destination and {values.dtype.name} for the source."
         )
     check_writable(x)
-    shape, places = indexed(x, indices)
+    shape, _, places = indexed(x, indices)
     own = list(values.shape)
     while len(own) > len(shape) and own[0] == 1:
         del own[0]

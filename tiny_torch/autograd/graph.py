@@ -178,7 +178,7 @@ def renew(tensor, view):
         node = Node(AsStrided, (base,), (layout(origin), *geometry))
         move_retained(tensor.edge, (node, 0))
         tensor.edge = (node, 0)
-    view.stamp = tensor.array.stamp
+        view.stamp = array.stamp
     return tensor.edge
 
 
@@ -227,6 +227,8 @@ def rebase(tensor, node, output=0):
     move_retained(base.edge, (copy, 0))
     base.edge = (copy, 0)
     view.stamp = -1  # so that the next question renews it
+    if tensor.edge is not None and tensor.edge is not LEAF and tensor.edge[0].hooks:
+        renew(tensor, view)  # retain_grad moves now
 
 
 def move_retained(old, new) -> None:

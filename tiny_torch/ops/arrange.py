@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.shape import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
+from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -225,9 +225,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return apply1(
-        Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim)
-    )
+    return apply1(Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim))
 
 
 def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -272,9 +270,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
-    return apply1(
-        Roll, input, shifts, tuple([wrap_dim(dim, input.array.ndim) for dim in dims])
-    )
+    return apply1(Roll, input, shifts, tuple([wrap_dim(dim, input.array.ndim) for dim in dims]))
 
 
 def check_triangle(name: str, x: Tensor) -> None:

@@ -9,8 +9,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module, device, to_device
-from tiny_torch.ops.elementwise import Clone
-from tiny_torch.ops.reduce import Cast
+from tiny_torch.ops.elementwise import Cast, Clone
 from tiny_torch.tensor import Tensor
 
 PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool}

@@ -214,6 +214,26 @@ class Minimum(Extreme):
         return Extreme.share(saved, grad, needs, x < y, y < x)
 
 
+@public("hypot", "The length of the vector (input, other).", numbers=False)
+class Hypot(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1, ~0)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        result = x.hypot(y, out)
+        return result, (x, y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, result = saved
+        return (
+            grad * (x / result) if needs[0] else None,
+            grad * (y / result) if needs[1] else None,
+        )
+
+
 @public("atan2", "The angle of the point (other, input).", numbers=False)
 class Atan2(Op):
     arity = 2
@@ -227,7 +247,10 @@ class Atan2(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        scaled = grad / (x * x + y * y)
+        square = x * x + y * y
+        scaled = grad / run(
+            Where, square == 0, 1.0, square
+        )  # at the origin the gradient counts as 0
         return scaled * y if needs[0] else None, scaled * -x if needs[1] else None
 
 

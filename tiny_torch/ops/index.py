@@ -2,7 +2,8 @@
 
 Ints, slices, None and Ellipsis make one view, by a chain of NDArray's own methods. Integer tensors,
 masks and lists then pick from that view: a copy. Unlike NumPy an int never counts as an index
-tensor, so x[0, :, [1, 2]] has the shape of x[0][:, [1, 2]]. Functions that index stand in gather.py.
+tensor, so x[0, :, [1, 2]] has the shape of x[0][:, [1, 2]]. The ops stand in indexing.py, functions
+that index in gather.py and masks.py.
 """
 
 from __future__ import annotations
@@ -14,118 +15,24 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
-from tiny_torch.autograd.engine import sum_to
-from tiny_torch.autograd.graph import NO_GRAD, Op, modes, run
+from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.from_data import from_data
-from tiny_torch.ops.reduce import Cast
-from tiny_torch.ops.shape import Alias, Part, Select, Slice, Steps, Unsqueeze, show, zeros
+from tiny_torch.ops import gather, masks
+from tiny_torch.ops.indexing import (
+    LIMIT,
+    Copy,
+    CopyIntoView,
+    Index,
+    IndexPut,
+    as_values,
+    check_range,
+    checked_number,
+)
+from tiny_torch.ops.views import Alias, Part, Select, Slice, Steps, Unsqueeze, show
 from tiny_torch.tensor import Tensor, wrap
 
 VIEW_OPS = {"select": Select, "slice": Slice, "unsqueeze": Unsqueeze}
-LIMIT = 2**63
-
-# ------------------------------------------------------------------------------------------- ops
-
-
-class Index(Op):
-    """x at the positions of index arrays, one per leading dim or None; gradients add up there."""
-
-    @staticmethod
-    def forward(x, *indices):
-        return x.index(indices), (x.shape, *indices)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        shape, *indices = saved
-        return run(IndexAdd, grad, shape, *arrays_of(indices))
-
-
-class IndexAdd(Op):
-    """Zeros, with x added at the positions of index arrays: the transpose of Index."""
-
-    @staticmethod
-    def forward(x, shape, *indices):
-        result = zeros(x, shape)
-        result.index_put_(indices, x, True)
-        return result, indices
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(Index, grad, *arrays_of(saved))
-
-
-class IndexPut(Op):
-    """x with values written, or added, at the positions of index arrays."""
-
-    arity = 2
-
-    @staticmethod
-    def forward(x, values, accumulate, *indices, out=None):
-        result = x.clone() if out is None else out
-        result.index_put_(indices, values, accumulate)
-        return result, (accumulate, values.shape, *indices)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        accumulate, shape, *indices = saved
-        indices = arrays_of(indices)
-        to_x = to_values = None
-        if needs[0]:
-            to_x = grad if accumulate else run(IndexPut, grad, zeros(grad, ()), False, *indices)
-        if needs[1]:
-            to_values = fitted(run(Index, grad, *indices), shape, grad.dtype)
-        return to_x, to_values
-
-
-class Copy(Op):
-    """Other elements in x's place, broadcast and cast: nothing of x is left."""
-
-    arity = 2
-
-    @staticmethod
-    def forward(x, source, out=None):
-        out.copy_(source)
-        number = not hasattr(source, "shape")
-        return out, (None, None) if number else (source.shape, source.dtype)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        nothing = run(Zeros, grad) if needs[0] else None
-        return nothing, fitted(grad, *saved) if needs[1] else None
-
-
-class CopyIntoView(Copy):
-    """Copy through a view: CopySlices has zeros for its region anyway."""
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return None, fitted(grad, *saved) if needs[1] else None
-
-
-class Zeros(Op):
-    """Zeros in x's shape, whatever x is."""
-
-    @staticmethod
-    def forward(x):
-        return zeros(x, x.shape), ()
-
-
-def arrays_of(values: Any) -> list:
-    """Index arrays as an op takes them, whether or not backward runs on tensors."""
-    return [getattr(value, "array", value) for value in values]
-
-
-def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
-    """The gradient of something that was broadcast (leading sizes of 1 may be dropped) and cast."""
-    kept = shape
-    while len(kept) > grad.ndim:
-        kept = kept[1:]
-    result = sum_to(grad, kept, grad.dtype)
-    if kept != shape:
-        result = result.reshape(shape)
-    return result if result.dtype is dtype else run(Cast, result, dtype)
-
 
 # ----------------------------------------------------------------------------- what an index means
 
@@ -135,10 +42,16 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
 
     Raises IndexError for what is no index or not there, ValueError for a step below 1.
     """
-    items = index if type(index) is tuple else as_tuple(index)
-    items = [as_item(item, array.device) for item in items]
+    given = index if type(index) is tuple else as_tuple(index)
+    items: list = []
+    wanted = 0  # how many of the array's dims the items speak for
+    for item in given:
+        if type(item) is not slice:
+            item = as_item(item, array.device)
+        if item is not None and item is not Ellipsis:
+            wanted += dims_taken(item)
+        items.append(item)
     ndim = array.ndim
-    wanted = sum([dims_taken(item) for item in items])
     if wanted > ndim:
         raise too_many(ndim, items)
     steps: list = []
@@ -230,12 +143,10 @@ def as_item(item: Any, device: str) -> Any:
 
 
 def dims_taken(item: Any) -> int:
-    """How many dims of the indexed array an item speaks for."""
-    if item is None or item is Ellipsis:
-        return 0
-    if hasattr(item, "ndim") and item.dtype in (_core.bool, _core.uint8):
-        return item.ndim
-    return 1
+    """How many dims of the indexed array an int, a slice or an index array speaks for."""
+    if type(item) is int or type(item) is slice:
+        return 1
+    return item.ndim if item.dtype is _core.bool or item.dtype is _core.uint8 else 1
 
 
 def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
@@ -280,7 +191,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     filled = fill_mask(self, steps, indices, value)
     if filled is not None:
         target = apply_view(Part, self, steps) if steps else self
-        gather.masked_fill_(target, filled, value)
+        masks.masked_fill_(target, filled, value)
         return
     if records(self, value):
         target = apply_view(Part, self, steps) if steps else self
@@ -300,8 +211,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | None:
     """The mask, if that is all that indexes, and one value goes wherever it holds."""
-    if not indices or indices[-1].dtype is not _core.bool or indices[:-1] != [None] * (
-        len(indices) - 1
+    if (
+        not indices
+        or indices[-1].dtype is not _core.bool
+        or indices[:-1] != [None] * (len(indices) - 1)
     ):
         return None
     if isinstance(value, Tensor) and value.array.ndim:
@@ -315,51 +228,8 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
 
 def records(*operands: Any) -> bool:
     """Whether an in-place op on these would be recorded."""
-    return not modes.bits & NO_GRAD and any(
-        [isinstance(operand, Tensor) and operand.requires_grad for operand in operands]
-    )
-
-
-def checked_number(value: Any, x: Tensor) -> Any:
-    """A number that may be written into x; TypeError, ValueError or RuntimeError if it may not."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, bool | int | float):
-        raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
-    if isinstance(value, int) and not -LIMIT <= value < LIMIT:
-        raise ValueError("Overflow when unpacking long long")
-    check_range(value, x.array.dtype)
-    return value
-
-
-def check_range(value: Any, dtype: Any) -> None:
-    """RuntimeError where a number does not fit a dtype; uint8 takes negatives, which wrap."""
-    if dtype is _core.bool or isinstance(value, bool):
-        return
-    if dtype.is_floating_point:
-        largest = np.finfo(dtype.name).max
-        fits = not abs(value) > largest or abs(value) == float("inf")
-    else:
-        info = np.iinfo(dtype.name)
-        fits = (-info.max if info.min == 0 else info.min) <= value <= info.max
-    if not fits:
-        raise RuntimeError(f"value cannot be converted to type {C_NAMES[dtype]} without overflow")
-
-
-C_NAMES = {
-    _core.uint8: "uint8_t",
-    _core.int32: "int",
-    _core.int64: "int64_t",
-    _core.float32: "float",
-    _core.float64: "double",
-}
-
-
-def as_values(value: Any, array: Any) -> Any:
-    """What index_put_ writes: a tensor, or an array of one element in the target's dtype."""
-    if isinstance(value, Tensor):
-        return value
-    return array_module(array.device).full((), value, array.dtype)
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    return not modes.bits & NO_GRAD and True in [tensor.requires_grad for tensor in tensors]
 
 
 def trimmed(value: Any, array: Any) -> Any:
@@ -389,7 +259,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     tensor([1., 2.])
     """
     if isinstance(src, Tensor):
-        if array_module(src.array.device) is not array_module(self.array.device):
+        if src.array.device != self.array.device:
             src = src.to(self.array.device)
     elif isinstance(src, bool | int | float):
         check_range(src, self.array.dtype)
@@ -416,13 +286,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value.array.ndim} dimensions."
             )
-    elif isinstance(value, bool | int | float | np.generic):
-        value = checked_number(value, self)
     else:
-        raise TypeError(
-            "fill_() received an invalid combination of arguments - got "
-            f"({type(value).__name__}), but expected a Tensor or a Number"
-        )
+        value = checked_number(value, self)
     return copy_into(self, value)
 
 
@@ -431,11 +296,10 @@ def zero_(self: Tensor) -> Tensor:
     return copy_into(self, 0)
 
 
-from tiny_torch.ops import gather  # noqa: E402  (it uses the ops above)
-
-FUNCTIONS: dict[str, Callable] = gather.FUNCTIONS
+FUNCTIONS: dict[str, Callable] = {**gather.FUNCTIONS, **masks.FUNCTIONS}
 METHODS: dict[str, Callable] = {
     **gather.METHODS,
+    **masks.METHODS,
     "__getitem__": getitem,
     "__setitem__": setitem,
     "copy_": copy_,

@@ -1,4 +1,4 @@
-"""Reductions made of several: variance, norms, logsumexp. ``dim`` and ``keepdim`` as in reduce.py."""
+"""Reductions made of several: variance, norms, logsumexp; `dim` and `keepdim` as in reduce.py."""
 
 from __future__ import annotations
 

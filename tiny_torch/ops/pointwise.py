@@ -288,7 +288,7 @@ def isinf(input: Tensor) -> Tensor:
     check_tensor("isinf", "input", 1, input)
     if not input.is_floating_point():
         return everywhere(input, False)
-    return apply2(e.Eq, apply1(e.Abs, input), math.inf)
+    return apply2(e.Eq, apply1(u.Abs, input), math.inf)
 
 
 def isfinite(input: Tensor) -> Tensor:
@@ -296,7 +296,7 @@ def isfinite(input: Tensor) -> Tensor:
     check_tensor("isfinite", "input", 1, input)
     if not input.is_floating_point():
         return everywhere(input, True)
-    return apply2(e.Lt, apply1(e.Abs, input), math.inf)
+    return apply2(e.Lt, apply1(u.Abs, input), math.inf)
 
 
 def everywhere(input: Tensor, value: bool) -> Tensor:

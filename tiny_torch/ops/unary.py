@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import named

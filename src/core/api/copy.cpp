@@ -69,9 +69,9 @@ void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) 
 NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype) {
   NDArray out = NDArray::empty({count}, dtype);
   switch (dtype) {
-#define X(name, type, text, category)                                     \
-  case DType::name:                                                       \
-    fill_range(reinterpret_cast<type*>(out.data()), count, start, step);  \
+#define X(name, type, text, category)                                    \
+  case DType::name:                                                      \
+    fill_range(reinterpret_cast<type*>(out.data()), count, start, step); \
     break;
     TT_FOR_EACH_DTYPE(X)
 #undef X

@@ -47,8 +47,8 @@ const NDArray* flat_pattern(const Operand* inputs, int count) {
 // The one way of an elementwise op: `kernels` is its row of the backend's table.
 NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* inputs, int count,
                     DType promoted, const NDArray* out) {
-  const DType compute = info.rule == ResultRule::Float && !is_floating(promoted) ? default_dtype()
-                                                                                 : promoted;
+  const DType compute =
+      info.rule == ResultRule::Float && !is_floating(promoted) ? default_dtype() : promoted;
   const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
   const Kernel kernel = kernels[static_cast<int>(compute)];
   if (!out && kernel) {
@@ -169,19 +169,24 @@ NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z
                 const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y, z};
-  return elementwise(kTernary[i], cpu_backend().elementwise.ternary[i], inputs, 3, promote(inputs, 3), out);
+  return elementwise(kTernary[i], cpu_backend().elementwise.ternary[i], inputs, 3,
+                     promote(inputs, 3), out);
 }
 
 NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
   if (condition.dtype() != DType::Bool)
-    throw RuntimeError("where expected condition to be a boolean tensor, but got a tensor with "
-                       "dtype ", type_name(condition.dtype()));
+    throw RuntimeError(
+        "where expected condition to be a boolean tensor, but got a tensor with "
+        "dtype ",
+        type_name(condition.dtype()));
   const Operand choices[] = {x, y};
   const DType promoted = promote(choices, 2);
   const Operand inputs[] = {&condition, x, y};
   const Dims shape = broadcast(inputs, 3);
-  NDArray out = NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
-  cpu_backend().elementwise.where[static_cast<int>(promoted)](Iter(out, inputs, 3, promoted, promoted));
+  NDArray out =
+      NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
+  cpu_backend().elementwise.where[static_cast<int>(promoted)](
+      Iter(out, inputs, 3, promoted, promoted));
   return out;
 }
 

@@ -29,9 +29,15 @@ void with_type(DType dtype, Body&& body) {
 template <class Body>
 void with_size(size_t size, Body&& body) {
   switch (size) {
-    case 1: body(uint8_t{}); break;
-    case 4: body(uint32_t{}); break;
-    case 8: body(uint64_t{}); break;
+    case 1:
+      body(uint8_t{});
+      break;
+    case 4:
+      body(uint32_t{});
+      break;
+    case 8:
+      body(uint64_t{});
+      break;
   }
 }
 
@@ -193,8 +199,8 @@ std::vector<std::optional<NDArray>> expand_masks(const NDArray& x,
     }
   }
   if (static_cast<int>(result.size()) > x.ndim())
-    throw IndexError("too many indices for tensor of dimension ", x.ndim(), " (got ",
-                     result.size(), ")");
+    throw IndexError("too many indices for tensor of dimension ", x.ndim(), " (got ", result.size(),
+                     ")");
   return result;
 }
 
@@ -214,10 +220,13 @@ struct Indexed {
       last = i;
       ++count;
       try {
-        index_shape = count == 1 ? indices[i]->shape() : broadcast(index_shape, indices[i]->shape());
+        index_shape =
+            count == 1 ? indices[i]->shape() : broadcast(index_shape, indices[i]->shape());
       } catch (const RuntimeError&) {
-        throw IndexError("shape mismatch: indexing tensors could not be broadcast together with "
-                         "shapes ", index_shape, ", ", indices[i]->shape());
+        throw IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with "
+            "shapes ",
+            index_shape, ", ", indices[i]->shape());
       }
     }
     const bool adjacent = count == 0 || last - first + 1 == count;
@@ -258,8 +267,8 @@ struct Indexed {
       return first;
     };
     const int b = before.size(), i = index_shape.size(), a = after.size();
-    std::vector<NDArray> seen = {x.as_strided(
-        shape(), joined(before_strides, Dims(i, 0), after_strides), x.offset())};
+    std::vector<NDArray> seen = {
+        x.as_strided(shape(), joined(before_strides, Dims(i, 0), after_strides), x.offset())};
     for (const NDArray& index : whole)
       if (static_cast<int>(seen.size()) < Iter::kMaxOperands)
         seen.push_back(index.view(joined(Dims(b, 1), index_shape, Dims(a, 1))));
@@ -277,8 +286,7 @@ struct Indexed {
     const int b = before.size(), i = index_shape.size(), a = after.size();
     Dims other_before, other_index, other_after;
     for (int d = 0; d < other.ndim(); ++d)
-      (d < b ? other_before : d < b + i ? other_index : other_after)
-          .push_back(other.strides()[d]);
+      (d < b ? other_before : d < b + i ? other_index : other_after).push_back(other.strides()[d]);
     const int64_t item = itemsize(x.dtype());
     char* const to = other.data();
     char* const from = x.data();

@@ -38,7 +38,8 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
     Dims rows = leading(a.shape());
-    const NDArray stacked = matmul(reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
+    const NDArray stacked =
+        matmul(reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
     rows.push_back(1);
     rows.push_back(b.shape()[1]);
     return stacked.view(rows);
@@ -48,8 +49,10 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   const Dims &ls = left.shape(), &rs = right.shape();
   const int l = left.ndim(), r = right.ndim();
   if (ls[l - 1] != rs[r - 2])
-    throw RuntimeError("[matmul] mat1 and mat2 shapes cannot be multiplied: inner dimensions "
-                       "differ: ", a.shape(), " @ ", b.shape());
+    throw RuntimeError(
+        "[matmul] mat1 and mat2 shapes cannot be multiplied: inner dimensions "
+        "differ: ",
+        a.shape(), " @ ", b.shape());
   const Dims batch = broadcast(leading(ls), leading(rs));
   const int64_t m = ls[l - 2], k = ls[l - 1], n = rs[r - 1];
   if (bias && (bias->ndim() != 1 || bias->shape()[0] != n))
@@ -63,11 +66,26 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
     Dims ob = out.strides();
     const WithoutGil unlocked(out.numel() * std::max<int64_t>(k, 1) > 65536);
-    kernel({m, n, k, left.data(), right.data(), out.data(), left.strides()[l - 2],
-            left.strides()[l - 1], right.strides()[r - 2], right.strides()[r - 1],
-            out.strides()[shape.size() - 2], out.strides()[shape.size() - 1], batch.size(),
-            batch.begin(), lb.begin(), rb.begin(), ob.begin(), false,
-            bias ? bias->data() : nullptr, bias ? bias->strides()[0] : 0});
+    kernel({m,
+            n,
+            k,
+            left.data(),
+            right.data(),
+            out.data(),
+            left.strides()[l - 2],
+            left.strides()[l - 1],
+            right.strides()[r - 2],
+            right.strides()[r - 1],
+            out.strides()[shape.size() - 2],
+            out.strides()[shape.size() - 1],
+            batch.size(),
+            batch.begin(),
+            lb.begin(),
+            rb.begin(),
+            ob.begin(),
+            false,
+            bias ? bias->data() : nullptr,
+            bias ? bias->strides()[0] : 0});
   }
   Dims result = batch;
   if (a.ndim() > 1) result.push_back(m);

@@ -52,8 +52,10 @@ void check_not_empty(const char* name, const NDArray& x, const std::optional<Dim
                      const Split& split) {
   if (x.numel() > 0) return;
   if (!dims || dims->empty())
-    throw RuntimeError(name, "(): Expected reduction dim to be specified for input.numel() == 0. "
-                       "Specify the reduction dim with the 'dim' argument. (shape ", x.shape(), ")");
+    throw RuntimeError(name,
+                       "(): Expected reduction dim to be specified for input.numel() == 0. "
+                       "Specify the reduction dim with the 'dim' argument. (shape ",
+                       x.shape(), ")");
   for (int i = 0; i < x.ndim(); ++i)
     if (split.reduced[i] && x.shape()[i] == 0)
       throw IndexError(name, "(): Expected reduction dim ", i, " to have non-zero size. (shape ",
@@ -70,8 +72,10 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   DType compute = dtype.value_or(x.dtype());
   if (!dtype && info.rule == ResultRule::Sum && !is_floating(compute)) compute = DType::Int64;
   if (info.rule == ResultRule::Float && !is_floating(compute))
-    throw RuntimeError(info.name, "(): could not infer output dtype. Input dtype must be either a "
-                       "floating point or complex dtype. Got: ", compute);
+    throw RuntimeError(info.name,
+                       "(): could not infer output dtype. Input dtype must be either a "
+                       "floating point or complex dtype. Got: ",
+                       compute);
   // any and all of uint8 answer uint8, as in PyTorch.
   const DType result =
       info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;
@@ -103,8 +107,7 @@ namespace {
 
 // out[o] = first index along the row that wins over all before it.
 template <class T, class Better>
-void arg_rows(const NDArray& rows, int64_t stride, int64_t size, int64_t* out,
-              Better better) {
+void arg_rows(const NDArray& rows, int64_t stride, int64_t size, int64_t* out, Better better) {
   // `rows` is x with the searched dim taken at index 0: walk it in row-major order.
   Dims index(rows.ndim(), 0);
   const int64_t step = stride * static_cast<int64_t>(sizeof(T));
@@ -148,14 +151,14 @@ NDArray arg_extreme(const NDArray& x, int64_t dim, bool keepdim, bool largest) {
   const NDArray rows = x.ndim() ? x.select(d, 0) : x;
   int64_t* answers = reinterpret_cast<int64_t*>(out.data());
   switch (x.dtype()) {
-#define X(name, type, text, category)                                                             \
-  case DType::name:                                                                               \
-    if (largest)                                                                                  \
-      arg_rows<type>(rows, stride, size, answers,                                              \
-                     [](type a, type b) { return b == b && (a > b || a != a); });                 \
-    else                                                                                          \
-      arg_rows<type>(rows, stride, size, answers,                                              \
-                     [](type a, type b) { return b == b && (a < b || a != a); });                 \
+#define X(name, type, text, category)                                             \
+  case DType::name:                                                               \
+    if (largest)                                                                  \
+      arg_rows<type>(rows, stride, size, answers,                                 \
+                     [](type a, type b) { return b == b && (a > b || a != a); }); \
+    else                                                                          \
+      arg_rows<type>(rows, stride, size, answers,                                 \
+                     [](type a, type b) { return b == b && (a < b || a != a); }); \
     break;
     TT_FOR_EACH_DTYPE(X)
 #undef X

@@ -1,0 +1,163 @@
+"""The ops of indexing by arrays and of copying in place, and what may be written.
+
+For index.py (brackets), gather.py and masks.py (functions).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.engine import sum_to
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.views import zeros
+from tiny_torch.tensor import Tensor
+
+LIMIT = 2**63  # ints beyond have no place in a tensor
+
+
+class Index(Op):
+    """x at the positions of index arrays, one per leading dim or None; gradients add up there."""
+
+    @staticmethod
+    def forward(x, *indices):
+        return x.index(indices), (x.shape, *indices)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, *indices = saved
+        return run(IndexAdd, grad, shape, *arrays_of(indices))
+
+
+class IndexAdd(Op):
+    """Zeros, with x added at the positions of index arrays: the transpose of Index."""
+
+    @staticmethod
+    def forward(x, shape, *indices):
+        result = zeros(x, shape)
+        result.index_put_(indices, x, True)
+        return result, indices
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Index, grad, *arrays_of(saved))
+
+
+class IndexPut(Op):
+    """x with values written, or added, at the positions of index arrays."""
+
+    arity = 2
+
+    @staticmethod
+    def forward(x, values, accumulate, *indices, out=None):
+        result = x.clone() if out is None else out
+        result.index_put_(indices, values, accumulate)
+        return result, (accumulate, values.shape, *indices)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        accumulate, shape, *indices = saved
+        indices = arrays_of(indices)
+        to_x = to_values = None
+        if needs[0]:
+            to_x = grad if accumulate else run(IndexPut, grad, zeros(grad, ()), False, *indices)
+        if needs[1]:
+            to_values = fitted(run(Index, grad, *indices), shape, grad.dtype)
+        return to_x, to_values
+
+
+class Copy(Op):
+    """Other elements in x's place, broadcast and cast: nothing of x is left."""
+
+    arity = 2
+
+    @staticmethod
+    def forward(x, source, out=None):
+        out.copy_(source)
+        number = not hasattr(source, "shape")
+        return out, (None, None) if number else (source.shape, source.dtype)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        nothing = run(Zeros, grad) if needs[0] else None
+        return nothing, fitted(grad, *saved) if needs[1] else None
+
+
+class CopyIntoView(Copy):
+    """Copy through a view: CopySlices has zeros for its region anyway."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return None, fitted(grad, *saved) if needs[1] else None
+
+
+class Zeros(Op):
+    """Zeros in x's shape, whatever x is."""
+
+    @staticmethod
+    def forward(x):
+        return zeros(x, x.shape), ()
+
+
+def arrays_of(values: Any) -> list:
+    """Index arrays as an op takes them, whether or not backward runs on tensors."""
+    return [getattr(value, "array", value) for value in values]
+
+
+def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
+    """The gradient of something that was broadcast (leading sizes of 1 may be dropped) and cast."""
+    kept = shape
+    while len(kept) > grad.ndim:
+        kept = kept[1:]
+    result = sum_to(grad, kept, grad.dtype)
+    if kept != shape:
+        result = result.reshape(shape)
+    return result if result.dtype is dtype else run(Cast, result, dtype)
+
+
+# ------------------------------------------------------------------------ what may be written
+
+
+# What C calls a dtype, and the numbers that it takes: negatives wrap in uint8, as in PyTorch.
+RANGES: dict[Any, tuple[str, float, float]] = {
+    _core.bool: ("bool", -math.inf, math.inf),
+    _core.uint8: ("uint8_t", -255, 255),
+    _core.int32: ("int", -(2**31), 2**31 - 1),
+    _core.int64: ("int64_t", -LIMIT, LIMIT - 1),
+    _core.float32: ("float", -float(np.finfo("float32").max), float(np.finfo("float32").max)),
+    _core.float64: ("double", -math.inf, math.inf),
+}
+
+
+def checked_number(value: Any, x: Tensor) -> Any:
+    """A number that may be written into x; TypeError, ValueError or RuntimeError if it may not."""
+    if type(value) is not float and type(value) is not int:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if not isinstance(value, bool | int | float):
+            raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
+    if type(value) is int and not -LIMIT <= value < LIMIT:
+        raise ValueError("Overflow when unpacking long long")
+    check_range(value, x.array.dtype)
+    return value
+
+
+def check_range(value: Any, dtype: Any) -> None:
+    """RuntimeError where a number does not fit a dtype."""
+    name, lowest, highest = RANGES[dtype]
+    if lowest <= value <= highest:
+        return
+    if math.isfinite(value) or not (dtype.is_floating_point or dtype is _core.bool):
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def as_values(value: Any, array: Any) -> Any:
+    """What index_put_ writes: a tensor, or an array of one element in the target's dtype."""
+    if isinstance(value, Tensor):
+        return value
+    return array_module(array.device).full((), value, array.dtype)

@@ -1,0 +1,175 @@
+"""Functions of masks: masked_fill, masked_select, where, nonzero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply_inplace, applyn
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import Where
+from tiny_torch.ops.indexing import Index, check_range, checked_number, fitted
+from tiny_torch.ops.join import broadcast_shapes
+from tiny_torch.ops.public import check_tensor
+from tiny_torch.tensor import Tensor
+
+
+class MaskedSelect(Index):
+    pass
+
+
+class MaskedFill(Op):
+    """x, but one value where the mask holds."""
+
+    arity = 3
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, mask, value, out=None):
+        if hasattr(value, "shape"):
+            shape, dtype = value.shape, value.dtype
+            source = value if dtype is x.dtype else value.astype(x.dtype)
+        else:
+            shape = dtype = None
+            source = array_module(x.device).full((), value, x.dtype)
+        result = mask.where(source, x.contiguous()).contiguous()
+        if out is not None:
+            out.copy_(result)
+            result = out
+        return result, (mask, x.shape, shape, dtype)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        mask, x_shape, shape, dtype = saved
+        to_x = to_value = None
+        if needs[0]:
+            to_x = fitted(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
+        if needs[2]:
+            to_value = fitted(run(MaskedFill, grad, ~mask, 0), shape, dtype)
+        return to_x, None, to_value
+
+
+class Nonzero(Op):
+    @staticmethod
+    def forward(x):
+        return x.nonzero(), ()
+
+
+def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
+    check_tensor(name, "mask", 1, mask)
+    if mask.array.dtype is not _core.bool:
+        raise RuntimeError(
+            f"{name}_ only supports boolean masks, but got mask with dtype {mask.array.dtype}"
+        )
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                f"{name}_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.array.ndim} dimension(s)."
+            )
+        return mask, value
+    return mask, checked_number(value, x)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value (a number, or a 0-d tensor) where the mask holds; they broadcast.
+
+    Raises RuntimeError where the mask is not bool, or the value does not fit the dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), 5)
+    tensor([5., 0.])
+    """
+    return applyn(MaskedFill, (input, *mask_arguments("masked_fill", input, mask, value)))
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """masked_fill in place; the mask broadcasts to the tensor."""
+    return apply_inplace(MaskedFill, self, *mask_arguments("masked_fill", self, mask, value))
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a bool mask holds, as a vector; input and mask broadcast.
+
+    https://pytorch.org/docs/stable/generated/torch.masked_select.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([False, True]))
+    tensor([2])
+    """
+    check_tensor("masked_select", "mask", 2, mask)
+    if mask.array.dtype is not _core.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
+    if not shape:
+        return masked_select(input.reshape(1), mask)
+    input = input if input.array.shape == shape else input.expand(shape)
+    return apply1(MaskedSelect, input, mask.array.expand(shape))
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """`input` where the condition (bool) holds, else `other`: tensors that broadcast, or numbers.
+
+    With the condition only, the positions where it holds: one index tensor per dim.
+    https://pytorch.org/docs/stable/generated/torch.where.html
+
+    >>> import tiny_torch as torch
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    numbers = bool | int | float
+    if (
+        not isinstance(condition, Tensor)
+        or not isinstance(input, Tensor | numbers)
+        or not isinstance(other, Tensor | numbers)
+    ):
+        kinds = ", ".join([type(value).__name__ for value in (condition, input, other)])
+        raise TypeError(f"where() received an invalid combination of arguments - got ({kinds})")
+    if condition.array.dtype is _core.uint8:
+        condition = condition.bool()
+    if condition.array.dtype is not _core.bool:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.array.dtype}"
+        )
+    for value, beside in ((input, other), (other, input)):
+        if not isinstance(value, Tensor) and isinstance(beside, Tensor):
+            check_range(value, array_module(beside.array.device).result_type(value, beside.array))
+    return applyn(Where, (condition, input, other))
+
+
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """self where the condition holds, else other."""
+    return where(condition, self, other)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of all elements that are not 0: (count, ndim), or one vector per dim.
+
+    https://pytorch.org/docs/stable/generated/torch.nonzero.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nonzero(torch.tensor([[0, 1], [1, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    if not as_tuple:
+        return apply1(Nonzero, input)
+    return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """nonzero. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
+    return apply1(Nonzero, input)
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function for function in (masked_fill, masked_select, nonzero, argwhere)
+}
+FUNCTIONS: dict[str, Callable] = {**SHARED, "where": where}
+METHODS: dict[str, Callable] = {**SHARED, "where": where_method, "masked_fill_": masked_fill_}
