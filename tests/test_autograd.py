@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import copy
-import gc
-import threading
-import weakref
 
 import pytest
 
 import tiny_torch
-from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import applyn
 from tiny_torch.autograd.graph import Op
 
 FREED = "Trying to backward through the graph a second time"
@@ -28,11 +24,6 @@ def leaf(torch, *values, **options):
     return torch.tensor(values, requires_grad=True, **options)
 
 
-def held() -> int:
-    """Bytes of array memory in use."""
-    return _core.memory_statistics()["allocated"]
-
-
 # ------------------------------------------------------------------------------ leaves and flags
 
 
@@ -47,9 +38,9 @@ def test_leaves_and_what_is_made_of_them(torch):
 
 
 def test_requires_grad_is_for_leaves_of_floating_point(torch):
-    with pytest.raises(RuntimeError, match="only Tensors of floating point.*require gradients"):
+    with pytest.raises(RuntimeError, match=r"only Tensors of floating point.*require gradients"):
         torch.ones(2, dtype=torch.int64).requires_grad_()
-    with pytest.raises(RuntimeError, match="only Tensors of floating point.*require gradients"):
+    with pytest.raises(RuntimeError, match=r"only Tensors of floating point.*require gradients"):
         torch.ones(2, dtype=torch.int64).requires_grad = True
     y = leaf(torch, 1.0) * 2
     assert y.requires_grad_() is y
@@ -187,7 +178,7 @@ def test_a_graph_freed_in_part_raises_only_there(torch):
         (
             lambda t, x: t.autograd.grad(x.sum(), [x, leaf(t, 1.0)]),
             RuntimeError,
-            "differentiated Tensor at index 1 appears to not have been used in the graph. Set allow",
+            "differentiated Tensor at index 1 appears to not have been used in the graph",
         ),
         (
             lambda t, x: t.autograd.grad(x.sum(), x, materialize_grads=True, allow_unused=False),
@@ -257,7 +248,7 @@ def test_broadcast_and_promoted_operands_get_gradients_of_their_own_shape_and_dt
     z = torch.ones(2, 3).requires_grad_() * 1
     z.retain_grad()
     w = z * 1
-    getattr(w, "mul_")(torch.full((3,), 2.0, dtype=torch.float64)).sum().backward()
+    w.mul_(torch.full((3,), 2.0, dtype=torch.float64)).sum().backward()
     assert z.grad.dtype is torch.float32 and z.grad.tolist() == [[2, 2, 2]] * 2
 
 
@@ -267,7 +258,7 @@ def test_unused_outputs_and_paths_without_gradient(torch):
     assert not indices.requires_grad
     (values * x.detach().max(0)[0]).backward()
     assert x.grad.tolist() == [3, 0]
-    a, b = (x * 1).unbind(0)
+    _, b = (x * 1).unbind(0)
     x.grad = None
     b.backward()
     assert x.grad.tolist() == [0, 1]
@@ -459,8 +450,8 @@ def slope_at(torch, slope, x, s, h):
 
 
 UNARY = (
-    "abs neg square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan tanh "
-    "sigmoid erf relu sign floor"
+    "abs neg square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan "
+    "tanh sigmoid erf relu sign floor"
 )
 BINARY = "add sub mul div pow remainder fmod atan2 maximum minimum"
 
@@ -522,121 +513,3 @@ def test_a_fused_op_is_differentiated_twice_through_its_composite():
     (g,) = torch.autograd.grad(z, x, create_graph=True)
     assert g.tolist() == [3] and calls == ["y", "x"]
     assert torch.autograd.grad(g, x)[0].tolist() == [1]
-
-
-# ------------------------------------------------------------------------------------- memory
-
-
-class Watched(Op):
-    """An op that saves nothing, and whose backward says what is held."""
-
-    seen: list = []
-
-    @staticmethod
-    def forward(x):
-        return x + 0, ()
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        Watched.seen.append(held())
-        return grad
-
-
-SIZE = 1 << 20
-
-
-def test_adds_hold_nothing_and_activations_die():
-    torch = tiny_torch
-    x = torch.ones(SIZE, requires_grad=True)
-    before = held()
-    z = x
-    for _ in range(100):
-        z = z + x
-    assert held() - before <= 4 * SIZE  # z itself
-    w = z.exp()
-    del z
-    assert held() - before <= 2 * 4 * SIZE  # exp saves its output only
-    w = w * 2.0  # and a number's product nothing
-    assert held() - before <= 2 * 4 * SIZE
-    w = w * torch.ones(SIZE)  # a constant's, the constant
-    assert held() - before <= 3 * 4 * SIZE
-    del w
-    assert held() == before
-
-
-def test_backward_frees_as_it_goes_and_holds_few_buffers():
-    torch = tiny_torch
-    x = torch.ones(SIZE, requires_grad=True)
-    before = held()
-    y = apply1(Watched, x)
-    z = y
-    for _ in range(20):
-        z = (z + y).exp().sigmoid()
-    Watched.seen.clear()
-    z.backward(torch.ones(SIZE))
-    assert Watched.seen[-1] - before <= 6 * 4 * SIZE  # of 40 saved none is left
-    del y, z
-    assert held() - before == 4 * SIZE  # x.grad
-
-
-def test_no_reference_cycle_keeps_a_graph(torch):
-    gc.collect()
-    gc.disable()
-    try:
-        x = leaf(torch, 1.0, 2.0)
-        y = x * 2
-        y.retain_grad()
-        handle = y.register_hook(lambda g: None)
-        v = y[0:1]
-        v.mul_(3.0)
-        z = (y * v).sum()
-        z.backward()
-        dead = [weakref.ref(t) for t in (x, y, v, z)]
-        nodes = [weakref.ref(t) for t in (z.grad_fn,)] if torch is tiny_torch else []
-        del x, y, v, z
-        assert [ref() for ref in dead + nodes] == [None] * len(dead + nodes)
-        handle.remove()
-    finally:
-        gc.enable()
-
-
-def test_a_deep_graph_is_deleted_without_recursion(torch):
-    x = leaf(torch, 1.0)
-    z = x
-    for _ in range(200_000):
-        z = z * x
-    del z
-
-
-# ------------------------------------------------------------------------------------ threads
-
-
-@pytest.mark.parametrize("size", [1, 1 << 17])  # the larger lets go of the GIL while it adds
-def test_backward_in_two_threads_adds_up(torch, size):
-    x = torch.ones(size, requires_grad=True)
-    rounds = 50
-    problems = []
-
-    def work():
-        try:
-            for _ in range(rounds):
-                (x * 2.0).sum().backward()
-        except Exception as error:  # pragma: no cover
-            problems.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
-    assert x.grad.min().item() == x.grad.max().item() == 2 * 2 * rounds
-
-
-def test_modes_are_per_thread(torch):
-    seen = []
-    with torch.no_grad():
-        thread = threading.Thread(target=lambda: seen.append(torch.is_grad_enabled()))
-        thread.start()
-        thread.join()
-    assert seen == [True]

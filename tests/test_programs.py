@@ -127,7 +127,7 @@ def run_step(torch, env, step):
         if name in ("hook", "retain") and not torch.is_grad_enabled():
             return None
         if (name.endswith("_") or name in ("item", "hook", "retain")) and torch.is_grad_enabled():
-            x.grad_fn  # noqa: B018: PyTorch takes a view for a leaf if its base was written since
+            x.grad_fn  # noqa: B018  PyTorch takes a view for a leaf if its base was written since
         if name in BINARY + PAIRED:
             y = operand(env, arguments[0])
             if name == "copy_" and y is x:

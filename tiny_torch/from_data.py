@@ -100,7 +100,8 @@ def from_data(data: Any, dtype: Any):
             raise OverflowError
     except OverflowError:
         raise RuntimeError("Overflow when unpacking long long") from None
-    flat = flat.astype(dtype.name)
+    with np.errstate(over="ignore"):  # float32 has no larger number than inf
+        flat = flat.astype(dtype.name)
     return _core.from_numpy(flat).view(shape) if flat.size else _core.empty(shape, dtype)
 
 

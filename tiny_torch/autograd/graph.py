@@ -28,7 +28,8 @@ class Modes(threading.local):
     bits = 0
 
 
-NO_GRAD, INFERENCE = 1, 2
+NO_GRAD: int = 1
+INFERENCE: int = 2
 modes = Modes()
 
 
@@ -247,6 +248,16 @@ def layout(array) -> tuple:
     return array.shape, array.strides, reach + 1 if array.size else 0
 
 
+def overlaps(shape, strides) -> bool:
+    """Whether elements may share an address: a dim's stride is within the reach of shorter ones."""
+    reach = 0
+    for step, n in sorted((step, n) for n, step in zip(shape, strides, strict=True) if n > 1):
+        if step <= reach:
+            return True
+        reach += (n - 1) * step
+    return False
+
+
 def run(op, *arguments):
     """An op inside a backward formula: on tensors it is recorded, on arrays only computed."""
     from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this
@@ -273,7 +284,7 @@ class Unrelated(Op):
 
 
 class InLayout(Op):
-    """A copy of x laid out as ``.grad`` of a leaf is: like the leaf if it is dense, else in order."""
+    """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous."""
 
     @staticmethod
     def forward(x, leaf):
@@ -309,7 +320,7 @@ class AsStridedAdd(Op):
     def forward(x, origin, shape, strides, offset):
         origin_shape, origin_strides, extent = origin
         flat = array_module(x.device).full((extent,), 0, x.dtype)
-        if any(n > 1 and step == 0 for n, step in zip(shape, strides, strict=True)):
+        if overlaps(shape, strides):
             # Elements that share an address add up.
             positions = array_module(x.device).arange(0, 1, extent, _core.int64)
             positions = positions.as_strided(shape, strides, offset).reshape((-1,))
