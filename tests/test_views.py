@@ -1,0 +1,161 @@
+"""Facts about views, copies and writes through them, each a bug that others had."""
+
+from __future__ import annotations
+
+import pytest
+from op_cases import packed
+
+import tiny_torch
+from tiny_torch import nn
+
+
+def test_a_slice_of_a_slice_counts_both_offsets():
+    x = tiny_torch.arange(10)
+    assert x[2:][3:][1].item() == 6
+    assert x[2:][3:].storage_offset() == 5
+    assert x.view(2, 5)[1][2:].tolist() == [7, 8, 9]
+
+
+def test_views_share_memory_and_copies_do_not():
+    x = tiny_torch.zeros(2, 3)
+    x.t()[0, 1] = 5.0
+    assert x[1, 0].item() == 5.0
+    for copy in (x.clone(), x.repeat(1, 1), x.flip(0), x.t().contiguous(), x.double()):
+        copy.zero_()
+    assert x[1, 0].item() == 5.0
+
+
+def test_reshape_is_a_view_where_it_can_be():
+    x = tiny_torch.zeros(2, 3, requires_grad=True) * 1
+    assert x.reshape(3, 2)._base is x
+    assert x.t().reshape(6)._base is None
+
+
+def test_view_inplace_leaves_other_tensors_alone():
+    x = tiny_torch.arange(6).view(2, 3)
+    y = x.detach()
+    assert y.t_() is y
+    assert tuple(y.shape) == (3, 2) and tuple(x.shape) == (2, 3)
+    y.unsqueeze_(0)
+    assert tuple(y.shape) == (1, 3, 2)
+    y.squeeze_(0).transpose_(0, 1)
+    assert y.tolist() == x.tolist()
+
+
+def test_view_inplace_is_recorded():
+    a = tiny_torch.arange(6, dtype=tiny_torch.float32).view(2, 3).requires_grad_()
+    b = a * 1
+    b.t_()
+    weights = tiny_torch.arange(6, dtype=tiny_torch.float32).view(3, 2)
+    (b * weights).sum().backward()
+    assert a.grad.tolist() == weights.t().tolist()
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        a.t_()
+
+
+def test_a_write_through_one_view_renews_all():
+    a = tiny_torch.ones(2, 2, requires_grad=True)
+    z = a * 1
+    v = z[0]
+    w = z.view(-1)
+    v.mul_(3)
+    assert z.tolist() == [[3, 3], [1, 1]] and w.tolist() == [3, 3, 1, 1]
+    for tensor in (z, v, w):
+        assert tensor.grad_fn is not None
+    (w * tiny_torch.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    assert a.grad.tolist() == [[3, 6], [3, 4]]
+
+
+def test_a_recorded_write_makes_an_earlier_view_require_grad():
+    s = tiny_torch.ones(2, requires_grad=True)
+    z = tiny_torch.zeros(2, 2)
+    v = z[0]
+    assert not v.requires_grad
+    z[0].copy_(s)
+    assert v.requires_grad and z.requires_grad
+    (v * 3).sum().backward()
+    assert s.grad.tolist() == [3, 3]
+
+
+def test_a_view_with_shared_elements_is_renewed_with_their_sum():
+    a = tiny_torch.ones(4, requires_grad=True)
+    z = a * 1
+    windows = z.unfold(0, 2, 1)
+    z.mul_(2)
+    windows.sum().backward()
+    assert a.grad.tolist() == [2, 4, 4, 2]
+
+
+def test_as_strided_adds_the_gradients_of_shared_elements():
+    a = tiny_torch.ones(4, requires_grad=True)
+    a.as_strided((3, 2), (1, 1)).sum().backward()
+    assert a.grad.tolist() == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "several", [lambda z: z.unbind(), lambda z: z.split(1), lambda z: z.chunk(2)]
+)
+def test_outputs_of_one_op_may_not_be_written(several):
+    z = tiny_torch.ones(2, 2, requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match="multiple views"):
+        several(z)[0].add_(1)
+
+
+def test_writes_on_leaves_and_their_views_raise():
+    a = tiny_torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        a[0].add_(1)
+    with pytest.raises(RuntimeError, match="a leaf Variable"):
+        a.zero_()
+    z = a * 1
+    with tiny_torch.no_grad():
+        v = z[0]
+    with pytest.raises(RuntimeError, match="no_grad mode"):
+        v.add_(1)
+
+
+def test_only_used_outputs_of_split_need_a_gradient():
+    a = tiny_torch.ones(6, requires_grad=True)
+    first, _, third = a.split(2)
+    (first.sum() + 2 * third.sum()).backward()
+    assert a.grad.tolist() == [1, 1, 0, 0, 2, 2]
+
+
+def test_iterating_and_unpacking():
+    a, b = tiny_torch.arange(4).view(2, 2)
+    assert a.tolist() == [0, 1] and b.tolist() == [2, 3]
+    assert [int(v) for v in tiny_torch.arange(3)] == [0, 1, 2]
+
+
+def test_a_cast_gives_its_gradient_back_in_the_first_dtype():
+    a = tiny_torch.ones(2, requires_grad=True)
+    (a.double() * 2).sum().backward()
+    assert a.grad.dtype is tiny_torch.float32 and a.grad.tolist() == [2, 2]
+    assert not a.long().requires_grad
+    assert a.float() is a and a.to("cpu") is a and a.to(a) is a
+
+
+def test_cat_of_channels_last_is_channels_last():
+    x = tiny_torch.arange(120).view(2, 4, 5, 3).permute(0, 3, 1, 2)
+    assert tiny_torch.cat((x, x), 1).stride() == (120, 1, 30, 6)
+    assert tiny_torch.stack((x, x)).stride() == (120, 60, 1, 15, 3)
+
+
+def test_parameters_take_part_in_views():
+    p = nn.Parameter(tiny_torch.ones(2, 3))
+    (p.t()[1:] * 2).sum().backward()
+    assert p.grad.tolist() == [[0, 2, 2], [0, 2, 2]]
+
+
+@pytest.mark.parametrize("what", ["view(dtype)", "contiguous", "clone"])
+def test_what_is_not_implemented_says_so(what):
+    x = tiny_torch.zeros(1, 1, 1, 1)
+    with pytest.raises(NotImplementedError, match=what.split("(")[0]):
+        if what == "view(dtype)":
+            x.view(tiny_torch.int32)
+        else:
+            getattr(x, what)(memory_format="torch.channels_last")
+
+
+def test_packed_layouts_are_what_the_names_say():
+    assert packed((2, 3, 4)) == tiny_torch.zeros(2, 3, 4).stride()
