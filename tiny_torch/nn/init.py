@@ -11,6 +11,8 @@ import math
 import warnings
 from collections.abc import Callable
 
+import numpy as np
+
 import tiny_torch as torch
 
 from ..autograd import no_grad
@@ -336,7 +338,7 @@ def orthogonal_(
 ) -> Tensor:
     """Fill a tensor (rows, ...), seen as a matrix (rows, cols), with orthonormal rows or columns.
 
-    Raises ValueError below two dims, NotImplementedError where `linalg.qr` is missing.
+    Raises ValueError below two dims.
     Source: PyTorch, torch.nn.init.orthogonal_; Saxe et al. 2013; signs after Mezzadri 2006.
 
     >>> import tiny_torch as torch
@@ -348,13 +350,11 @@ def orthogonal_(
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    qr = getattr(getattr(torch, "linalg", None), "qr", None)
-    if qr is None:
-        raise NotImplementedError("[orthogonal_] needs linalg.qr, which is not implemented")
     rows = tensor.shape[0]
     draws = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
     wide = draws.shape[0] < draws.shape[1]
-    q, r = qr(draws.t() if wide else draws)
+    factors = np.linalg.qr((draws.t() if wide else draws).numpy())  # LAPACK's, as PyTorch's is
+    q, r = (torch.from_numpy(factor) for factor in factors)
     q = q * torch.diag(r).sign()  # a positive diagonal of R makes the distribution uniform
     tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
     return tensor.mul_(gain)

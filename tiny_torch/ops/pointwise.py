@@ -17,6 +17,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
+from tiny_torch.ops.indexing import check_range
 from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
 from tiny_torch.tensor import Tensor, wrap
 
@@ -52,13 +53,6 @@ def result_type(*operands: Any) -> Any:
     """The dtype that tensors (the first is one) and numbers promote to."""
     arrays = [o.array if isinstance(o, Tensor) else o for o in operands]
     return array_module(arrays[0].device).result_type(*arrays)
-
-
-def check_range(value: Number, dtype: Any) -> None:
-    """An integer dtype takes what fits its bits; an unsigned one negatives, too, which wrap."""
-    limit = {_core.uint8: 2**8 - 1, _core.int32: 2**31 - 1}.get(dtype, math.inf)
-    if not -limit - (dtype is _core.int32) <= value <= limit:
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
 
 
 def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:

@@ -1,0 +1,133 @@
+"""Second and higher derivatives, and what an op must declare for them."""
+
+from __future__ import annotations
+
+import pytest
+
+import tiny_torch
+from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.graph import Op
+
+FREED = "Trying to backward through the graph a second time"
+
+
+@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
+def torch(request):
+    module = pytest.importorskip(request.param)
+    yield module
+    module.set_grad_enabled(True)
+
+
+def leaf(torch, *values, **options):
+    return torch.tensor(values, requires_grad=True, **options)
+
+
+def test_higher_derivatives(torch):
+    x = leaf(torch, 2.0)
+    y = x**5
+    found = []
+    for _ in range(6):
+        (y,) = torch.autograd.grad(y, x, create_graph=True, allow_unused=True)
+        if y is None or not y.requires_grad:
+            break
+        found.append(y.tolist()[0])
+    assert found[:4] == [80, 160, 240, 240]
+
+
+def test_a_penalty_on_the_gradient(torch):
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    (g,) = torch.autograd.grad((w * x * x).sum(), x, create_graph=True)
+    (g * g).sum().backward()  # g = 2 w x
+    assert x.grad.tolist() == [8 * 9 * 1, 8 * 16 * 2] and w.grad.tolist() == [8 * 3, 8 * 4 * 4]
+    x.grad = w.grad = None
+
+
+def test_saved_values_keep_their_history_under_create_graph(torch):
+    """Inputs, outputs, broadcast and cast operands: none may be taken for a constant."""
+    x = leaf(torch, 0.5, 0.25)
+    s = torch.tensor(0.75, dtype=torch.float64, requires_grad=True)
+    y = (x * s).exp() / (x + s).sqrt()
+    (gx,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    gxs, gxx = torch.autograd.grad(gx.sum(), [s, x])
+    assert gxs.dtype is torch.float64 and gxx.dtype is torch.float32
+    h = 1e-3
+
+    def slope(x, s):
+        x = x.detach().double().requires_grad_()
+        y = (x * s).exp() / (x + s).sqrt()
+        return torch.autograd.grad(y.sum(), x)[0].sum().item()
+
+    with torch.no_grad():
+        numeric = (slope_at(torch, slope, x, s, h) - slope_at(torch, slope, x, s, -h)) / (2 * h)
+    assert gxs.item() == pytest.approx(numeric, rel=1e-4)
+
+
+def slope_at(torch, slope, x, s, h):
+    with torch.enable_grad():
+        return slope(x, s.detach() + h)
+
+
+UNARY = (
+    "abs neg square reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan "
+    "tanh sigmoid erf relu sign floor"
+)
+BINARY = "add sub mul div pow remainder fmod atan2 maximum minimum"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", f"{UNARY} {BINARY} lerp addcmul addcdiv clamp where".split())
+def test_first_and_second_gradients_of_elementwise_ops_are_pytorchs(name):
+    oracle = pytest.importorskip("torch")
+    count = 1 if name in UNARY.split() else 2 if name in BINARY.split() else 3
+    values = [[0.3, 0.9, 1.7, 2.4], [1.3, 0.9, 0.4, 2.2], [0.2, 1.9, 1.1, 3.0]][:count]
+
+    def answers(torch):
+        inputs = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
+        arguments = [inputs[0] > 1, *inputs[1:]] if name == "where" else inputs
+        y = getattr(torch, name)(*arguments)
+        weight = torch.tensor([1.0, -2.0, 0.5, 3.0], dtype=torch.float64, requires_grad=True)
+        options = {"create_graph": True, "allow_unused": True, "materialize_grads": True}
+        first = torch.autograd.grad((y * weight).sum(), inputs, **options)
+        total = sum((g * g).sum() * (i + 1) for i, g in enumerate(first))
+        options["create_graph"] = False
+        second = [torch.zeros(4)] * (count + 1)
+        if total.requires_grad:
+            second = torch.autograd.grad(total, [*inputs, weight], **options)
+        zero = torch.zeros(4)  # tolist() of PyTorch's ZeroTensor raises
+        return [(zero + t).tolist() for t in (*first, *second)]
+
+    for ours, theirs in zip(answers(tiny_torch), answers(oracle), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+class Half(Op):
+    """x y / 2 with a composite, and a backward whose own derivative nobody has written."""
+
+    arity = 2
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, scale):
+        return x * y * scale, (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad * y * 0.5, grad * x * 0.5
+
+    @staticmethod
+    def composite(x, y, scale):
+        return x * y * scale
+
+
+def test_a_fused_op_is_differentiated_twice_through_its_composite():
+    torch = tiny_torch
+    x = leaf(torch, 3.0)
+    calls = []
+    y = x * 1
+    y.register_hook(lambda g: calls.append("y"))
+    x.register_hook(lambda g: calls.append("x"))
+    z = applyn(Half, (y, y), 0.5)  # the same tensor twice: not counted double
+    (g,) = torch.autograd.grad(z, x, create_graph=True)
+    assert g.tolist() == [3] and calls == ["y", "x"]
+    assert torch.autograd.grad(g, x)[0].tolist() == [1]
