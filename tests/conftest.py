@@ -7,3 +7,11 @@ import pytest
 def oracle():
     """PyTorch; a test that asks for it is skipped where it is not installed."""
     return pytest.importorskip("torch")
+
+
+@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
+def torch(request):
+    """Each package in turn: a fact that is stated of both."""
+    module = pytest.importorskip(request.param)
+    yield module
+    module.set_grad_enabled(True)

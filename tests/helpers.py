@@ -154,3 +154,8 @@ def all_failures():
             raise
     if failures:
         pytest.fail(f"{len(failures)} failures:\n" + "\n".join(failures[:12]), pytrace=False)
+
+
+def leaf(torch, *values, **options):
+    """A 1-d tensor of the values that requires grad."""
+    return torch.tensor(values, requires_grad=True, **options)

@@ -5,19 +5,9 @@ from __future__ import annotations
 import copy
 
 import pytest
+from helpers import leaf
 
 FREED = "Trying to backward through the graph a second time"
-
-
-@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
-def torch(request):
-    module = pytest.importorskip(request.param)
-    yield module
-    module.set_grad_enabled(True)
-
-
-def leaf(torch, *values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 # ------------------------------------------------------------------------------ leaves and flags

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from helpers import leaf
 
 import tiny_torch
 from tiny_torch.autograd.apply import applyn
 from tiny_torch.autograd.graph import Op
 
 FREED = "Trying to backward through the graph a second time"
-
-
-@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
-def torch(request):
-    module = pytest.importorskip(request.param)
-    yield module
-    module.set_grad_enabled(True)
-
-
-def leaf(torch, *values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 def test_higher_derivatives(torch):

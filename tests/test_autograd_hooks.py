@@ -6,18 +6,7 @@ import gc
 import weakref
 
 import pytest
-
-
-@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
-def torch(request):
-    module = pytest.importorskip(request.param)
-    yield module
-    module.set_grad_enabled(True)
-
-
-def leaf(torch, *values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
-
+from helpers import leaf
 
 # --------------------------------------------------------------------------------------- hooks
 

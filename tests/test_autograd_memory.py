@@ -8,22 +8,12 @@ import weakref
 from typing import ClassVar
 
 import pytest
+from helpers import leaf
 
 import tiny_torch
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
-
-
-@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
-def torch(request):
-    module = pytest.importorskip(request.param)
-    yield module
-    module.set_grad_enabled(True)
-
-
-def leaf(torch, *values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 def held() -> int:
@@ -54,6 +44,7 @@ SIZE = 1 << 20
 
 def test_adds_hold_nothing_and_activations_die():
     torch = tiny_torch
+    gc.collect()  # what other tests left
     x = torch.ones(SIZE, requires_grad=True)
     before = held()
     z = x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import leaf
 
 import tiny_torch
 
@@ -11,15 +12,6 @@ LEAF = "a leaf Variable that requires grad is being used in an in-place operatio
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 SEVERAL = "This view is the output of a function that returns multiple views"
 AMBIGUOUS = "Given that this use case is ambiguous and error-prone, it is forbidden"
-
-
-@pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])
-def torch(request):
-    return pytest.importorskip(request.param)
-
-
-def leaf(torch, *values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 def ones(torch, *shape):
