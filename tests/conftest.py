@@ -3,9 +3,15 @@
 import pytest
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "oracle" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.torch)
+
+
 @pytest.fixture
 def oracle():
-    """PyTorch; a test that asks for it is skipped where it is not installed."""
+    """PyTorch; a test that asks for it is marked `torch`, and skipped where it is not installed."""
     return pytest.importorskip("torch")
 
 
