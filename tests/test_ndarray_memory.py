@@ -230,6 +230,17 @@ def test_the_largest_idle_blocks_go_first():
 
 
 @CACHED
+def test_the_block_that_has_just_come_back_stays():
+    _core.empty_cache()
+    others, latest = [block(30) for _ in range(2)], block(40)
+    others.clear()
+    del latest  # 100 MiB idle: over the limit, though 40 are not
+    assert dict(_core.memory_snapshot()).get(40 * MiB) == 1
+    assert sum(size * count for size, count in _core.memory_snapshot()) <= 64 * MiB
+    _core.empty_cache()
+
+
+@CACHED
 def test_an_allocation_that_fails_says_the_sizes():
     with pytest.raises(RuntimeError, match=f"you tried to allocate {2**48} bytes, .* are in use"):
         _core.empty((2**48,), _core.uint8)

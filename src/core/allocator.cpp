@@ -118,18 +118,20 @@ void Allocator::release(void* block, size_t wanted) {
     small_[bytes / kAlign].push_back(block);
   else
     large_.emplace(bytes, block);
-  trim();
+  trim(block, bytes);
 }
 
-// Idle memory over max(64 MiB, a quarter of what is in use) goes back, largest blocks first.
-void Allocator::trim() {
+// Idle memory over max(64 MiB, a quarter of what is in use) goes back, largest blocks first; the
+// block that has just come back stays, if the limit has room for it: a loop wants it again at once.
+void Allocator::trim(const void* latest, size_t latest_bytes) {
   const size_t limit = std::max<size_t>(kMinimumIdle, statistics_.allocated / 4);
-  while (idle_ > limit && !large_.empty()) {
-    auto largest = std::prev(large_.end());
-    idle_ -= largest->first;
-    statistics_.reserved -= largest->first;
-    std::free(largest->second);
-    large_.erase(largest);
+  if (latest_bytes > limit) latest = nullptr;
+  for (auto next = large_.end(); idle_ > limit && next != large_.begin();) {
+    auto block = std::prev(next);
+    if (block->second == latest)
+      next = block;
+    else
+      next = drop(block);
   }
   for (size_t i = small_.size(); idle_ > limit && i-- > 0;) {
     idle_ -= small_[i].size() * i * kAlign;
@@ -137,6 +139,14 @@ void Allocator::trim() {
     for (void* block : small_[i]) std::free(block);
     small_[i].clear();
   }
+}
+
+std::multimap<size_t, void*>::iterator Allocator::drop(
+    std::multimap<size_t, void*>::iterator block) {
+  idle_ -= block->first;
+  statistics_.reserved -= block->first;
+  std::free(block->second);
+  return large_.erase(block);
 }
 
 void Allocator::drop_all() {

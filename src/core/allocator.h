@@ -54,7 +54,8 @@ class Allocator {
   static size_t rounded(size_t bytes);
   void* take_cached(size_t bytes);
   void* from_system(size_t bytes);
-  void trim();
+  void trim(const void* latest, size_t latest_bytes);
+  std::multimap<size_t, void*>::iterator drop(std::multimap<size_t, void*>::iterator block);
   void drop_all();
 
   SpinLock lock_;
