@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import check_inplace
-from tiny_torch.autograd.graph import LEAF, NO_GRAD, edge_of, modes
+from tiny_torch.autograd.apply import apply_inplace
+from tiny_torch.autograd.graph import Op
 from tiny_torch.creation import as_sizes, filled, like
 from tiny_torch.tensor import Tensor, wrap
 
@@ -115,15 +115,19 @@ def core_of(generator: Generator | None):
 
 
 def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
-    """Overwrites a tensor with draws; its history ends there, as its elements' does."""
+    """Overwrites a tensor with draws; what it was before has no gradient through them."""
     if self.array.device != "cpu":
         raise NotImplementedError(f"[{sampler.__name__}] is not implemented on {self.array.device}")
-    if not modes.bits & NO_GRAD and edge_of(self) is not None:
-        check_inplace(self)
-    sampler(self.array, core_of(generator), *numbers)
-    if self.edge is not LEAF and self._view is None:
-        self.edge = None
-    return self
+    return apply_inplace(Draw, self, sampler, core_of(generator), *numbers)
+
+
+class Draw(Op):
+    """A sampler's draws in place of x."""
+
+    @staticmethod
+    def forward(x, sampler, core, *numbers, out):
+        sampler(out, core, *numbers)
+        return out, ()
 
 
 def uniform_(

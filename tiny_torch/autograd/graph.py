@@ -319,7 +319,7 @@ class AsStridedAdd(Op):
     @staticmethod
     def forward(x, origin, shape, strides, offset):
         origin_shape, origin_strides, extent = origin
-        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        flat = x.new_full((extent,), 0)
         if overlaps(shape, strides):
             # Elements that share an address add up.
             positions = array_module(x.device).arange(0, 1, extent, _core.int64)
@@ -340,7 +340,7 @@ class Region(Op):
     @staticmethod
     def forward(x, origin, shape, strides, offset):
         origin_shape, origin_strides, extent = origin
-        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        flat = x.new_full((extent,), 0)
         flat.as_strided(origin_shape, origin_strides, 0).copy_(x)
         return flat.as_strided(shape, strides, offset), (origin, shape, strides, offset)
 
@@ -355,7 +355,7 @@ class OutsideRegion(Op):
     @staticmethod
     def forward(x, origin, shape, strides, offset):
         origin_shape, origin_strides, extent = origin
-        flat = array_module(x.device).full((extent,), 0, x.dtype)
+        flat = x.new_full((extent,), 0)
         result = flat.as_strided(origin_shape, origin_strides, 0)
         result.copy_(x)
         flat.as_strided(shape, strides, offset).copy_(0)

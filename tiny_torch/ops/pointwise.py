@@ -266,11 +266,6 @@ def addcdiv(
     return applyn(e.Addcdiv, arguments)
 
 
-def where_tensors(condition: Tensor, input: Any, other: Any) -> Tensor:
-    """`input` where the condition holds, else `other`; either may be a number."""
-    return applyn(e.Where, (condition, input, other))
-
-
 def isnan(input: Tensor) -> Tensor:
     """Whether each element is NaN."""
     check_tensor("isnan", "input", 1, input)
