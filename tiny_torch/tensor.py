@@ -45,8 +45,8 @@ class Tensor:
     _view: View | None
     _grad: Tensor | None
 
-    _hooks: list  # a leaf's own; not there before the first
-    _post_hooks: list
+    _hooks: dict  # a leaf's own; not there before the first
+    _post_hooks: dict
 
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 

@@ -228,7 +228,7 @@ class Run:
 
     def call_hooks(self, node, grad):
         several = type(grad) is list
-        for output, hook in sorted(node.hooks, key=retains):
+        for output, hook in sorted(node.hooks.values(), key=retains):
             value = grad[output] if several else grad
             if value is None:
                 continue
@@ -244,7 +244,7 @@ class Run:
         return grad
 
     def call_leaf_hooks(self, leaf):
-        for hook in list(getattr(leaf, "_hooks", ())):
+        for hook in list(getattr(leaf, "_hooks", {}).values()):
             gradient = self.leaf_grads[leaf]
             answer = checked(hook, gradient if self.create_graph else wrap(gradient))
             if answer is not None:
@@ -287,7 +287,7 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
             leaf._grad = so_far + gradient
         else:
             so_far.array.add(gradient, so_far.array)
-    for hook in list(getattr(leaf, "_post_hooks", ())):
+    for hook in list(getattr(leaf, "_post_hooks", {}).values()):
         hook(leaf)
 
 

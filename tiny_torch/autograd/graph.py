@@ -10,10 +10,10 @@ Not here: recording ops (apply.py), walking the graph (engine.py).
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.hooks import HookList
 from tiny_torch.devices import array_module
 
 next_stamp = _core.next_stamp
@@ -79,7 +79,7 @@ class Node:
         self.saved = saved
         self.inputs = inputs  # per input (shape, dtype) where the op changed them, or None
         self.constants = constants
-        self.hooks = None  # [(output number, hook), ...]
+        self.hooks = None  # {id: (output number, hook)}
         self.sequence = next_stamp()  # after forward has written: Note [Versions]
 
     def name(self) -> str:
@@ -236,10 +236,10 @@ def move_retained(old, new) -> None:
     """retain_grad follows the tensor to its new node; other hooks stay with the old."""
     if old is None or old is LEAF or old[0].hooks is None:
         return
-    moving = [entry for entry in old[0].hooks if entry[0] == old[1] and entry[1].retains]
+    hooks = old[0].hooks
+    moving = [key for key, (output, hook) in hooks.items() if output == old[1] and hook.retains]
     if moving:
-        old[0].hooks[:] = [entry for entry in old[0].hooks if entry not in moving]
-        new[0].hooks = HookList([(new[1], hook) for _, hook in moving])
+        new[0].hooks = OrderedDict((key, (new[1], hooks.pop(key)[1])) for key in moving)
 
 
 def layout(array) -> tuple:

@@ -1,34 +1,12 @@
-"""Hooks on gradients, with handles that take them off again."""
+"""Hooks on gradients: of a leaf, or of an output of a node."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections import OrderedDict
 
-
-class RemovableHandle:
-    """What registering a hook answers; ``remove()``, or leaving a ``with``, takes the hook off."""
-
-    def __init__(self, hooks: HookList, entry: Any):
-        self.hooks = weakref.ref(hooks)
-        self.entry = entry
-
-    def remove(self) -> None:
-        hooks = self.hooks()
-        if hooks is not None:
-            hooks[:] = [entry for entry in hooks if entry is not self.entry]
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.remove()
-
-
-class HookList(list):
-    """A list that handles may refer to weakly, so that a handle keeps no graph alive."""
-
-    __slots__ = ("__weakref__",)
+from tiny_torch import hooks
+from tiny_torch.hooks import RemovableHandle
 
 
 class Hook:
@@ -77,14 +55,12 @@ def checked(hook, gradient):
 
 
 def add_to(tensor, name: str, function) -> RemovableHandle:
-    """A hook in one of a leaf's own lists."""
-    hooks = getattr(tensor, name, None)
-    if hooks is None:
-        hooks = HookList()
-        setattr(tensor, name, hooks)
-    hook = Hook(function)
-    hooks.append(hook)
-    return RemovableHandle(hooks, hook)
+    """A hook among a leaf's own."""
+    own = getattr(tensor, name, None)
+    if own is None:
+        own = OrderedDict()
+        setattr(tensor, name, own)
+    return hooks.add_hook(own, Hook(function))
 
 
 def add_hook(tensor, edge, function) -> RemovableHandle:
@@ -92,22 +68,22 @@ def add_hook(tensor, edge, function) -> RemovableHandle:
     target, output = edge
     if target is tensor:
         return add_to(tensor, "_hooks", function)
-    if target.hooks is None:
-        target.hooks = HookList()
-    entry = (output, Hook(function))
-    target.hooks.append(entry)
-    return RemovableHandle(target.hooks, entry)
+    return add_to_node(target, output, Hook(function))
+
+
+def add_to_node(node, output: int, hook) -> RemovableHandle:
+    if node.hooks is None:
+        node.hooks = OrderedDict()
+    return hooks.add_hook(node.hooks, (output, hook))
 
 
 def retain(tensor, edge) -> None:
-    node, output = edge
     if not is_retained(tensor, edge):
-        if node.hooks is None:
-            node.hooks = HookList()
-        node.hooks.append((output, Retain(tensor)))
+        node, output = edge
+        add_to_node(node, output, Retain(tensor))
 
 
 def is_retained(tensor, edge) -> bool:
     if edge is None or edge[0] is tensor or edge[0].hooks is None:
         return False
-    return any(hook.retains and hook.tensor() is tensor for _, hook in edge[0].hooks)
+    return any(hook.retains and hook.tensor() is tensor for _, hook in edge[0].hooks.values())

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import tiny_torch as torch
 
-from ..nn.modules._hooks import RemovableHandle, add_hook
+from ..hooks import RemovableHandle, add_hook
 from ..tensor import Tensor
 
 __all__ = ["Optimizer"]

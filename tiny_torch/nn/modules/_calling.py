@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ._hooks import RemovableHandle, add_hook
+from ...hooks import RemovableHandle, add_hook
 
 
 class Calling:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...autograd import no_grad
+from ...hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
 from ..parameter import Parameter
-from ._hooks import RemovableHandle, add_hook
 
 _EXTRA_STATE = "_extra_state"
 

@@ -1,4 +1,4 @@
-"""How a hook is added to a Module and taken away again."""
+"""How a hook is added to a tensor, module or optimiser, and taken away again."""
 
 from __future__ import annotations
 
