@@ -371,3 +371,14 @@ def test_views_of_a_leaf_after_an_optimisers_step(torch):
         x.mul_(2)
     v.sum().backward()
     assert x.grad.tolist() == [[1, 1], [0, 0]] and v.tolist() == [2, 2]
+
+
+def test_draws_have_no_gradient_to_what_they_replace(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    y.uniform_()
+    assert y.requires_grad
+    (y * y).sum().backward()
+    assert x.grad is None or x.grad.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.normal_()

@@ -379,14 +379,3 @@ def test_errors_come_before_the_first_draw(error, call):
 def test_errors_are_those_of_torch(torch, error, call):
     with pytest.raises(error):
         call(torch, generator(torch))
-
-
-def test_draws_have_no_gradient_to_what_they_replace(torch):
-    x = torch.ones(3, requires_grad=True)
-    y = x * 2
-    y.uniform_()
-    assert y.requires_grad
-    (y * y).sum().backward()
-    assert x.grad is None or x.grad.tolist() == [0.0, 0.0, 0.0]
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
-        x.normal_()
