@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,3 +161,11 @@ def all_failures():
 def leaf(torch, *values, **options):
     """A 1-d tensor of the values that requires grad."""
     return torch.tensor(values, requires_grad=True, **options)
+
+
+def on_intel():
+    """Whether PyTorch draws some of its random numbers by MKL here."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        return "GenuineIntel" in cpuinfo.read_text()
+    return "Intel" in platform.processor()

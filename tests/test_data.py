@@ -1,11 +1,11 @@
 """utils.data: datasets, samplers and the DataLoader; orders and random draws are PyTorch's."""
 
 from collections import OrderedDict, UserDict, UserList
-from pathlib import Path
 
 import numpy as np
 import pytest
 from data_helpers import Batched, Lines, Point, Stream, next_draws, plain
+from helpers import on_intel
 
 import tiny_torch as torch
 from tiny_torch.utils import data
@@ -88,13 +88,6 @@ def test_dataset_without_getitem():
 
 
 # ---- random_split and samplers against PyTorch -----------------------------------------------
-
-
-def on_intel():
-    try:
-        return "GenuineIntel" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
 
 
 SPLITS = [

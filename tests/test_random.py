@@ -1,12 +1,11 @@
 """Random numbers are PyTorch's: the same seed, the same bits, the same generator afterwards."""
 
-import platform
 import struct
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import on_intel
 
 import tiny_torch
 
@@ -26,13 +25,6 @@ STRIDED = {
     "channels last": lambda m, d: m.zeros(2, 4, 5, 3, dtype=d).permute(0, 3, 1, 2),
     "size one": lambda m, d: m.zeros(3, 1, 4, dtype=d).transpose(0, 1),
 }
-
-
-def on_intel():
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        return "GenuineIntel" in cpuinfo.read_text()
-    return "Intel" in platform.processor()
 
 
 # (name, fill(tensor, generator), dtypes)

@@ -334,15 +334,21 @@ class AsStridedAdd(Op):
         return run(Region, grad, *saved)
 
 
+def laid_out(x, origin):
+    """A copy of x in the layout of `origin`, alone in its memory, with zeros in the gaps."""
+    shape, strides, extent = origin
+    copy = x.new_full((extent,), 0).as_strided(shape, strides, 0)
+    copy.copy_(x)
+    return copy
+
+
 class Region(Op):
     """What AsStrided would show if x were laid out as the origin is: x itself need not be."""
 
     @staticmethod
     def forward(x, origin, shape, strides, offset):
-        origin_shape, origin_strides, extent = origin
-        flat = x.new_full((extent,), 0)
-        flat.as_strided(origin_shape, origin_strides, 0).copy_(x)
-        return flat.as_strided(shape, strides, offset), (origin, shape, strides, offset)
+        copy = laid_out(x, origin)
+        return copy.as_strided(shape, strides, offset), (origin, shape, strides, offset)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -354,11 +360,8 @@ class OutsideRegion(Op):
 
     @staticmethod
     def forward(x, origin, shape, strides, offset):
-        origin_shape, origin_strides, extent = origin
-        flat = x.new_full((extent,), 0)
-        result = flat.as_strided(origin_shape, origin_strides, 0)
-        result.copy_(x)
-        flat.as_strided(shape, strides, offset).copy_(0)
+        result = laid_out(x, origin)
+        result.as_strided(shape, strides, offset).copy_(0)
         return result, (origin, shape, strides, offset)
 
     @staticmethod
