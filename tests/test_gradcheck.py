@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from all_cases import CASES
 from helpers import flatten, operands, skip_if_not_on_ref
-from op_cases import CASES, DEVICES
+from op_cases import DEVICES
 
 import tiny_torch as torch
 from tiny_torch.autograd import Function, GradcheckError, gradcheck, gradgradcheck

@@ -7,6 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
+from all_cases import CASES, RECORDS
 from helpers import (
     EPSILON,
     all_failures,
@@ -20,7 +21,6 @@ from helpers import (
     outcome,
 )
 from op_cases import (
-    CASES,
     DEVICES,
     DTYPE_SETS,
     DTYPES,
@@ -28,7 +28,6 @@ from op_cases import (
     FUSED,
     LAYOUTS,
     OPERATORS,
-    RECORDS,
     SCALARS,
     SHAPE,
     SHAPES,
