@@ -13,7 +13,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from tiny_torch import _core, autograd, creation, devices, from_data, printing, random
+from tiny_torch import _core, autograd, creation, devices, from_data, printing, random, return_types
 from tiny_torch._core import (
     bool,
     can_cast,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch import _core
+from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes
 from tiny_torch.tensor import Tensor
@@ -125,3 +125,24 @@ def into(out: Tensor | None, result: Tensor) -> Tensor:
         )
     out.array.copy_(result.array)
     return out
+
+
+def named(name: str, results: Any, out: Any = None) -> Any:
+    """Results with the names that return_types has for `name`; copied into the tensors of `out`.
+
+    Raises TypeError where those are not as many, RuntimeError where one is of another dtype.
+    """
+    if out is None:
+        return getattr(return_types, name)(results)
+    if not isinstance(out, tuple | list):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    for target, result in zip(out, results, strict=True):
+        check_tensor(name, "out", 1, target)
+        if target.dtype is not result.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead"
+            )
+    written = [into(target, result) for target, result in zip(out, results, strict=True)]
+    return getattr(return_types, name + "_out")(written)

@@ -6,25 +6,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
-from tiny_torch.ops.public import check_tensor, into, write_out
+from tiny_torch.ops.public import check_tensor, into, named, write_out
 from tiny_torch.tensor import Tensor
-
-
-class values_and_indices(NamedTuple):
-    """What max and min along a dim answer."""
-
-    values: Tensor
-    indices: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
 def spread(grad, shape, dims, keepdim):
@@ -290,10 +280,7 @@ def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
             if out is None
             else write_out(pairwise, name, out, input, dim)
         )
-    found = apply1(along, input, dim, keepdim)
-    if out is not None:
-        found = [into(target, result) for target, result in zip(out, found, strict=True)]
-    return values_and_indices(*found)
+    return named(name, apply1(along, input, dim, keepdim), out)
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:

@@ -1,0 +1,85 @@
+"""The types of results that have names: ``torch.sort`` answers a ``return_types.sort``.
+
+Each is a tuple whose items are attributes, too, made of one sequence; there is one per function.
+https://pytorch.org/docs/stable/torch.html
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+# name: what it holds. PyTorch has a twin of each, with "_out", for results written into `out=`.
+FIELDS = {
+    "aminmax": "min max",
+    "cummax": "values indices",
+    "cummin": "values indices",
+    "frexp": "mantissa exponent",
+    "geqrf": "a tau",
+    "histogram": "hist bin_edges",
+    "histogramdd": "hist bin_edges",
+    "kthvalue": "values indices",
+    "linalg_cholesky_ex": "L info",
+    "linalg_eig": "eigenvalues eigenvectors",
+    "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_inv_ex": "inverse info",
+    "linalg_ldl_factor": "LD pivots",
+    "linalg_ldl_factor_ex": "LD pivots info",
+    "linalg_lstsq": "solution residuals rank singular_values",
+    "linalg_lu": "P L U",
+    "linalg_lu_factor": "LU pivots",
+    "linalg_lu_factor_ex": "LU pivots info",
+    "linalg_qr": "Q R",
+    "linalg_slogdet": "sign logabsdet",
+    "linalg_solve_ex": "result info",
+    "linalg_svd": "U S Vh",
+    "lu_unpack": "P L U",
+    "max": "values indices",
+    "median": "values indices",
+    "min": "values indices",
+    "mode": "values indices",
+    "nanmedian": "values indices",
+    "qr": "Q R",
+    "slogdet": "sign logabsdet",
+    "sort": "values indices",
+    "svd": "U S V",
+    "topk": "values indices",
+    "triangular_solve": "solution cloned_coefficient",
+}
+
+
+class NamedResult(tuple):
+    """A tuple with names, made of one sequence. TypeError where its length is not theirs."""
+
+    __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
+    n_fields = n_sequence_fields = n_unnamed_fields = 0
+
+    def __new__(cls, sequence: Any, dict: Any = None):
+        items = tuple(sequence)
+        if len(items) != cls.n_fields:
+            raise TypeError(
+                f"torch.return_types.{cls.__name__}() takes a {cls.n_fields}-sequence "
+                f"({len(items)}-sequence given)"
+            )
+        return super().__new__(cls, items)
+
+    def __repr__(self) -> str:
+        items = [f"{name}={item!r}" for name, item in zip(self.__match_args__, self, strict=True)]
+        return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(items) + ")"
+
+    def __reduce__(self):
+        return type(self), (tuple(self), {})
+
+
+def named(name: str, fields: str) -> type[NamedResult]:
+    names = tuple(fields.split())
+    places = {field: property(itemgetter(i)) for i, field in enumerate(names)}
+    sizes = {"n_fields": len(names), "n_sequence_fields": len(names)}
+    body = {"__slots__": (), "__module__": __name__, "__match_args__": names, **places, **sizes}
+    return type(name, (NamedResult,), body)
+
+
+for _name, _fields in FIELDS.items():
+    globals()[_name] = named(_name, _fields)
+    globals()[_name + "_out"] = named(_name + "_out", _fields)
