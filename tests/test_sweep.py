@@ -1,0 +1,97 @@
+"""The sweep (tests/sweep.py) of all covered names; and that it sees what it is there to see."""
+
+import os
+from pathlib import Path
+
+import pytest
+from api_names import NAMES
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pytorch():
+    pytest.importorskip("torch")
+
+
+@pytest.mark.slow
+def test_every_name_is_as_pytorchs(tmp_path):
+    from sweep import complaints, show, summary, sweep
+
+    results = sweep(NAMES, os.cpu_count() or 1, 0, tmp_path, lambda result: show(result, 0))
+    print(summary(results))
+    assert not {name: complaints(r) for name, r in results.items() if complaints(r)}
+
+
+def differs(ours, theirs, *tensors, **options):
+    """What the sweep says of a function that gives `ours` here and `theirs` in PyTorch."""
+    from sweep_compare import Sample, differences
+
+    def call(module, *mine):
+        return (theirs if module.__name__ == "torch" else ours)(module, *mine)
+
+    found, _ = differences(Sample("made up", call, list(tensors), **options))
+    return found[0] if found else ""
+
+
+def leaf():
+    import torch
+
+    return torch.arange(6.0).reshape(2, 3).requires_grad_()
+
+
+def wrong(module, x):
+    raise ValueError("wrong")
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, said",
+    [
+        (lambda m, x: x + 1, lambda m, x: x + 1, ""),
+        (lambda m, x: x + 1, lambda m, x: x + 2, "6 of 6 values"),
+        (lambda m, x: x + 1, lambda m, x: (x + 1).double(), "dtype float32, not float64"),
+        (lambda m, x: x + 1, lambda m, x: (x + 1).t(), "shape (2, 3), not (3, 2)"),
+        (lambda m, x: x[:, :2] + 1, lambda m, x: (x + 1)[:, :2], "strides (2, 1), not (3, 1)"),
+        (lambda m, x: x.detach(), lambda m, x: x.clone(), "lies in input [0, 0], not None"),
+        (lambda m, x: (x, x), lambda m, x: [x, x], "not ['list of 2'"),
+        (lambda m, x: 1, lambda m, x: 1.0, "[1], not [1.0]"),
+        (lambda m, x: x, wrong, "nothing raised, PyTorch: ValueError(wrong)"),
+        (wrong, lambda m, x: x, "raised ValueError(wrong)"),
+        (wrong, lambda m, x: x[7], "raised ValueError(wrong), PyTorch IndexError"),
+        (lambda m, x: x * x.detach(), lambda m, x: x * x, "gradient: of leaf 0: 5 of 6 values"),
+        (lambda m, x: x.detach() * 1, lambda m, x: x * 1, "gradient: none of the results"),
+        (
+            lambda m, x: x * x.detach() * 2 - x.detach() ** 2,
+            lambda m, x: x * x,
+            "second gradient: none",
+        ),
+        (lambda m, x: x.detach().add_(1), lambda m, x: x.detach() + 1, "lies in input [0, 0]"),
+    ],
+)
+def test_sweep_sees(ours, theirs, said):
+    found = differs(ours, theirs, leaf())
+    assert said in found and bool(said) == bool(found), found
+
+
+def test_sweep_sees_what_became_of_the_inputs():
+    found = differs(lambda m, x: x.detach().zero_() is None, lambda m, x: False, leaf())
+    assert found.startswith("input 0 afterwards: 5 of 6 values")
+
+
+def test_a_crash_is_blamed_on_its_name(tmp_path, monkeypatch):
+    import sweep
+
+    path = tmp_path / "worker.py"
+    path.write_text(
+        "import os, sys\n"
+        "notes = sys.argv[2]\n"
+        "for name in sys.stdin:\n"
+        "    open(notes, 'w').write('sample of ' + name)\n"
+        "    if 'bad' in name:\n"
+        "        os.abort()\n"
+        "    print('{}', flush=True)\n"
+    )
+    monkeypatch.setattr(sweep, "__file__", str(path))
+    results = sweep.sweep(["good", "bad", "other"], 1, 0, Path(tmp_path), lambda result: None)
+    assert results["good"] == results["other"] == {}
+    assert "crash (-6) in sample of bad" in results["bad"]["differences"][0][1]
