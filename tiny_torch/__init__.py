@@ -38,7 +38,19 @@ from tiny_torch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from tiny_torch.devices import device
-from tiny_torch.ops import fused, index, join, matmul, methods, moments, pointwise, reduce, shape
+from tiny_torch.ops import (
+    fused,
+    index,
+    join,
+    matmul,
+    methods,
+    moments,
+    pointwise,
+    reduce,
+    samples,
+    shape,
+)
+from tiny_torch.ops import random as random_ops
 from tiny_torch.random import Generator
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
@@ -68,6 +80,8 @@ for _module in (
     creation,
     from_data,
     random,
+    random_ops,
+    samples,
     printing,
     matmul,
 ):

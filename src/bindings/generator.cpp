@@ -22,6 +22,9 @@ struct Target {
                 array.strides().begin()} {}
 };
 
+template <class T>
+using handle_for = pb::handle;
+
 // A sampler of a target and numbers, as a Python function.
 template <class... Numbers>
 auto sampler(void (*draw)(Generator&, const cpu::Strided&, Numbers...)) {
@@ -54,6 +57,37 @@ pb::object randperm(int64_t n, Generator& generator, pb::handle dtype) {
   NDArray out = NDArray::empty({n}, dtype_from(dtype.ptr()));
   cpu::randperm(generator, out.data(), out.dtype(), n, 1);
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+}
+
+// A function of arrays of one shape and dtype, which its result has too.
+template <class... Inputs, class Fill>
+pb::object filled(const Fill& fill, const Target& first, const Inputs&... others) {
+  for (const Target* other : std::initializer_list<const Target*>{&others...})
+    if (other->array.shape() != first.array.shape() || other->array.dtype() != first.array.dtype())
+      throw RuntimeError("expected parameters of one shape and dtype");
+  NDArray out = NDArray::empty(first.array.shape(), first.array.dtype());
+  fill({out.data(), out.dtype(), out.ndim(), out.shape().begin(), out.strides().begin()});
+  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+}
+
+// A sampler of parameters, each an array, as a Python function.
+template <class... Parameters>
+auto drawn(void (*draw)(Generator&, const cpu::Strided&, Parameters...)) {
+  return [draw](Generator& generator, handle_for<Parameters>... parameters) {
+    return [&](const auto&... targets) {
+      return filled([&](const cpu::Strided& out) { draw(generator, out, targets.strided...); },
+                    targets...);
+    }(Target(parameters)...);
+  };
+}
+
+template <class... Inputs>
+auto computed(void (*compute)(const cpu::Strided&, Inputs...)) {
+  return [compute](handle_for<Inputs>... inputs) {
+    return [&](const auto&... targets) {
+      return filled([&](const cpu::Strided& out) { compute(out, targets.strided...); }, targets...);
+    }(Target(inputs)...);
+  };
 }
 
 }  // namespace
@@ -94,6 +128,12 @@ void add_generator(pb::module_& module) {
     cpu::bernoulli_(generator, target.strided, probability.strided);
     target.array.mark_written();
   });
+  module.def("poisson", drawn(cpu::poisson));
+  module.def("binomial", drawn(cpu::binomial));
+  module.def("standard_gamma", drawn(cpu::standard_gamma));
+  module.def("standard_gamma_grad", computed(cpu::standard_gamma_grad));
+  module.def("dirichlet", drawn(cpu::dirichlet));
+  module.def("dirichlet_grad", computed(cpu::dirichlet_grad));
   module.def("multinomial", multinomial);
   module.def("randperm", randperm);
 }

@@ -11,22 +11,6 @@ namespace tt::cpu {
 
 namespace {
 
-constexpr double kPi = 3.141592653589793238;
-
-// One Box-Muller pair gives two calls their normals, whatever their targets are.
-double next_normal(Generator& generator, double mean, double std) {
-  std::optional<double> normal = generator.take_normal();
-  if (!normal) {
-    const double u1 = unit<double>(generator);
-    const double u2 = unit<double>(generator);
-    const double radius = std::sqrt(-2.0 * std::log1p(-u2));
-    const double theta = 2.0 * kPi * u1;
-    generator.keep_normal(radius * std::sin(theta));
-    normal = radius * std::cos(theta);
-  }
-  return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
-}
-
 // ---- random_ ------------------------------------------------------------------------------------
 
 // A float cannot hold every integer: the bounds move inwards to where casting a draw stays between

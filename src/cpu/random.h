@@ -51,4 +51,17 @@ void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t s
 void multinomial(Generator& generator, const Strided& p, int64_t samples, bool replacement,
                  int64_t* out);
 
+// Draws whose parameters are arrays, floating-point and of the dtype and shape of `out`.
+void poisson(Generator& generator, const Strided& out, const Strided& rate);
+void binomial(Generator& generator, const Strided& out, const Strided& count, const Strided& p);
+void standard_gamma(Generator& generator, const Strided& out, const Strided& alpha);
+// Each row (last dim) sums to 1; `out` is contiguous.
+void dirichlet(Generator& generator, const Strided& out, const Strided& alpha);
+
+// How a draw moves with its parameter: d draw / d alpha, and that of `x`, one part of a Dirichlet
+// draw whose alphas sum to `total`, over 1 - x.
+void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided& draw);
+void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
+                    const Strided& total);
+
 }  // namespace tt::cpu

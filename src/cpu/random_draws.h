@@ -1,9 +1,11 @@
 // What samplers share: the order in which strided memory is filled, and uniform numbers from words.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -160,6 +162,22 @@ inline float unit<float>(Generator& generator) {
 template <>
 inline double unit<double>(Generator& generator) {
   return static_cast<double>(generator.random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
+}
+
+constexpr double kPi = 3.141592653589793238;
+
+// One Box-Muller pair gives two calls their normals, whatever their targets are.
+inline double next_normal(Generator& generator, double mean, double std) {
+  std::optional<double> normal = generator.take_normal();
+  if (!normal) {
+    const double u1 = unit<double>(generator);
+    const double u2 = unit<double>(generator);
+    const double radius = std::sqrt(-2.0 * std::log1p(-u2));
+    const double theta = 2.0 * kPi * u1;
+    generator.keep_normal(radius * std::sin(theta));
+    normal = radius * std::cos(theta);
+  }
+  return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
 }
 
 // The largest integer that a dtype is asked to hold: floats count as far as they hold each one.

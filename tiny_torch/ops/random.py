@@ -1,0 +1,321 @@
+"""Random draws, in place and of a shape: PyTorch's numbers on the CPU for the same seed.
+
+By tensors of parameters: samples.py. The generators and their states: tiny_torch/random.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply_inplace
+from tiny_torch.autograd.graph import Op
+from tiny_torch.creation import as_sizes, check_dtype, check_options, filled, like
+from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.random import Generator, core_of
+from tiny_torch.tensor import Tensor, wrap
+
+# ------------------------------------------------------------------------------------ arguments
+
+
+def bind(function: str, values: tuple, named: dict, *overloads: tuple) -> dict:
+    """The arguments by name, of the overload (a tuple of names) that they fit."""
+    for names in overloads:
+        if len(values) + len(named) == len(names) and set(named) == set(names[len(values) :]):
+            return {**dict(zip(names, values, strict=False)), **named}
+    expected = " or ".join(f"({', '.join(names)})" for names in overloads)
+    given = [*(type(value).__name__ for value in values), *named]
+    raise TypeError(
+        f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), "
+        f"but expected {expected}"
+    )
+
+
+def integer(function: str, argument: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be int, not {type(value).__name__}"
+        )
+    return value.__index__()
+
+
+def number(function: str, argument: str, value: Any) -> float:
+    if not hasattr(value, "__float__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be float, not {type(value).__name__}"
+        )
+    return float(value)
+
+
+def on_cpu(function: str, *arrays: Any) -> None:
+    for array in arrays:
+        if array.device != "cpu":
+            raise NotImplementedError(f"[{function}] is not implemented on {array.device}")
+
+
+# ------------------------------------------------------------------------------------- in place
+
+
+class Draw(Op):
+    """A sampler's draws in place of x."""
+
+    @staticmethod
+    def forward(x, sampler, core, *numbers, out):
+        sampler(out, core, *numbers)
+        return out, ()
+
+
+def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
+    """Overwrites a tensor with draws; what it was before has no gradient through them."""
+    on_cpu(sampler.__name__, self.array)
+    return apply_inplace(Draw, self, sampler, core_of(generator), *numbers)
+
+
+def uniform_(
+    self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
+) -> Tensor:
+    """Fills with uniform numbers of [from, to), [0, 1) unless told: uniform_(from=0, to=1)."""
+    given = bind("uniform_", bounds, named, (), ("from",), ("to",), ("from", "to"))
+    from_ = number("uniform_", "from", given.get("from", 0))
+    to = number("uniform_", "to", given.get("to", 1))
+    return draw(self, _core.uniform_, generator, from_, to)
+
+
+def normal_(
+    self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor:
+    """Fills with normal numbers."""
+    mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
+    return draw(self, _core.normal_, generator, mean, std)
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
+    """Fills with the exponentials of normal numbers."""
+    mean, std = number("log_normal_", "mean", mean), number("log_normal_", "std", std)
+    return draw(self, _core.log_normal_, generator, mean, std)
+
+
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills with exponential numbers of rate `lambd`."""
+    return draw(self, _core.exponential_, generator, number("exponential_", "lambd", lambd))
+
+
+def cauchy_(
+    self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
+    """Fills with numbers of the Cauchy distribution."""
+    median, sigma = number("cauchy_", "median", median), number("cauchy_", "sigma", sigma)
+    return draw(self, _core.cauchy_, generator, median, sigma)
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fills with the number of trials until one of probability p succeeds."""
+    return draw(self, _core.geometric_, generator, number("geometric_", "p", p))
+
+
+def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+    """Fills with integers: of the dtype's whole range, random_(to) of [0, to), or [from, to).
+
+    `to` may be None: up to the dtype's largest value.
+    """
+    given = bind("random_", bounds, named, (), ("to",), ("from", "to"))
+    if not given:
+        return draw(self, _core.random_, generator)
+    start = integer("random_", "from", given.get("from", 0))
+    end = given["to"]
+    if end is not None or "from" not in given:
+        end = integer("random_", "to", end)
+    return draw(self, _core.random_range_, generator, start, end)
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fills with 1 at probability p (a number, or a tensor that broadcasts), else 0."""
+    if isinstance(p, Tensor):
+        expanded = p.array.expand(self.array.shape)
+        return draw(self, _core.bernoulli_tensor_, generator, expanded)
+    return draw(self, _core.bernoulli_, generator, number("bernoulli_", "p", p))
+
+
+# -------------------------------------------------------------------------------- of a shape
+
+
+def shaped(function: str, out: Tensor, shape: Any) -> Tensor:
+    """`out`, of that shape."""
+    check_tensor(function, "out", 1, out)
+    if tuple(out.array.shape) != tuple(shape):
+        raise NotImplementedError(f"{function}(out=) of another shape than {list(shape)}")
+    return out
+
+
+def new_random(function, size, out, dtype, device, layout, pin_memory):
+    if out is None:
+        return filled(function, size, None, dtype, device, False, layout, pin_memory)
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    return shaped(function, out, as_sizes(function, size))
+
+
+def sizes(function: str, size: tuple, named: dict) -> tuple:
+    """The size of rand(2, 3), rand((2, 3)) or rand(size=(2, 3))."""
+    if size and not named:
+        return size
+    return (bind(function, size, named, ("size",))["size"],)
+
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Uniform numbers of [0, 1). https://pytorch.org/docs/stable/generated/torch.rand.html"""
+    size = sizes("rand", size, named)
+    result = new_random("rand", size, out, dtype, device, layout, pin_memory)
+    return uniform_(result, generator=generator).requires_grad_(requires_grad)
+
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Normal numbers. https://pytorch.org/docs/stable/generated/torch.randn.html"""
+    size = sizes("randn", size, named)
+    result = new_random("randn", size, out, dtype, device, layout, pin_memory)
+    return normal_(result, generator=generator).requires_grad_(requires_grad)
+
+
+def randint(
+    *bounds: Any,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Integers of [low, high): randint(high, size) or randint(low, high, size).
+
+    https://pytorch.org/docs/stable/generated/torch.randint.html
+    """
+    given = bind("randint", bounds, named, ("high", "size"), ("low", "high", "size"))
+    if not isinstance(given["size"], tuple | list):
+        raise TypeError("randint(): argument 'size' must be tuple of ints")
+    low, high = ordered("randint", given)
+    size = (given["size"],)
+    dtype = dtype or (_core.int64 if out is None else None)
+    result = new_random("randint", size, out, dtype, device, layout, pin_memory)
+    return random_(result, low, high, generator=generator).requires_grad_(requires_grad)
+
+
+def ordered(function: str, given: dict) -> tuple[int, int]:
+    low = integer(function, "low", given.get("low", 0))
+    high = integer(function, "high", given["high"])
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    return low, high
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A random order of 0 ... n - 1, int64 unless told.
+
+    https://pytorch.org/docs/stable/generated/torch.randperm.html
+    """
+    n = integer("randperm", "n", n)
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    check_options("randperm", layout, pin_memory)
+    check_dtype("randperm", dtype)
+    if out is not None:
+        dtype = dtype or out.dtype
+    array = _core.randperm(n, core_of(generator), dtype or _core.int64)
+    result = wrap(array) if device is None else wrap(array).to(device)
+    return into(out, result.requires_grad_(requires_grad))
+
+
+def rand_like(input: Tensor, **options: Any) -> Tensor:
+    """Uniform numbers of [0, 1) in the shape, dtype and strides of `input`.
+
+    https://pytorch.org/docs/stable/generated/torch.rand_like.html
+    """
+    return random_like("rand_like", uniform_, input, **options)
+
+
+def randn_like(input: Tensor, **options: Any) -> Tensor:
+    """Normal numbers in the shape, dtype and strides of `input`.
+
+    https://pytorch.org/docs/stable/generated/torch.randn_like.html
+    """
+    return random_like("randn_like", normal_, input, **options)
+
+
+def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
+    """Integers of [low, high) in the shape, dtype and strides of `input`.
+
+    randint_like(input, high) or randint_like(input, low, high):
+    https://pytorch.org/docs/stable/generated/torch.randint_like.html
+    """
+    named = {name: options.pop(name) for name in ("low", "high") if name in options}
+    given = bind("randint_like", bounds, named, ("high",), ("low", "high"))
+    low, high = ordered("randint_like", given)
+    return random_like("randint_like", random_, input, low, high, **options)
+
+
+def random_like(
+    function: str,
+    sampler: Callable,
+    input: Tensor,
+    *numbers: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    check_options(function, layout, pin_memory)
+    result = like(function, input, None, dtype, device, False, layout, memory_format)
+    return sampler(result, *numbers, generator=generator).requires_grad_(requires_grad)
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        rand, randn, randint, randperm, rand_like, randn_like, randint_like,
+    )
+}  # fmt: skip
+METHODS = {
+    f.__name__: f
+    for f in (
+        uniform_, normal_, log_normal_, exponential_, cauchy_, geometric_, random_, bernoulli_,
+    )
+}  # fmt: skip

@@ -1,0 +1,251 @@
+"""Draws whose parameters are tensors: one draw per element, PyTorch's numbers for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops.join import broadcast_shapes
+from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.random import bernoulli_, integer, new_random, normal_, number, on_cpu, shaped
+from tiny_torch.random import Generator, core_of
+from tiny_torch.tensor import Tensor, wrap
+
+
+class Drawn(Op):
+    """Draws that do not move with their parameters: every gradient is 0."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        zeros = tuple([grad.new_full(grad.shape, 0) if need else None for need in needs])
+        return zeros if len(zeros) > 1 else zeros[0]
+
+
+class Bernoulli(Drawn):
+    @staticmethod
+    def forward(x, core, p):
+        on_cpu("bernoulli", x)
+        if p is None:
+            result = _core.empty(x.shape, x.dtype)
+            _core.bernoulli_tensor_(result, core, x)
+        else:
+            result = x.empty_like()
+            _core.bernoulli_(result, core, p)
+        return result, ()
+
+
+def bernoulli(
+    input: Tensor,
+    p: float | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """1 with the probability that each element of `input` gives (or p), else 0.
+
+    https://pytorch.org/docs/stable/generated/torch.bernoulli.html
+    """
+    check_tensor("bernoulli", "input", 1, input)
+    if p is not None:
+        if out is not None or (isinstance(p, Tensor) and p.ndim):
+            raise TypeError("bernoulli(input, p) takes a number p, and no out")
+        p = number("bernoulli", "p", p)
+    elif out is not None:
+        return bernoulli_(shaped("bernoulli", out, input.array.shape), input, generator=generator)
+    return apply1(Bernoulli, input, core_of(generator), p)
+
+
+class Poisson(Drawn):
+    @staticmethod
+    def forward(x, core):
+        on_cpu("poisson", x)
+        return _core.poisson(core, x), ()
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson numbers whose rates are the elements of `input`, in its dtype.
+
+    https://pytorch.org/docs/stable/generated/torch.poisson.html
+    """
+    check_tensor("poisson", "input", 1, input)
+    return apply1(Poisson, input, core_of(generator))
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """The successes in `count` trials of probability `prob`, tensors of one shape and dtype."""
+    check_tensor("binomial", "count", 1, count)
+    check_tensor("binomial", "prob", 2, prob)
+    on_cpu("binomial", count.array, prob.array)
+    return wrap(_core.binomial(core_of(generator), count.array, prob.array))
+
+
+class StandardGamma(Op):
+    """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random_gamma.cpp."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(alpha, core):
+        on_cpu("_standard_gamma", alpha)
+        result = _core.standard_gamma(core, alpha)
+        return result, (alpha, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        alpha, result = saved
+        if hasattr(grad, "array"):
+            raise RuntimeError("derivative for _standard_gamma_grad is not implemented")
+        return grad * _core.standard_gamma_grad(alpha, result)
+
+
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma numbers of shape parameter `input` and rate 1, differentiable in it."""
+    check_tensor("_standard_gamma", "input", 1, input)
+    return apply1(StandardGamma, input, core_of(generator))
+
+
+class Dirichlet(Op):
+    """Gamma draws over their sum. If one part grows by d, the others shrink in proportion."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(alpha, core):
+        on_cpu("_sample_dirichlet", alpha)
+        result = _core.dirichlet(core, alpha)
+        return result, (alpha, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        alpha, result = saved
+        if hasattr(grad, "array"):
+            raise RuntimeError("derivative for _dirichlet_grad is not implemented")
+        total = alpha.sum((-1,), True).expand(alpha.shape)
+        slope = _core.dirichlet_grad(result, alpha, total)
+        return slope * (grad - (result * grad).sum((-1,), True))
+
+
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Points of the simplex by concentrations in the last dim, differentiable in them."""
+    check_tensor("_sample_dirichlet", "input", 1, input)
+    return apply1(Dirichlet, input, core_of(generator))
+
+
+class Normal1(Drawn):
+    """Of a tensor of means and one deviation."""
+
+    @staticmethod
+    def forward(mean, std, core, out):
+        result = _core.empty(mean.shape, mean.dtype) if out is None else out
+        _core.normal_(result, core, 0.0, std)
+        result.add(mean, result)
+        return result, ()
+
+
+class Normal2(Drawn):
+    """Of one mean and a tensor of deviations."""
+
+    @staticmethod
+    def forward(std, mean, core, out):
+        result = _core.empty(std.shape, std.dtype) if out is None else out
+        _core.normal_(result, core, 0.0, 1.0)
+        result.mul(std, result)
+        result.add(mean, result)
+        return result, ()
+
+
+class Normal3(Drawn):
+    """Of tensors of means and deviations, broadcast together."""
+
+    broadcasts = True
+
+    @staticmethod
+    def forward(mean, std, core, out):
+        if out is None:
+            out = _core.empty(tuple(broadcast_shapes(mean.shape, std.shape)), mean.dtype)
+        _core.normal_(out, core, 0.0, 1.0)
+        out.mul(std, out)
+        out.add(mean, out)
+        return out, ()
+
+
+for op in (Normal1, Normal2, Normal3):
+    op.suffix = f"Backward{op.__name__[-1]}"
+    op.__name__ = "Normal"
+
+
+def normal(
+    mean: Any,
+    std: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers whose mean and deviation (1 if not given) are numbers or tensors.
+
+    Two numbers need a `size`. https://pytorch.org/docs/stable/generated/torch.normal.html
+    """
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors:
+        if size is None or std is None:
+            raise TypeError("normal() of two numbers needs the argument 'size'")
+        mean, std = number("normal", "mean", mean), number("normal", "std", std)
+        result = new_random("normal", (size,), out, dtype, device, layout, pin_memory)
+        return normal_(result, mean, std, generator=generator).requires_grad_(requires_grad)
+    if size is not None or dtype is not None:
+        raise TypeError("normal() of tensors takes no 'size' and no 'dtype'")
+    on_cpu("normal", *(t.array for t in tensors))
+    core = core_of(generator)
+    array = None
+    if out is not None:
+        shape = broadcast_shapes(*(t.array.shape for t in tensors))
+        array = shaped("normal", out, shape).array
+    if not isinstance(std, Tensor):
+        std = 1.0 if std is None else number("normal", "std", std)
+        result = apply1(Normal1, mean, std, core, array)
+    else:
+        if std.array.size and not (std.array >= 0).all().item():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        if isinstance(mean, Tensor):
+            result = applyn(Normal3, (mean, std), core, array)
+        else:
+            result = apply1(Normal2, std, number("normal", "mean", mean), core, array)
+    return result if out is None else out
+
+
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Category numbers (int64) drawn by the weights of each row of `input`.
+
+    https://pytorch.org/docs/stable/generated/torch.multinomial.html
+    """
+    check_tensor("multinomial", "input", 1, input)
+    on_cpu("multinomial", input.array)
+    num_samples = integer("multinomial", "num_samples", num_samples)
+    if out is not None and out.dtype is not _core.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
+    core = core_of(generator)
+    return into(out, wrap(_core.multinomial(input.array, core, num_samples, bool(replacement))))
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        bernoulli, binomial, poisson, normal, multinomial, _standard_gamma, _sample_dirichlet,
+    )
+}  # fmt: skip
+METHODS = {f.__name__: f for f in (bernoulli, multinomial)}
