@@ -113,5 +113,5 @@ def typename(obj: object) -> str:
 
 
 # These build on the names above.
-from tiny_torch import nn, optim, utils
+from tiny_torch import func, nn, optim, utils
 from tiny_torch.serialization import load, save

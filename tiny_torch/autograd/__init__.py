@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch.autograd import functional as functional
 from tiny_torch.autograd.function import Function
 from tiny_torch.autograd.grad_mode import (
     enable_grad,

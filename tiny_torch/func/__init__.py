@@ -1,0 +1,9 @@
+"""torch.func: functions of tensors made to other functions of tensors, without vmap.
+
+https://pytorch.org/docs/stable/func.html
+"""
+
+from tiny_torch.func.functional_call import functional_call
+from tiny_torch.func.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]

@@ -1,0 +1,134 @@
+"""A module called with other parameters than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tiny_torch.nn import Module
+from tiny_torch.tensor import Tensor
+
+ABSENT: Any = object()
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """module(*args, **kwargs) with other tensors in place of its parameters and buffers.
+
+    `tie_weights`: a tensor given for one of several names of the same parameter stands for all.
+    `strict`: RuntimeError unless the names are exactly the module's. Raises ValueError for a name
+    in two dicts, or for different tensors under tied names.
+    https://pytorch.org/docs/stable/generated/torch.func.functional_call.html
+
+    >>> import tiny_torch as torch
+    >>> layer = torch.nn.Linear(1, 1, bias=False)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 1)}, torch.tensor([3.0]))
+    tensor([3.])
+    """
+    tensors = merged(parameter_and_buffer_dicts)
+    own = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+    swap = tied(own, tensors) if tie_weights else dict(tensors)
+    if strict:
+        check_names(module, own, swap)
+    before: dict[str, Any] = {}
+    try:
+        for name, tensor in swap.items():
+            before[name] = exchange(module, name, tensor)
+        args = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*args, **(kwargs or {}))
+    finally:
+        for name, tensor in before.items():
+            written = exchange(module, name, tensor)  # forward may have assigned another
+            if name in tensors and isinstance(parameter_and_buffer_dicts, dict):
+                parameter_and_buffer_dicts[name] = written
+
+
+def merged(dicts: Any) -> dict[str, Tensor]:
+    """One dict of several; ValueError where a name is in two."""
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(dicts)}"
+        )
+    if not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    names = [name for d in dicts for name in d]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
+        )
+    return {name: tensor for d in dicts for name, tensor in d.items()}
+
+
+def tied(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What is given, under all the names of the tensor that it replaces."""
+    names: dict[int, list[str]] = {}
+    for name, tensor in own.items():
+        names.setdefault(id(tensor), []).append(name)
+    result = dict(given)
+    for name, tensor in given.items():
+        for other in names[id(own[name])] if name in own else ():
+            if given.get(other, tensor) is not tensor:
+                raise ValueError(
+                    "functional_call got multiple values for keys "
+                    f"{sorted(names[id(own[name])])}, which are tied. Consider using "
+                    "tie_weights=False"
+                )
+            result[other] = tensor
+    return result
+
+
+def check_names(module: Module, own: Mapping, given: Mapping) -> None:
+    lines = [
+        f"{what} key(s): {', '.join(map(repr, sorted(keys)))}."
+        for what, keys in (
+            ("Unexpected", set(given) - set(own)),
+            ("Missing", set(own) - set(given)),
+        )
+        if keys
+    ]
+    if lines:
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(lines)
+        )
+
+
+def exchange(module: Module, path: str, tensor: Any) -> Any:
+    """Puts a tensor at a dotted path, and answers what was there; ABSENT stands for nothing."""
+    prefix, _, name = path.rpartition(".")
+    owner = module.get_submodule(prefix)
+    if tensor is not ABSENT and tensor is not None and not isinstance(tensor, Tensor):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    tables: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)
+    for table in tables:
+        if name in table:
+            before = table[name]
+            table[name] = tensor
+            return before
+    before = getattr(owner, name, ABSENT)
+    if before is not ABSENT and before is not None and not isinstance(before, Tensor):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    if tensor is not ABSENT:
+        setattr(owner, name, tensor)
+    elif before is not ABSENT:
+        delattr(owner, name)
+    return before
+
+
+__all__ = ["functional_call"]
