@@ -33,7 +33,7 @@ def test_a_named_result(torch):
 def test_making_one(torch):
     kind = torch.return_types.sort
     pair = kind([1, 2])
-    assert pair == (1, 2) and hash(pair) == hash((1, 2)) and pair + (3,) == (1, 2, 3)
+    assert pair == (1, 2) and hash(pair) == hash((1, 2)) and (*pair, 3) == (1, 2, 3)
     assert type(pickle.loads(pickle.dumps(pair))) is kind
     for wrong in ((1,), ((1,),), ((1, 2, 3),), (1, 2)):
         with pytest.raises(TypeError):

@@ -38,19 +38,7 @@ from tiny_torch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from tiny_torch.devices import device
-from tiny_torch.ops import (
-    fused,
-    index,
-    join,
-    matmul,
-    methods,
-    moments,
-    pointwise,
-    reduce,
-    samples,
-    shape,
-)
-from tiny_torch.ops import random as random_ops
+from tiny_torch.ops import methods
 from tiny_torch.random import Generator
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
@@ -69,22 +57,7 @@ if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
     tensor: Any
 
 
-for _module in (
-    pointwise,
-    reduce,
-    moments,
-    fused,
-    shape,
-    join,
-    index,
-    creation,
-    from_data,
-    random,
-    random_ops,
-    samples,
-    printing,
-    matmul,
-):
+for _module in (*methods.MODULES, random, printing):
     globals().update(_module.FUNCTIONS)
 
 

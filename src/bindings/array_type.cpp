@@ -8,6 +8,7 @@
 #include "core/api/index.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
+#include "core/api/scan.h"
 
 namespace tt::py {
 
@@ -246,6 +247,12 @@ PyMethodDef methods[] = {
     method<index>("index"),
     method<index_put>("index_put_"),
     method<nonzero>("nonzero"),
+    method<cumsum>("cumsum"),
+    method<cumprod>("cumprod"),
+    method<cummax>("cummax"),
+    method<cummin>("cummin"),
+    method<logcumsumexp>("logcumsumexp"),
+    method<linear_scan>("linear_scan"),
     {"item", item, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},

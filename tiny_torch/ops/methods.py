@@ -1,4 +1,4 @@
-"""Attaches the public functions to Tensor, as methods and operators."""
+"""The one list of modules with public functions; attaches their methods and operators to Tensor."""
 
 from tiny_torch import creation, from_data
 from tiny_torch.ops import (
@@ -11,14 +11,26 @@ from tiny_torch.ops import (
     random,
     reduce,
     samples,
+    scan,
     shape,
 )
 from tiny_torch.tensor import Tensor
 
 MODULES = (
-    pointwise, reduce, moments, matmul, fused, shape, join, index, creation, from_data, random,
+    creation,
+    from_data,
+    fused,
+    index,
+    join,
+    matmul,
+    moments,
+    pointwise,
+    random,
+    reduce,
     samples,
-)  # fmt: skip
+    scan,
+    shape,
+)
 
 for module in MODULES:
     for name, method in module.METHODS.items():

@@ -82,6 +82,17 @@ def check_tensor(function: str, argument: str, position: int, value: Any) -> Non
         )
 
 
+def check_int(function: str, argument: str, position: int, value: Any) -> int:
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be int, not "
+            f"{type(value).__name__}"
+        )
+    return value.__index__()
+
+
 def check_operand(function: str, argument: str, position: int, value: Any) -> None:
     if not isinstance(value, Tensor) and not hasattr(value, "__float__"):
         raise TypeError(
@@ -133,7 +144,7 @@ def named(name: str, results: Any, out: Any = None) -> Any:
     Raises TypeError where those are not as many, RuntimeError where one is of another dtype.
     """
     if out is None:
-        return getattr(return_types, name)(results)
+        return tuple.__new__(getattr(return_types, name), results)  # without looking at them
     if not isinstance(out, tuple | list):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
     if len(out) != len(results):
