@@ -1,5 +1,7 @@
 """The one list of modules with public functions; attaches their methods and operators to Tensor."""
 
+from types import ModuleType
+
 from tiny_torch import creation, from_data
 from tiny_torch.ops import (
     fused,
@@ -16,7 +18,7 @@ from tiny_torch.ops import (
 )
 from tiny_torch.tensor import Tensor
 
-MODULES = (
+MODULES: tuple[ModuleType, ...] = (
     creation,
     from_data,
     fused,
