@@ -179,6 +179,58 @@ def test_backward_inside_a_hook(torch):
     assert x.grad.tolist() == [12] and w.grad.tolist() == [5 * 6 * 3 + 5 * 2 + 4]
 
 
+def test_hooks_of_a_node(torch):
+    x = leaf(torch, 2.0)
+    y = x * x
+    order = []
+
+    def after(grad_inputs, grad_outputs):
+        order.append(("after", [g.item() for g in grad_inputs], [g.item() for g in grad_outputs]))
+        return tuple(g * 10 for g in grad_inputs)
+
+    def before(grad_outputs):
+        order.append(("before", [g.item() for g in grad_outputs]))
+        return tuple(g * 2 for g in grad_outputs)
+
+    handles = [y.grad_fn.register_hook(after), y.grad_fn.register_prehook(before)]
+    y.register_hook(lambda g: order.append(("tensor", g.item())))
+    y.retain_grad()
+    y.backward(retain_graph=True)
+    assert order == [("tensor", 1), ("before", [1]), ("after", [4, 4], [2])]
+    assert x.grad.tolist() == [80] and y.grad.tolist() == [1]
+    for handle in handles:
+        handle.remove()
+    x.grad = None
+    y.backward(retain_graph=True)
+    assert x.grad.tolist() == [4]
+    for register in (y.grad_fn.register_hook, y.grad_fn.register_prehook):
+        with register(lambda *grads: 3), pytest.raises(TypeError, match="expected tuple"):
+            y.backward(retain_graph=True)
+
+
+def test_hooks_of_a_node_see_what_leaves_it(torch):
+    x, seen = leaf(torch, 2.0), []
+    z = torch.ones(2) * x
+    z.grad_fn.register_hook(lambda ins, outs: seen.append((ins[0], ins[1].tolist())))
+    z.sum().backward()
+    (first,) = torch.autograd.grad((x * x).sum(), x, create_graph=True)
+    first.grad_fn.register_hook(lambda ins, outs: tuple(g and g * 5 for g in ins))
+    assert seen[0][0] is None and torch.autograd.grad(first, x)[0].tolist() == [10]
+
+
+def test_next_functions(torch):
+    x = leaf(torch, 2.0)
+    y = x * torch.ones(1)
+    (node, number), nothing = y.grad_fn.next_functions
+    assert node.name() == "torch::autograd::AccumulateGrad" and node.variable is x and number == 0
+    assert nothing == (None, 0) and node.next_functions == () and node.metadata == {}
+    assert node is node and node == y.grad_fn.next_functions[0][0]
+    assert (y + 1).grad_fn.next_functions == ((y.grad_fn, 0), (None, 0))
+    node.register_prehook(lambda grads: (grads[0] * 3,))
+    y.backward()
+    assert x.grad.tolist() == [3]
+
+
 # ------------------------------------------------------------------------------------ retain_grad
 
 

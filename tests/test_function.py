@@ -132,11 +132,7 @@ def test_without_grad_nothing_is_recorded(torch):
 
 
 def test_once_differentiable(torch):
-    if torch.__name__ == "torch":
-        from torch.autograd.function import once_differentiable
-    else:
-        from tiny_torch.autograd.function import once_differentiable
-
+    once_differentiable = torch.autograd.function.once_differentiable
     user = make(
         torch,
         forward=lambda ctx, x: (ctx.save_for_backward(x), x * x)[1],
@@ -171,3 +167,215 @@ def test_a_saved_input_that_is_written_is_noticed(torch):
     x.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+DOUBLE = {"forward": lambda ctx, x: x * 2, "backward": lambda ctx, grad: grad * 2}
+
+
+@pytest.mark.parametrize("name", ["forward", "backward", "setup_context", "vjp", "jvp", "vmap"])
+def test_what_a_subclass_does_not_define_raises(torch, name):
+    arguments = {"setup_context": 3, "vmap": 3}.get(name, 2)
+    with pytest.raises(NotImplementedError):
+        getattr(torch.autograd.Function, name)(*range(arguments))
+    assert torch.autograd.Function.generate_vmap_rule is False
+
+
+def test_missing_and_double_definitions(torch):
+    x = leaf(torch, 1.0)
+    with pytest.raises(NotImplementedError):
+        make(torch).apply(x)
+    y = make(torch, forward=DOUBLE["forward"]).apply(x)
+    with pytest.raises(NotImplementedError):
+        y.backward()
+    make(torch, forward=DOUBLE["forward"], vjp=DOUBLE["backward"]).apply(x).backward()
+    assert x.grad.tolist() == [2]
+    with pytest.raises(RuntimeError, match="Implementing both"):
+        make(torch, **DOUBLE, vjp=DOUBLE["backward"]).apply(x).backward()
+
+
+def test_keywords_reach_forward(torch):
+    user = make(
+        torch,
+        forward=lambda ctx, x, factor=1: x * factor,
+        backward=lambda ctx, grad: (grad, None),
+    )
+    assert user.apply(leaf(torch, 1.0), factor=3).tolist() == [3]
+    assert user.apply(x=leaf(torch, 1.0)).grad_fn.name() == "UserBackward"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (lambda torch, g: torch.ones(3, 2), [3, 3]),
+        (lambda torch, g: torch.ones(2).double(), [1, 1]),
+        (lambda torch, g: torch.ones(2).long(), [1, 1]),
+        (lambda torch, g: (g, None, None), [1, 1]),
+        (lambda torch, g: torch.ones(3), "invalid gradient at index 0 - got \\[3\\]"),
+        (lambda torch, g: torch.ones(1), "expected shape compatible with \\[2\\]"),
+        (lambda torch, g: torch.ones(()), "invalid gradient at index 0 - got \\[\\]"),
+        (lambda torch, g: 3.0, "expected Variable or None \\(got float\\)"),
+        (lambda torch, g: [g], "expected Variable or None \\(got list\\)"),
+        (lambda torch, g: (g, g), "incorrect number of gradients"),
+        (lambda torch, g: (), "incorrect number of gradients"),
+    ],
+)
+def test_the_gradient_that_backward_answers_is_checked(torch, answer, expected):
+    x = leaf(torch, 1.0, 2.0)
+    user = make(torch, forward=DOUBLE["forward"], backward=lambda ctx, g: answer(torch, g))
+    y = user.apply(x)
+    if isinstance(expected, str):
+        with pytest.raises(RuntimeError, match=expected):
+            y.backward(torch.ones(2))
+    else:
+        y.backward(torch.ones(2))
+        assert x.grad.tolist() == expected and x.grad.dtype is torch.float32
+
+
+def test_outputs_that_are_not_tensors_pass(torch):
+    seen = []
+
+    def backward(ctx, *grads):
+        seen.append([g if g is None else g.tolist() for g in grads])
+        return grads[0]
+
+    user = make(torch, forward=lambda ctx, x: (x * 2, 3, None), backward=backward)
+    y, *others = user.apply(leaf(torch, 1.0))
+    assert others == [3, None]
+    y.backward()
+    assert seen == [[[1.0], None, None]]
+    for result in (3, None, (), [1]):
+        assert make(torch, forward=lambda ctx, x, r=result: r).apply(leaf(torch, 1.0)) == result
+
+
+def marking(name, *marked):
+    def forward(ctx, x):
+        getattr(ctx, name)(*marked or (x,))
+        return x * 1
+
+    return forward
+
+
+def test_wrong_marks(torch):
+    x = leaf(torch, 1.0) * 1
+    for forward, text in (
+        (marking("mark_dirty"), "Some elements marked as dirty"),
+        (marking("mark_dirty", 3), "mark_dirty can only accept"),
+        (marking("mark_non_differentiable", 3), "mark_non_differentiable only accepts"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            make(torch, forward=forward).apply(x)
+    for value in (1, None, "a"):
+        with pytest.raises(TypeError, match="set_materialize_grads"):
+            make(torch, forward=marking("set_materialize_grads", value)).apply(x)
+
+
+def test_an_input_marked_as_non_differentiable_keeps_its_history(torch):
+    def forward(ctx, x):
+        ctx.mark_non_differentiable(x)
+        return x
+
+    x = leaf(torch, 1.0) * 1
+    y = make(torch, forward=forward).apply(x)
+    assert y is not x and not y.requires_grad and x.grad_fn.name() == "MulBackward0"
+
+
+def doubled(ctx, x):
+    x.mul_(2)
+    ctx.mark_dirty(x)
+    return x
+
+
+def test_views_that_forward_writes(torch):
+    user = make(torch, forward=doubled, backward=lambda ctx, g: g * 5)
+    x = leaf(torch, 1.0, 2.0)
+    z = x * 1
+    v = z[:1]
+    assert user.apply(v) is v
+    z.sum().backward()
+    assert z.tolist() == [2, 2] and x.grad.tolist() == [5, 1]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used"):
+        user.apply(leaf(torch, 1.0))
+    with pytest.raises(RuntimeError, match="is the output of a function"):
+        user.apply((leaf(torch, 1.0, 2.0) * 1).unbind()[0])
+
+
+@pytest.mark.parametrize(
+    ("forward", "text"),
+    [
+        (lambda ctx, x: x, "inside a custom Function"),
+        (lambda ctx, x: x[:1], "inside a custom Function"),
+        (lambda ctx, x: (x[:1], x[1:]), "returns multiple views"),
+        (lambda ctx, x: x * 2, None),
+        (lambda ctx, x: (x * 2, x * 3), None),
+        (lambda ctx, x: x.detach(), None),
+    ],
+)
+def test_writing_to_what_forward_returned(torch, forward, text):
+    y = make(torch, forward=forward).apply(leaf(torch, 1.0, 2.0) * 1)
+    y = y[0] if isinstance(y, tuple) else y
+    if text is None:
+        assert not y._is_view() and y.add_(1).grad_fn.name() == "AddBackward0"
+    else:
+        assert y._is_view() and y.grad_fn.name() == "UserBackward"
+        with pytest.raises(RuntimeError, match=text):
+            y.add_(1)
+
+
+def test_what_ctx_and_node_show(torch):
+    seen = []
+
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, None, x * 3)
+        ctx.extra = 7
+        seen.append((ctx.needs_input_grad, ctx.saved_tensors))
+        return x * y
+
+    def backward(ctx, grad):
+        seen.append(ctx.saved_tensors[0])
+        return grad, None
+
+    x = leaf(torch, 1.0)
+    user = make(torch, forward=forward, backward=backward)
+    with torch.no_grad():
+        user.apply(x, torch.ones(1))
+    y = user.apply(x, torch.ones(1))
+    assert seen == [((True, False), ())] * 2
+    node = y.grad_fn
+    assert node.extra == 7 and node.needs_input_grad == (True, False)
+    assert node.saved_tensors[0].is_leaf and node.saved_tensors[1] is None
+    assert node.saved_tensors[2].tolist() == [3] and not node.saved_tensors[2].requires_grad
+    y.backward()
+    assert seen[2] is x
+    with pytest.raises(RuntimeError, match="second time"):
+        node.saved_tensors  # noqa: B018
+    with pytest.raises(AttributeError):
+        node.missing  # noqa: B018
+
+
+def test_a_call_leaves_nothing_behind():
+    import gc
+    import weakref
+
+    import tiny_torch
+
+    class Held:
+        pass
+
+    def forward(ctx, x):
+        ctx.held = held.pop()
+        ctx.save_for_backward(x)
+        return x * 2
+
+    gc.disable()
+    try:
+        held = [Held()]
+        alive = weakref.ref(held[0])
+        y = make(tiny_torch, forward=forward, backward=DOUBLE["backward"]).apply(
+            leaf(tiny_torch, 1.0)
+        )
+        assert alive() is not None
+        y.backward()
+        del y
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -29,6 +29,7 @@ from tiny_torch._core import (
     set_num_threads,
     uint8,
 )
+from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
     inference_mode,

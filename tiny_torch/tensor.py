@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import LEAF, NO_GRAD, View, edge_of, modes
+from tiny_torch.autograd.graph import LEAF, NO_GRAD, Node, View, edge_of, modes
 from tiny_torch.size import Size
 
 new = object.__new__
@@ -194,7 +194,7 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The node that made it, None for a leaf."""
         edge = edge_of(self)
-        return None if edge is None or edge[0] is self else edge[0]
+        return edge[0] if edge is not None and type(edge[0]) is Node else None
 
     @property
     def output_nr(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch.autograd import functional as functional
+from tiny_torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tiny_torch.autograd.function import Function
 from tiny_torch.autograd.grad_mode import (
     enable_grad,
@@ -160,6 +161,7 @@ __all__ = [
     "GradcheckError",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "gradcheck",
@@ -167,5 +169,6 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -16,12 +16,14 @@ from tiny_torch.autograd.graph import (
     MADE_WITHOUT_GRAD,
     MULTI_OUTPUT,
     NO_GRAD,
+    OFF,
     PLAIN,
     Node,
     Unrelated,
     View,
     edge_of,
     modes,
+    note,
     rebase,
     refusal,
 )
@@ -31,12 +33,14 @@ from tiny_torch.tensor import Tensor, wrap
 def apply1(op, x, *constants):
     """An op of one tensor."""
     result, saved = op.forward(x.array, *constants) if constants else op.forward(x.array)
-    if (x.edge is None and x._view is None) or modes.bits or op.backward is None:
+    if (x.edge is None and x._view is None) or op.backward is None:
         return wrap(result) if type(result) is not tuple else finish(result)
-    edge = edge_of(x)
+    bits = modes.bits
+    edge = None if bits and bits & OFF else edge_of(x)
     if edge is None:
         return finish(result)
-    return finish(result, Node(op, (edge,), saved, None, constants))
+    node = Node(op, (edge,), saved, None, constants)
+    return finish(result, node if not bits else note(node))
 
 
 def apply2(op, x, y):
@@ -57,7 +61,10 @@ def apply2(op, x, y):
         edge_y = y.edge if y.edge is not LEAF else (y, 0)
     else:
         edge_y = edge_of(y)
-    if (edge_x is None and edge_y is None) or modes.bits or op.backward is None:
+    if (edge_x is None and edge_y is None) or op.backward is None:
+        return wrap(result)
+    bits = modes.bits
+    if bits and bits & OFF:
         return wrap(result)
     inputs = None
     if op.broadcasts:
@@ -67,20 +74,23 @@ def apply2(op, x, y):
             inputs = (first, second)
     if op.used_by and (edge_x is None or edge_y is None):
         saved = keep(op, saved, (edge_x, edge_y))
-    return wrap(result, (Node(op, (edge_x, edge_y), saved, inputs), 0))
+    node = Node(op, (edge_x, edge_y), saved, inputs)
+    return wrap(result, (node if not bits else note(node), 0))
 
 
 def applyn(op, tensors, *constants):
     """An op of any number of tensors, of which some may be None or numbers."""
     arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
     result, saved = op.forward(*arrays, *constants)
-    if modes.bits or op.backward is None:
+    bits = modes.bits
+    if bits & OFF or op.backward is None:
         return finish(result)
     edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
     if edges.count(None) == len(edges):
         return finish(result)
     inputs = broadcast_inputs(op, arrays, edges, result)
-    return finish(result, Node(op, edges, keep(op, saved, edges), inputs, constants))
+    node = Node(op, edges, keep(op, saved, edges), inputs, constants)
+    return finish(result, node if not bits else note(node))
 
 
 def apply(op, *arguments):
@@ -142,8 +152,13 @@ def apply_view(op, x, *constants):
     result, saved = op.forward(x.array, *constants)
     bits = modes.bits
     several = type(result) is tuple
-    edge = None if bits & (NO_GRAD | INFERENCE) else edge_of(x)
-    tensors = finish(result, None if edge is None else Node(op, (edge,), saved, None, constants))
+    edge = None if bits & OFF else edge_of(x)
+    node = None
+    if edge is not None:
+        node = Node(op, (edge,), saved, None, constants)
+        if bits:
+            note(node)
+    tensors = finish(result, node)
     base = x if x._view is None else x._view.base
     if base.array.dtype.is_floating_point:
         kind = (
@@ -167,7 +182,7 @@ def apply_inplace(op, x, *arguments):
     tensors = (x, *arguments)
     edges = (None,) * len(tensors)
     recording = False
-    if not modes.bits & (NO_GRAD | INFERENCE):
+    if not modes.bits & OFF:
         edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
         recording = edges.count(None) != len(edges) or x.requires_grad
     if recording:
@@ -185,7 +200,8 @@ def apply_inplace(op, x, *arguments):
     if op.broadcasts:  # x's gradient, too: the op may have computed in another dtype
         inputs = broadcast_inputs(op, arrays, edges, result) or (None,) * len(edges)
         inputs = ((result.shape, result.dtype), *inputs[1:])
-    rebase(x, Node(op, edges, keep(op, saved, edges), inputs))
+    node = Node(op, edges, keep(op, saved, edges), inputs)
+    rebase(x, node if not modes.bits else note(node))
     if saved_what_it_wrote(op, arrays, result):
         result.mark_written()  # makes the node's saved value stale
     return x
@@ -197,7 +213,7 @@ def saved_what_it_wrote(op, arrays, result) -> bool:
     return any(hasattr(a, "stamp") and a.storage_id == result.storage_id for a in others)
 
 
-def check_inplace(x) -> None:
+def check_inplace(x, used="is being") -> None:
     """Refuses, as PyTorch does, writes whose gradient could not be told."""
     view = x._view
     if view is not None:
@@ -205,10 +221,10 @@ def check_inplace(x) -> None:
             raise refusal(x, "is being")
         if x.requires_grad and view.base.is_leaf:
             raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place "
+                f"a view of a leaf Variable that requires grad {used} used in an in-place "
                 "operation."
             )
     if x.edge is LEAF:
         raise RuntimeError(
-            "a leaf Variable that requires grad is being used in an in-place operation."
+            f"a leaf Variable that requires grad {used} used in an in-place operation."
         )

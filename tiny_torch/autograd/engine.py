@@ -14,9 +14,11 @@ import threading
 from operator import attrgetter
 
 from tiny_torch import _core
+from tiny_torch.autograd.anomaly_mode import check_nan, explain
 from tiny_torch.autograd.graph import (
-    INFERENCE,
+    ANOMALY,
     NO_GRAD,
+    OFF,
     Identity,
     InLayout,
     Node,
@@ -24,13 +26,13 @@ from tiny_torch.autograd.graph import (
     modes,
     run,
 )
-from tiny_torch.autograd.hooks import checked
+from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.tensor import wrap
 
 ALL = {n: (True,) * n for n in range(1, 9)}
 take = _core.take  # (dict, key): removes it; (value or None, whether nobody else holds it)
 by_sequence = attrgetter("sequence")
-retains = lambda entry: entry[1].retains  # noqa: E731
+by_turn = lambda entry: entry[1].turn  # noqa: E731
 accumulating = threading.Lock()
 
 
@@ -58,7 +60,7 @@ def run_backward(
     answers the gradients of `inputs`, None where the graph does not lead to one.
     """
     saved_bits = modes.bits
-    modes.bits = saved_bits & ~(NO_GRAD | INFERENCE) if create_graph else saved_bits | NO_GRAD
+    modes.bits = saved_bits & ~OFF if create_graph else saved_bits | NO_GRAD
     try:
         return Run(retain_graph, create_graph, inputs, accumulate).run(roots, gradients)
     finally:
@@ -88,7 +90,8 @@ class Run:
         for edge, gradient in zip(roots, gradients, strict=True):
             self.deliver(edge, gradient if self.create_graph else gradient.array)
         self.finish_leaves()
-        create_graph, retain_graph = self.create_graph, self.retain_graph
+        retain_graph = self.retain_graph
+        careful = self.create_graph or modes.bits & ANOMALY
         buffers, owned = self.buffers, self.owned
         for node in order:
             if node not in buffers:
@@ -101,8 +104,9 @@ class Run:
             if owned:
                 owned.discard(node)
             op, edges = node.op, node.edges
-            if node.hooks is not None:
-                grad = self.call_hooks(node, grad)
+            hooks = node.hooks
+            if hooks is not None:
+                grad = self.call_hooks(hooks, grad)
             if wanted:
                 self.capture(node, grad, wanted)
             if leading is None:
@@ -113,10 +117,10 @@ class Run:
                 needs = leading[node]
             if type(grad) is list:
                 grad = tuple(grad)
-            if create_graph and op.composite is not None:
-                results = through_composite(node, grad, needs)
+            if careful or hooks is not None:
+                results = self.call_carefully(node, grad, needs)
             else:
-                saved = node.unpack(create_graph) if node.saved else ()
+                saved = node.unpack(False) if node.saved else ()
                 results = op.backward(saved, grad, needs)
                 saved = None
             grad = None
@@ -144,6 +148,58 @@ class Run:
         if self.inputs is not None and not self.accumulate:
             return [self.found.get(edge) for edge in self.inputs]
         return None
+
+    def call_carefully(self, node, grad, needs):
+        """A node's backward under create_graph, with hooks of its own, or looking for anomalies."""
+        if not modes.bits & ANOMALY:
+            return self.call(node, grad, needs)
+        outer, modes.running = modes.running, node
+        try:
+            results = self.call(node, grad, needs)
+            if modes.check_nan:
+                check_nan(node, results)
+        except Exception:
+            explain(node)
+            raise
+        finally:
+            modes.running = outer
+        return results
+
+    def call(self, node, grad, needs):
+        own = node.hooks is not None and [h for _, h in node.hooks.values() if h.turn >= BEFORE]
+        if own:
+            return self.call_between(node, grad, needs, own)
+        return self.backward_of(node, grad, needs)
+
+    def backward_of(self, node, grad, needs):
+        if self.create_graph and node.op.composite is not None:
+            return through_composite(node, grad, needs)
+        return node.op.backward(node.unpack(self.create_graph) if node.saved else (), grad, needs)
+
+    def call_between(self, node, grad, needs, own):
+        """A node's backward between the hooks of its own, which see tuples."""
+
+        def seen(values):
+            return tuple([v if v is None or self.create_graph else wrap(v) for v in values])
+
+        grads = grad if type(grad) is tuple else (grad,)
+        for hook in own:
+            if hook.turn == BEFORE:
+                grads = replaced(grads, hook.function(seen(grads)), self.create_graph)
+        results = self.backward_of(node, grads if type(grad) is tuple else grads[0], needs)
+        results = results if type(results) is tuple else (results,)
+        shapes = node.inputs or (None,) * len(results)
+        results = tuple(
+            [
+                None if r is None or not need else sum_to(r, *like) if like else r
+                for r, need, like in zip(results, needs, shapes, strict=True)
+            ]
+        )
+        for hook in own:
+            if hook.turn == AFTER:
+                answer = hook.function(seen(results), seen(grads))
+                results = replaced(results, answer, self.create_graph)
+        return results
 
     def collect(self, roots):
         """All nodes behind the roots, youngest first; counts what each leaf will receive."""
@@ -226,9 +282,11 @@ class Run:
             if need:
                 self.deliver(edge, None)
 
-    def call_hooks(self, node, grad):
+    def call_hooks(self, hooks, grad):
         several = type(grad) is list
-        for output, hook in sorted(node.hooks.values(), key=retains):
+        for output, hook in sorted(hooks.values(), key=by_turn):
+            if hook.turn >= BEFORE:
+                break
             value = grad[output] if several else grad
             if value is None:
                 continue
@@ -327,8 +385,9 @@ def through_composite(node, grad, needs):
     for place, value in zip(op.saves, node.unpack(True), strict=False):
         if place >= 0:
             inputs[place] = value
-            if value.edge is not None:
-                marks[place] = (Node(Identity, (value.edge,), ()), 0)
+            edge = edge_of(value)
+            if edge is not None:
+                marks[place] = (Node(Identity, (edge,), ()), 0)
                 inputs[place] = wrap(value.array, marks[place])
     modes_before = modes.bits
     modes.bits &= ~NO_GRAD

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.grad_mode import no_grad
-from tiny_torch.autograd.graph import NO_GRAD, Node, Op, edge_of, modes, rebase
+from tiny_torch.autograd.graph import (
+    IN_FUNCTION,
+    MULTI_OUTPUT,
+    NO_GRAD,
+    OFF,
+    Node,
+    Op,
+    View,
+    edge_of,
+    modes,
+    note,
+    rebase,
+)
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor, wrap
 
@@ -16,13 +31,15 @@ from tiny_torch.tensor import Tensor, wrap
 class FunctionCtx:
     """What forward tells backward. https://pytorch.org/docs/stable/autograd.html#context-method-mixins"""
 
-    def __init__(self, needs_input_grad: tuple[bool, ...]):
+    needs_input_grad: tuple[bool, ...] = ()  # per argument of apply
+
+    def __init__(self, needs_input_grad: tuple[bool, ...] = ()):
         self.needs_input_grad = needs_input_grad
         self.to_save: tuple = ()
         self.dirty: tuple = ()
         self.non_differentiable: tuple = ()
         self.materialize_grads = True
-        self.node: Any = None
+        self.node: Any = None  # a weak reference: the node holds the ctx
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps inputs and outputs for backward; other tensors would keep no history."""
@@ -37,7 +54,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple:
         """What was saved. Raises RuntimeError where it is freed or was written since."""
-        return tuple(self.node.unpack(True)[: len(self.to_save)])
+        node = self.node and self.node()
+        return () if node is None else tuple(node.unpack(True))
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Names inputs that forward writes in place, and returns."""
@@ -49,13 +67,19 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros, rather than None, for outputs without a gradient."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got "
+                f"({type(value).__name__}), but expected (bool)"
+            )
         self.materialize_grads = value
 
 
 class Function:
     """Subclass with static ``forward(ctx, *args)`` and ``backward(ctx, *grads)``; call ``apply``.
 
-    With ``setup_context(ctx, inputs, output)`` defined, forward takes no ctx.
+    With ``setup_context(ctx, inputs, output)`` defined, forward takes no ctx; ``vjp`` is another
+    name of backward. There is neither forward mode nor vmap: ``jvp`` and ``vmap`` are not called.
     https://pytorch.org/docs/stable/autograd.html#function
 
     >>> import tiny_torch as torch
@@ -72,9 +96,7 @@ class Function:
     tensor([2.])
     """
 
-    forward: Any
-    backward: Any
-    setup_context: Any = None
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -85,91 +107,205 @@ class Function:
             stacklevel=2,
         )
 
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs, a tensor or a tuple, from ``(ctx, *args)``."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """What forward would do with ctx, apart from it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient, or None, per argument of forward from those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Forward mode, which nothing here calls."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The batched function, which nothing here calls."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and records one node for it."""
+        split = cls.setup_context is not Function.setup_context
+        if kwargs:
+            bound = inspect.signature(cls.forward).bind(*args if split else (None, *args), **kwargs)
+            args = bound.args if split else bound.args[1:]
         edges = tuple([edge_of(a) if isinstance(a, Tensor) else None for a in args])
-        if modes.bits & NO_GRAD:
-            edges = (None,) * len(args)
         ctx = FunctionCtx(tuple([edge is not None for edge in edges]))
         with no_grad():
-            if cls.setup_context is None:
-                outputs = cls.forward(ctx, *args)
-            else:
+            if split:
                 outputs = cls.forward(*args)
                 cls.setup_context(ctx, args, outputs)
+            else:
+                outputs = cls.forward(ctx, *args)
         several = isinstance(outputs, tuple)
         results = list(outputs) if several else [outputs]
-        if edges.count(None) != len(edges):
+        if edges.count(None) != len(edges) and not modes.bits & OFF:
             results = record(cls, ctx, args, edges, results)
         return tuple(results) if several else results[0]
 
 
 def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list) -> list:
     """The outputs as results of a node; an input that is returned unwritten is aliased."""
-    arrays = [output.array if isinstance(output, Tensor) else None for output in outputs]
-    places = []
-    for tensor in ctx.to_save:
-        place: Any = None
-        if tensor is not None:
-            inputs = [i for i, a in enumerate(args) if a is tensor]
-            made = [j for j, output in enumerate(outputs) if output is tensor]
-            place = ~made[0] if made else inputs[0] if inputs else None
-        places.append(place)
-    op = type(
-        function.__name__,
-        (UserOp,),
-        {
-            "function": function,
-            "ctx": ctx,
-            "outputs": len(outputs),
-            "likes": [None if a is None else (a.shape, a.dtype, a.device) for a in arrays],
-            "saves": tuple(places),
-        },
-    )
+    check_marks(ctx, outputs)
+    op = UserOp(function, ctx, args, outputs)
     saved = tuple(tensor if tensor is None else tensor.array for tensor in ctx.to_save)
-    node = ctx.node = Node(op, edges, saved)
+    inputs = tuple(
+        [(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args]
+    )
+    node = Node(op, edges, saved, inputs)
+    ctx.node = weakref.ref(node)
+    if modes.bits:
+        note(node)
     results: list = []
+    views = []
     for j, output in enumerate(outputs):
         if not isinstance(output, Tensor):
             results.append(output)
         elif any(output is t for t in ctx.dirty):
-            rebase(output, node, j)
+            write(output, node, j, args)
             results.append(output)
         elif any(output is t for t in ctx.non_differentiable) or (
             not output.array.dtype.is_floating_point
         ):
-            output.edge = None
-            results.append(output)
+            results.append(output.detach() if any(output is a for a in args) else output)
         else:
             results.append(wrap(output.array, (node, j)))
+            if output._view is not None:
+                views.append((results[-1], output._view.base))
+            elif any(output is a for a in args):
+                views.append((results[-1], output))
+    kind = MULTI_OUTPUT if sum(is_differentiable(r, node) for r in results) > 1 else IN_FUNCTION
+    for result, base in views:
+        result._view = View(base, kind, result.array.stamp)
     return results
+
+
+def check_marks(ctx: FunctionCtx, outputs: list) -> None:
+    for i, tensor in enumerate(ctx.dirty):
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(
+                f"mark_dirty can only accept variables, but argument {i} is of type "
+                f"{type(tensor).__name__}"
+            )
+        if not any(tensor is output for output in outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the Function."
+            )
+    for tensor in ctx.non_differentiable:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(
+                "mark_non_differentiable only accepts variable arguments, but got "
+                f"{type(tensor).__name__}"
+            )
+
+
+def is_differentiable(result: Any, node: Node) -> bool:
+    return isinstance(result, Tensor) and result.edge is not None and result.edge[0] is node
+
+
+def write(output: Tensor, node: Node, j: int, args: tuple) -> None:
+    """Gives an input that forward has written the history of that write."""
+    check_inplace(output, "has been")
+    if output._view is not None and (node.op.outputs > 1 or output is not args[0]):
+        raise NotImplementedError(
+            f"{node.op.__name__}: mark_dirty of a view that is not the first input, or where there "
+            "are several outputs"
+        )
+    rebase(output, node, j)
 
 
 class UserOp(Op):
     """Calls the user's backward with tensors, whatever the engine works with."""
 
-    function: Any = None
-    ctx: Any = None
-    likes: Any = None
     suffix = "Backward"
 
-    @classmethod
-    def backward(cls, saved, grads, needs):
+    def __init__(self, function, ctx: FunctionCtx, args: tuple, outputs: list):
+        self.__name__ = function.__name__
+        self.function = function
+        self.ctx = ctx
+        self.outputs = len(outputs)
+        arrays = [y.array if isinstance(y, Tensor) else None for y in outputs]
+        self.likes = [None if a is None else (a.shape, a.dtype, a.device) for a in arrays]
+        self.shapes = [a.array.shape if isinstance(a, Tensor) else None for a in args]
+        self.saves = tuple([self.place(tensor, args, outputs) for tensor in ctx.to_save])
+
+    @staticmethod
+    def place(tensor, args: tuple, outputs: list) -> int | None:
+        """Which output (~j) or input (i) a saved tensor is."""
+        for j, output in enumerate(outputs):
+            if tensor is not None and output is tensor:
+                return ~j
+        for i, argument in enumerate(args):
+            if tensor is not None and argument is tensor:
+                return i
+        return None
+
+    def rule(self) -> Callable:
+        """backward, or vjp."""
+        function = self.function
+        if function.vjp is Function.vjp:
+            return function.backward
+        if function.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        return function.vjp
+
+    def backward(self, saved, grads, needs):
         grads = grads if isinstance(grads, tuple) else (grads,)
-        tensors = [materialized(g, like, cls.ctx) for g, like in zip(grads, cls.likes, strict=True)]
+        pairs = zip(grads, self.likes, strict=True)
+        tensors = [materialized(g, like, self.ctx) for g, like in pairs]
         as_tensors = any(isinstance(g, Tensor) for g in grads)
-        results = cls.function.backward(cls.ctx, *tensors)
+        results = self.rule()(self.ctx, *tensors)
         results = results if isinstance(results, tuple) else (results,)
-        count = len(cls.ctx.needs_input_grad)
+        count = len(self.shapes)
         if len(results) > count and all(r is None for r in results[count:]):
             results = results[:count]
         if len(results) != count:
             raise RuntimeError(
-                f"function {cls.__name__}Backward returned an incorrect number of gradients "
+                f"function {self.__name__}Backward returned an incorrect number of gradients "
                 f"(expected {count}, got {len(results)})"
             )
+        for i, (r, shape) in enumerate(zip(results, self.shapes, strict=True)):
+            if r is not None and not isinstance(r, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(r).__name__})")
+            if r is not None and needs[i] and not expands(shape, r.array.shape):
+                raise RuntimeError(
+                    f"Function {self.__name__}Backward returned an invalid gradient at index {i} - "
+                    f"got {list(r.shape)} but expected shape compatible with {list(shape)}"
+                )
         return tuple(r if r is None or as_tensors else r.array for r in results)
+
+
+def expands(shape: tuple, larger: tuple) -> bool:
+    """Whether `shape` can be broadcast to `larger`, whose gradient then sums to it."""
+    lead = len(larger) - len(shape)
+    return lead >= 0 and all(n in (1, m) for n, m in zip(shape, larger[lead:], strict=True))
 
 
 def materialized(gradient, like, ctx: FunctionCtx):

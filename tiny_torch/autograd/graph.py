@@ -14,6 +14,7 @@ from collections import OrderedDict
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.hooks import RETAIN, AccumulateGrad, After, Before, add_to_node
 from tiny_torch.devices import array_module
 
 next_stamp = _core.next_stamp
@@ -26,10 +27,14 @@ class Modes(threading.local):
     """What this thread's ops must mind, as the bits of one integer; 0 is plain recording."""
 
     bits = 0
+    check_nan = True  # of ANOMALY
+    running: Any = None  # the node whose backward runs, under ANOMALY
 
 
 NO_GRAD: int = 1
 INFERENCE: int = 2
+OFF: int = NO_GRAD | INFERENCE
+ANOMALY: int = 4
 modes = Modes()
 
 
@@ -64,6 +69,7 @@ class Node:
 
     __slots__ = (
         "__weakref__",
+        "_metadata",
         "constants",
         "edges",
         "hooks",
@@ -120,7 +126,9 @@ class Node:
             elif k >= len(places) or places[k] is None:
                 result.append(wrap(value))
             elif places[k] >= 0:
-                result.append(wrap(value, self.edges[places[k]]))
+                edge = self.edges[places[k]]
+                leaf = edge is not None and type(edge[0]) is not Node and edge[0].array is value
+                result.append(edge[0] if leaf else wrap(value, edge))
             else:
                 result.append(wrap(value, (self, ~places[k])))
         return result
@@ -132,8 +140,40 @@ class Node:
             self.saved = FREED
 
     @property
+    def metadata(self) -> dict:
+        """Whatever belongs to this node: anomaly detection's notes, or a user's own."""
+        try:
+            return object.__getattribute__(self, "_metadata")
+        except AttributeError:
+            self._metadata: dict = {}
+            return self._metadata
+
+    @property
     def next_functions(self) -> tuple:
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        """(node, output number) per input; (None, 0) for one that has no gradient."""
+        return tuple(
+            (None, 0)
+            if edge is None
+            else edge
+            if type(edge[0]) is Node
+            else (AccumulateGrad(edge[0]), 0)
+            for edge in self.edges
+        )
+
+    def register_hook(self, function: Any) -> Any:
+        """Calls ``function(grad_inputs, grad_outputs)`` after backward of this node."""
+        return add_to_node(self, 0, After(function))
+
+    def register_prehook(self, function: Any) -> Any:
+        """Calls ``function(grad_outputs)`` before backward of this node."""
+        return add_to_node(self, 0, Before(function))
+
+    def __getattr__(self, name: str) -> Any:
+        """What a user's Function has set on its ctx, which in PyTorch is the node."""
+        ctx = getattr(object.__getattribute__(self, "op"), "ctx", None)
+        if ctx is None or name.startswith("__"):
+            raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+        return getattr(ctx, name)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -143,7 +183,7 @@ class Node:
 LEAF: Any = ("leaf", 0)
 
 # How a view was made; in-place ops through all but the first are refused.
-PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE = range(4)
+PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5)
 
 
 class View:
@@ -171,7 +211,7 @@ def renew(tensor, view):
     base = edge_of(view.base)
     if base is not None:
         if view.kind != PLAIN:
-            if modes.bits & (NO_GRAD | INFERENCE):
+            if modes.bits & OFF:
                 return tensor.edge  # which nobody will record
             raise refusal(tensor, "its base or another view of its base has been")
         array, origin = tensor.array, view.base.array
@@ -192,7 +232,7 @@ def refusal(tensor, modified: str) -> RuntimeError:
     made = f"A view was created in {mode} mode"
     if edge is not None and edge is not LEAF:
         made = f"Output {edge[1]} of {edge[0].op.__name__} is a view"
-        if kind == MULTI_OUTPUT:
+        if kind in (MULTI_OUTPUT, IN_FUNCTION):
             now = ""
         else:
             made += f" of a view which was created in {mode} mode"
@@ -203,12 +243,29 @@ def refusal(tensor, modified: str) -> RuntimeError:
             "functions do not allow the output views to be modified inplace. You should replace "
             "the inplace operation by an out-of-place one."
         )
+    if kind == IN_FUNCTION:
+        return RuntimeError(
+            text + "This view was created inside a custom Function (or because an input was "
+            "returned as-is) and the autograd logic to handle view+inplace would override the "
+            "custom backward associated with the custom Function, leading to incorrect gradients. "
+            "This behavior is forbidden. You can fix this by cloning the output of the custom "
+            "Function."
+        )
     return RuntimeError(
         text + "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
         f"clarify your code by moving both the view and the inplace either both inside the {block} "
         "block (if you don't want the inplace to be tracked) or both outside (if you want the "
         "inplace to be tracked)."
     )
+
+
+def note(node):
+    """What modes other than OFF ask of a new node."""
+    from tiny_torch.autograd.anomaly_mode import remember
+
+    if modes.bits & ANOMALY:
+        remember(node)
+    return node
 
 
 def rebase(tensor, node, output=0):
@@ -237,7 +294,9 @@ def move_retained(old, new) -> None:
     if old is None or old is LEAF or old[0].hooks is None:
         return
     hooks = old[0].hooks
-    moving = [key for key, (output, hook) in hooks.items() if output == old[1] and hook.retains]
+    moving = [
+        key for key, (output, hook) in hooks.items() if output == old[1] and hook.turn == RETAIN
+    ]
     if moving:
         new[0].hooks = OrderedDict((key, (new[1], hooks.pop(key)[1])) for key in moving)
 

@@ -8,12 +8,15 @@ from collections import OrderedDict
 from tiny_torch import hooks
 from tiny_torch.hooks import RemovableHandle
 
+# The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
+OF_TENSOR, RETAIN, BEFORE, AFTER = range(4)
+
 
 class Hook:
     """A user's function, told apart from the same function registered twice."""
 
     __slots__ = ("function",)
-    retains = False
+    turn = OF_TENSOR
 
     def __init__(self, function):
         self.function = function
@@ -26,7 +29,7 @@ class Retain:
     """retain_grad's hook: puts the gradient in ``.grad`` of a tensor that may be gone by then."""
 
     __slots__ = ("tensor",)
-    retains = True
+    turn = RETAIN
 
     def __init__(self, tensor):
         self.tensor = weakref.ref(tensor)
@@ -35,6 +38,34 @@ class Retain:
         tensor = self.tensor()
         if tensor is not None:
             tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
+
+
+class Before(Hook):
+    """A node's own: ``function(grad_outputs)``, a tuple; an answer replaces it."""
+
+    __slots__ = ()
+    turn = BEFORE
+
+
+class After(Hook):
+    """A node's own: ``function(grad_inputs, grad_outputs)``; an answer replaces the first."""
+
+    __slots__ = ()
+    turn = AFTER
+
+
+def replaced(grads: tuple, answer, as_tensors: bool) -> tuple:
+    """Gradients, unless a node's hook answers others."""
+    if answer is None:
+        return grads
+    if not isinstance(answer, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}'")
+    if len(answer) != len(grads):
+        raise RuntimeError(
+            "hook has returned an incorrect number of values (got "
+            f"{len(answer)}, but expected {len(grads)})"
+        )
+    return tuple([g if g is None or as_tensors else g.array for g in answer])
 
 
 def checked(hook, gradient):
@@ -77,6 +108,45 @@ def add_to_node(node, output: int, hook) -> RemovableHandle:
     return hooks.add_hook(node.hooks, (output, hook))
 
 
+class AccumulateGrad:
+    """Where the gradient of a leaf ends, as ``next_functions`` show it: a node in name only."""
+
+    next_functions = ()
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict:
+        return self.variable.__dict__.setdefault("_accumulate_metadata", {})
+
+    def register_prehook(self, function) -> RemovableHandle:
+        """Calls ``function((grad,))`` before it is added to ``.grad``; an answer replaces it."""
+
+        def hook(gradient):
+            return replaced((gradient,), function((gradient,)), True)[0]
+
+        return add_to(self.variable, "_hooks", hook)
+
+    def register_hook(self, function) -> RemovableHandle:
+        """Refused: Tensor.register_post_accumulate_grad_hook is called then."""
+        raise NotImplementedError(
+            "AccumulateGrad.register_hook: use Tensor.register_post_accumulate_grad_hook"
+        )
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return id(self.variable)
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self.variable):#x}>"
+
+
 def retain(tensor, edge) -> None:
     if not is_retained(tensor, edge):
         node, output = edge
@@ -86,4 +156,5 @@ def retain(tensor, edge) -> None:
 def is_retained(tensor, edge) -> bool:
     if edge is None or edge[0] is tensor or edge[0].hooks is None:
         return False
-    return any(hook.retains and hook.tensor() is tensor for _, hook in edge[0].hooks.values())
+    hooks_of_node = edge[0].hooks.values()
+    return any(hook.turn == RETAIN and hook.tensor() is tensor for _, hook in hooks_of_node)

@@ -1,0 +1,113 @@
+"""Finding the op whose gradient went wrong: each node remembers where in the program it was made.
+
+One bit of a thread's modes, so that it costs nothing while it is off. (PyTorch's is the process's.)
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+from tiny_torch.autograd.graph import ANOMALY, modes
+
+PACKAGE = Path(__file__).parent.parent
+# Where ops are recorded: of no interest to who looks for the line that made one.
+INNER = (str(PACKAGE / "autograd"), str(PACKAGE / "ops"), str(PACKAGE / "tensor.py"))
+
+
+class set_detect_anomaly:
+    """Anomaly detection on or off, at once and until the ``with`` ends, if it is used in one.
+
+    With `check_nan`, a gradient that becomes NaN raises RuntimeError.
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.set_detect_anomaly
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = modes.bits & ANOMALY, modes.check_nan
+        self.switch(ANOMALY if mode else 0, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: Any) -> None:
+        self.switch(*self.before)
+
+    def switch(self, bit: int, check_nan: bool) -> None:
+        modes.bits = (modes.bits & ~ANOMALY) | bit
+        modes.check_nan = check_nan
+
+
+class detect_anomaly(set_detect_anomaly):
+    """While it lasts, an error in backward is preceded by a warning with the op's place in forward.
+
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.detect_anomaly
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        super().__init__(True, self.check_nan)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether this thread's nodes remember where they were made."""
+    return bool(modes.bits & ANOMALY)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection raises where a gradient is NaN."""
+    return modes.check_nan
+
+
+def remember(node: Any) -> None:
+    """Notes the stack in a new node, and the node whose backward makes it, if one does."""
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(INNER):
+        frames.pop()
+    node.metadata["traceback_"] = traceback.format_list(frames)
+    if modes.running is not None:
+        node.metadata["parent_"] = modes.running
+
+
+def explain(node: Any) -> None:
+    """The warning that precedes an error in a node's backward."""
+    warnings.warn(
+        f"Error detected in {node.name()}. {story(node, 'caused the error')}", stacklevel=2
+    )
+    seen = node.metadata.get("parent_")
+    while seen is not None:
+        what = "induced the previous calculation"
+        warnings.warn(
+            f"\n\nPrevious calculation was induced by {seen.name()}. {story(seen, what)}",
+            stacklevel=2,
+        )
+        seen = seen.metadata.get("parent_")
+
+
+def story(node: Any, what: str) -> str:
+    lines = node.metadata.get("traceback_")
+    if lines is None:
+        return (
+            "No forward pass information available. Enable detect anomaly during forward pass for "
+            "more information."
+        )
+    return f"Traceback of forward call that {what}:\n{''.join(lines)}"
+
+
+def check_nan(node: Any, results: Any) -> None:
+    """RuntimeError where a gradient that a node has computed is NaN."""
+    for i, result in enumerate(results if type(results) is tuple else (results,)):
+        array = getattr(result, "array", result)
+        if array is not None and (array != array).any(None, False).item():
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
