@@ -56,6 +56,22 @@ def reduced(grad, shape):
     return sum_to(grad, shape, grad.dtype) if tuple(grad.shape) != shape else grad
 
 
+class Mm(Matmul):
+    """A product of two matrices; these names are for the graph only."""
+
+
+class Bmm(Matmul):
+    """A product of two stacks of matrices."""
+
+
+class Mv(Matmul):
+    """A product of a matrix and a vector."""
+
+
+class Dot(Matmul):
+    """A product of two vectors."""
+
+
 class Linear(Op):
     """x @ weight.T + bias: x (..., in), weight (out, in), bias (out,) or None."""
 
@@ -93,7 +109,11 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     """
     check_tensor("matmul", "input", 1, input)
     check_tensor("matmul", "other", 2, other)
-    return into_same(out, apply2(Matmul, input, other))
+    op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
+    return into_same(out, apply2(op, input, other))
+
+
+BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
 
 
 def into_same(out: Tensor | None, result: Tensor) -> Tensor:
@@ -102,63 +122,61 @@ def into_same(out: Tensor | None, result: Tensor) -> Tensor:
     return into(out, result)
 
 
-def fixed(name: str, left: int, right: int, what: str) -> Any:
+def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """A product of operands with a fixed number of dims."""
-
-    def function(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-        check_tensor(name, "input", 1, input)
-        check_tensor(name, "mat2", 2, mat2)
-        if input.ndim != left or mat2.ndim != right:
-            raise RuntimeError(
-                f"{name}: expected tensors of {left} and {right} dimensions, got shapes "
-                f"{list(input.shape)} and {list(mat2.shape)}"
-            )
-        if name == "bmm" and input.shape[0] != mat2.shape[0]:
-            raise RuntimeError(
-                f"bmm: expected the same batch size, got shapes {list(input.shape)} and "
-                f"{list(mat2.shape)}"
-            )
-        return into_same(out, apply2(Matmul, input, mat2))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{name}.html"
-    return function
-
-
-mm = fixed("mm", 2, 2, "The product of two matrices.")
-bmm = fixed("bmm", 3, 3, "The products of two stacks of matrices.")
-mv = fixed("mv", 2, 1, "The product of a matrix and a vector.")
-dot = fixed("dot", 1, 1, "The inner product of two vectors.")
-
-
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The outer product of two vectors."""
-    for name, vector in (("self", input), ("vec2", vec2)):
-        if vector.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return into(out, input.unsqueeze(1) * vec2.unsqueeze(0))
-
-
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: float = 1,
-    alpha: float = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """beta * input + alpha * mat1 @ mat2; input is expanded to the product's shape."""
-    product = mm(mat1, mat2)
-    if input.dtype is not product.dtype:
+    name = op.__name__.lower()
+    check_tensor(name, "input", 1, x)
+    check_tensor(name, second, 2, y)
+    if (x.ndim, y.ndim) != dims:
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {input.dtype} and {mat2.dtype}"
+            f"{name}: expected tensors of {dims[0]} and {dims[1]} dimensions, got shapes "
+            f"{list(x.shape)} and {list(y.shape)}"
         )
-    input = input.expand(product.shape)
-    product = product if alpha == 1 else product * alpha
-    if beta != 0:
-        product = product + (input if beta == 1 else input * beta)
-    return into_same(out, product)
+    return into_same(out, apply2(op, x, y))
+
+
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices.
+
+    https://pytorch.org/docs/stable/generated/torch.mm.html
+    """
+    return fixed(Mm, "mat2", (2, 2), input, mat2, out)
+
+
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of two stacks of matrices: (B, n, m), (B, m, p) -> (B, n, p).
+
+    https://pytorch.org/docs/stable/generated/torch.bmm.html
+    """
+    check_batches("bmm", input, mat2)
+    return fixed(Bmm, "mat2", (3, 3), input, mat2, out)
+
+
+def check_batches(name: str, x: Any, y: Any) -> None:
+    """RuntimeError where two stacks differ in their number of matrices."""
+    sizes = [t.shape[0] for t in (x, y) if isinstance(t, Tensor) and t.ndim == 3]
+    if len(sizes) == 2 and sizes[0] != sizes[1]:
+        raise RuntimeError(
+            f"{name}: expected the same batch size, got shapes {list(x.shape)} and {list(y.shape)}"
+        )
+
+
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix and a vector.
+
+    https://pytorch.org/docs/stable/generated/torch.mv.html
+    """
+    if isinstance(input, Tensor) and input.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return fixed(Mv, "vec", (2, 1), input, vec, out)
+
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product of two vectors.
+
+    https://pytorch.org/docs/stable/generated/torch.dot.html
+    """
+    return fixed(Dot, "tensor", (1, 1), input, tensor, out)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -176,10 +194,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return applyn(Linear, (input, weight, bias))
 
 
-FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot, outer, addmm)}
-METHODS = {
-    **FUNCTIONS,
-    "__matmul__": lambda self, other: (
-        matmul(self, other) if isinstance(other, Tensor) else NotImplemented
-    ),
-}
+FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot)}
+
+
+def matmul_operator(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def reflected_operator(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+METHODS = {**FUNCTIONS, "__matmul__": matmul_operator, "__rmatmul__": reflected_operator}

@@ -4,22 +4,26 @@ from types import ModuleType
 
 from tiny_torch import creation, from_data
 from tiny_torch.ops import (
+    einsum,
     fused,
     index,
     join,
     matmul,
     moments,
     pointwise,
+    products,
     random,
     reduce,
     samples,
     scan,
     shape,
+    vectors,
 )
 from tiny_torch.tensor import Tensor
 
 MODULES: tuple[ModuleType, ...] = (
     creation,
+    einsum,
     from_data,
     fused,
     index,
@@ -27,11 +31,13 @@ MODULES: tuple[ModuleType, ...] = (
     matmul,
     moments,
     pointwise,
+    products,
     random,
     reduce,
     samples,
     scan,
     shape,
+    vectors,
 )
 
 for module in MODULES:
