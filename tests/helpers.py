@@ -12,18 +12,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import LAYOUTS, numbers
+from op_cases import FLOATS, HALVES, LAYOUTS, numbers
 
 import tiny_torch
 
 DTYPE_NAMES = {np.dtype(name): name for name in ("bool", "uint8", "int32", "int64")}
-EPSILON = {"float32": float(np.finfo("float32").eps), "float64": float(np.finfo("float64").eps)}
+EPSILON = {
+    name: float(tiny_torch.finfo(getattr(tiny_torch, name)).eps) for name in (*HALVES, *FLOATS)
+}
 
 
-def make(module: Any, values: np.ndarray, shape: tuple, layout: str, device: str = "cpu") -> Any:
-    """A tensor of `module` that shows some of `values` (flat) in a layout."""
+def make(
+    module: Any,
+    values: np.ndarray,
+    shape: tuple,
+    layout: str,
+    device: str = "cpu",
+    dtype: str | None = None,
+) -> Any:
+    """A tensor of `module` that shows some of `values` (flat) in a layout, converted to `dtype`."""
     strides, offset = LAYOUTS[layout](shape)
     flat = module.from_numpy(values.copy())
+    if dtype is not None:
+        flat = flat.to(getattr(module, dtype))
     if device != "cpu" and module is tiny_torch:
         flat = flat.to(device)
     return flat.as_strided(shape, strides, offset)
@@ -39,7 +50,14 @@ def extent(shape: tuple, layout: str) -> int:
 def operands(module, domains, shapes, layouts, dtypes, device="cpu", seed=0) -> list:
     """One tensor per domain; the same numbers for both packages."""
     return [
-        make(module, numbers(domain, dtype, extent(shape, layout), seed + i), shape, layout, device)
+        make(
+            module,
+            numbers(domain, dtype, extent(shape, layout), seed + i),
+            shape,
+            layout,
+            device,
+            dtype,
+        )
         for i, (domain, shape, layout, dtype) in enumerate(
             zip(domains, shapes, layouts, dtypes, strict=True)
         )
@@ -47,6 +65,8 @@ def operands(module, domains, shapes, layouts, dtypes, device="cpu", seed=0) -> 
 
 
 def array_of(tensor: Any) -> np.ndarray:
+    if dtype_name(tensor) == "bfloat16":  # which NumPy does not have
+        tensor = tensor.float()
     return np.asarray(tensor.numpy(force=True))
 
 
@@ -70,8 +90,8 @@ def outcome(function: Callable[[], Any]) -> tuple[Exception | None, list]:
             return error, []
 
 
-def closeness(ours: np.ndarray, theirs: np.ndarray, ulps: float) -> np.ndarray:
-    """Where the values agree: exactly for integers, NaN equal to NaN."""
+def closeness(ours: np.ndarray, theirs: np.ndarray, ulps: float, dtype: str) -> np.ndarray:
+    """Where the values of a dtype agree: exactly for integers, NaN equal to NaN."""
     with np.errstate(all="ignore"):
         same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
         if ours.dtype.kind != "f" or same.all():
@@ -81,7 +101,7 @@ def closeness(ours: np.ndarray, theirs: np.ndarray, ulps: float) -> np.ndarray:
             finite = scale[np.isfinite(scale)]
             scale = scale + (finite.max() if finite.size else 0) + 1
         error = np.abs(ours.astype("float64") - theirs)
-        return same | (error <= ulps * EPSILON[ours.dtype.name] * scale)
+        return same | (error <= ulps * EPSILON[dtype] * scale)
 
 
 def compare(ours: Any, theirs: Any, where: str, ulps: float = 4, strides: bool = True) -> None:
@@ -98,8 +118,9 @@ def compare(ours: Any, theirs: Any, where: str, ulps: float = 4, strides: bool =
         pair = tuple(ours.stride()), tuple(theirs.stride())
         assert pair[0] == pair[1], f"{where}: strides {pair[0]}, not {pair[1]}"
     values, expected = array_of(ours), array_of(theirs)
-    if not closeness(values, expected, ulps).all():
-        wrong = ~closeness(values, expected, ulps)
+    close = closeness(values, expected, ulps, dtype_name(ours))
+    if not close.all():
+        wrong = ~close
         at = np.argwhere(wrong)[:3]
         pytest.fail(
             f"{where}: {int(wrong.sum())} of {wrong.size} values differ, such as "

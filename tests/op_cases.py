@@ -17,12 +17,25 @@ from typing import Any
 import numpy as np
 
 FLOATS = ("float32", "float64")
-INTEGERS = ("uint8", "int32", "int64")
-DTYPES = ("bool", *INTEGERS, *FLOATS)
+HALVES = ("float16", "bfloat16")
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+DTYPES = ("bool", *INTEGERS, *HALVES, *FLOATS)
+# The pairs that promotion is tried on, of all ops; result_type is tried on all pairs.
+PAIRS = [
+    (a, b)
+    for a in DTYPES
+    for b in DTYPES
+    if a != b
+    and (
+        "int64" in (a, b)
+        or "float32" in (a, b)
+        or {a, b} in ({"uint8", "int8"}, {"float16", "bfloat16"}, {"int16", "float16"})
+    )
+]
 DTYPE_SETS = {  # as ops.def names them
     "All": DTYPES,
-    "Number": INTEGERS + FLOATS,
-    "Float": FLOATS,
+    "Number": INTEGERS + HALVES + FLOATS,
+    "Float": HALVES + FLOATS,
     "Integral": ("bool", *INTEGERS),
 }
 DEVICES = ("cpu", "ref")
@@ -94,7 +107,7 @@ def numbers(domain: str, dtype: str, count: int, seed: int = 0) -> np.ndarray:
         "nonzero": (0.3 + 3 * uniform) * random.choice([-1, 1], count),
         "small": 2 * uniform - 1,
     }[domain]
-    return values.astype(dtype)
+    return values.astype("float32" if dtype == "bfloat16" else dtype)  # NumPy has no bfloat16
 
 
 # NaN, infinities, both zeros, halves that round to even, the edges of the format.

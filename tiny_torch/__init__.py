@@ -13,21 +13,23 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from tiny_torch import _core, autograd, creation, devices, from_data, printing, random, return_types
+from tiny_torch import (
+    _core,
+    autograd,
+    creation,
+    devices,
+    dtypes,
+    from_data,
+    printing,
+    random,
+    return_types,
+)
 from tiny_torch._core import (
-    bool,
-    can_cast,
     dtype,
-    float32,
-    float64,
     get_default_dtype,
     get_num_threads,
-    int32,
-    int64,
-    promote_types,
     set_default_dtype,
     set_num_threads,
-    uint8,
 )
 from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tiny_torch.autograd.grad_mode import (
@@ -46,19 +48,18 @@ from tiny_torch.tensor import Tensor
 
 __version__ = "0.1.0"
 
-float = float32
-double = float64
-int = int32
-long = int64
-
 if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
 
     def __getattr__(name: str) -> Any: ...
 
+    bool: Any
+    float32: Any
+    float64: Any
+    int64: Any
     tensor: Any
 
 
-for _module in (*methods.MODULES, random, printing):
+for _module in (dtypes, *methods.MODULES, random, printing):
     globals().update(_module.FUNCTIONS)
 
 

@@ -17,6 +17,7 @@ from tiny_torch.creation import (
     int64,
 )
 from tiny_torch.devices import array_module, to_device
+from tiny_torch.dtypes import HALVES, check_elements
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -68,6 +69,8 @@ def from_data(data: Any, dtype: Any):
         )
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
     if isinstance(data, bool | int | float):
+        if dtype is not None:
+            check_elements(np.array(data), dtype)
         return _core.full((), data, dtype or dtype_of_number(data))
     if hasattr(data, "__array__") and not isinstance(data, list | tuple):
         return from_data(np.asarray(data), dtype)
@@ -100,9 +103,11 @@ def from_data(data: Any, dtype: Any):
             raise OverflowError
     except OverflowError:
         raise RuntimeError("Overflow when unpacking long long") from None
+    check_elements(flat, dtype)
     with np.errstate(over="ignore"):  # float32 has no larger number than inf
-        flat = flat.astype(dtype.name)
-    return _core.from_numpy(flat).view(shape) if flat.size else _core.empty(shape, dtype)
+        flat = flat.astype("float32" if dtype in HALVES else dtype.name)  # NumPy has no bfloat16
+    array = _core.from_numpy(flat).view(shape) if flat.size else _core.empty(shape, dtype)
+    return array.astype(dtype) if dtype in HALVES else array
 
 
 def collect(data: Any, leaves: list, depth: int) -> tuple:

@@ -350,7 +350,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-d tensor."""
-        return self.array.numpy().tolist()
+        return nested_list(self.array)
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array on the same memory; of a copy without history if `force`."""
@@ -437,6 +437,13 @@ class Tensor:
         from tiny_torch.serialization import reduce_tensor
 
         return reduce_tensor(self)
+
+
+def nested_list(array: Any) -> Any:
+    """Nested lists of an array's elements as Python numbers; a number if it has no dims."""
+    if array.dtype is _core.bfloat16:  # which NumPy does not have
+        array = array.astype(_core.float32)
+    return array.numpy().tolist()
 
 
 def wrap(array, edge=None, cls=Tensor):

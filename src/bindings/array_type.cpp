@@ -191,18 +191,16 @@ PyObject* item(PyObject* self, PyObject*) {
                         static_cast<long long>(array.numel()));
   const char* data = array.data();
   switch (array.dtype()) {
-    case DType::Bool:
-      return PyBool_FromLong(*data != 0);
-    case DType::UInt8:
-      return PyLong_FromLong(static_cast<uint8_t>(*data));
-    case DType::Int32:
-      return PyLong_FromLong(read<int32_t>(data));
-    case DType::Int64:
-      return PyLong_FromLongLong(read<int64_t>(data));
-    case DType::Float32:
-      return PyFloat_FromDouble(read<float>(data));
-    case DType::Float64:
-      return PyFloat_FromDouble(read<double>(data));
+#define X(name, type, text, category)                       \
+  case DType::name:                                         \
+    if constexpr (Category::category == Category::Bool)     \
+      return PyBool_FromLong(*data != 0);                   \
+    else if constexpr (Category::category == Category::Int) \
+      return PyLong_FromLongLong(read<type>(data));         \
+    else                                                    \
+      return PyFloat_FromDouble(read<type>(data));
+    TT_FOR_EACH_DTYPE(X)
+#undef X
   }
   return nullptr;
 }

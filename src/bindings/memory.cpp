@@ -27,8 +27,11 @@ std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
   const auto size = dtype.itemsize();
   if (kind == 'b') return DType::Bool;
   if (kind == 'u' && size == 1) return DType::UInt8;
+  if (kind == 'i' && size == 1) return DType::Int8;
+  if (kind == 'i' && size == 2) return DType::Int16;
   if (kind == 'i' && size == 4) return DType::Int32;
   if (kind == 'i' && size == 8) return DType::Int64;
+  if (kind == 'f' && size == 2) return DType::Float16;
   if (kind == 'f' && size == 4) return DType::Float32;
   if (kind == 'f' && size == 8) return DType::Float64;
   return std::nullopt;
@@ -48,8 +51,8 @@ pb::object from_numpy(pb::handle object) {
     throw TypeError("can't convert np.ndarray of type ",
                     pb::str(array.dtype().attr("type").attr("__module__")).cast<std::string>(), ".",
                     pb::str(array.dtype().attr("type").attr("__name__")).cast<std::string>(),
-                    ". The only supported types are: float64, float32, int64, int32, uint8, and "
-                    "bool.");
+                    ". The only supported types are: float64, float32, float16, int64, int32, "
+                    "int16, int8, uint8, and bool.");
   }
   const int64_t size = itemsize(*dtype);
   Dims shape, strides;
@@ -91,6 +94,7 @@ pb::object from_numpy(pb::handle object) {
 // Shares the NDArray's memory and keeps it alive.
 pb::array to_numpy(pb::handle object) {
   const NDArray& array = array_arg(object);
+  if (array.dtype() == DType::BFloat16) throw TypeError("Got unsupported ScalarType BFloat16");
   std::vector<pb::ssize_t> shape, strides;
   for (int i = 0; i < array.ndim(); ++i) {
     shape.push_back(array.shape()[i]);

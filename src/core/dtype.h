@@ -3,17 +3,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <type_traits>
+
+#include "core/half.h"
 
 namespace tt {
 
-// X(name, C++ type, category). The order is that of the tables; the size of a half type will differ
-// from that of the type it computes in, so kernels never see it (DESIGN, Kernels).
-#define TT_FOR_EACH_DTYPE(X)          \
-  X(Bool, bool, "bool", Bool)         \
-  X(UInt8, uint8_t, "uint8", Int)     \
-  X(Int32, int32_t, "int32", Int)     \
-  X(Int64, int64_t, "int64", Int)     \
-  X(Float32, float, "float32", Float) \
+// X(name, C++ type, text, category). The order is that of the tables. Kernels that compute never
+// see the half types: blocks of them are converted to float and back (cpu/run.cpp).
+#define TT_FOR_EACH_DTYPE(X)               \
+  X(Bool, bool, "bool", Bool)              \
+  X(UInt8, uint8_t, "uint8", Int)          \
+  X(Int8, int8_t, "int8", Int)             \
+  X(Int16, int16_t, "int16", Int)          \
+  X(Int32, int32_t, "int32", Int)          \
+  X(Int64, int64_t, "int64", Int)          \
+  X(Float16, Half, "float16", Float)       \
+  X(BFloat16, BFloat16, "bfloat16", Float) \
+  X(Float32, float, "float32", Float)      \
   X(Float64, double, "float64", Float)
 
 enum class DType : uint8_t {
@@ -58,6 +65,15 @@ constexpr const char* name(DType dtype) {
 
 constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Float; }
 
+// The half types: stored in 16 bits, computed in float32.
+constexpr bool is_half(DType dtype) { return is_floating(dtype) && itemsize(dtype) == 2; }
+constexpr DType computed_in(DType dtype) { return is_half(dtype) ? DType::Float32 : dtype; }
+
+template <class T>
+constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+constexpr bool is_float_type = std::is_floating_point_v<T> || is_half_type<T>;
+
 inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
 
 template <class T>
@@ -89,7 +105,10 @@ struct Scalar {
   // Integer to integer wraps around; a float goes to bool by truth.
   template <class T>
   T to() const {
-    return kind == Category::Float ? static_cast<T>(d) : static_cast<T>(i);
+    if constexpr (is_half_type<T>)
+      return T(kind == Category::Float ? static_cast<float>(d) : static_cast<float>(i));
+    else
+      return kind == Category::Float ? static_cast<T>(d) : static_cast<T>(i);
   }
   void write(DType dtype, void* to_address) const;
 };

@@ -13,9 +13,11 @@ namespace tt {
 DType default_dtype();
 void set_default_dtype(DType dtype);  // throws TypeError unless it is a floating point dtype
 
-// Within one rank: the higher category, then the larger size.
+// Within one rank: the higher category, then the larger size; of two that have the same size, what
+// holds both.
 constexpr DType promote_types(DType a, DType b) {
   if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  if (a != b && itemsize(a) == itemsize(b)) return is_floating(a) ? DType::Float32 : DType::Int16;
   return itemsize(a) >= itemsize(b) ? a : b;
 }
 

@@ -3,8 +3,14 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/dtype.h"
+
 namespace tt::cpu {
 namespace {
+
+// Has kernels of its own; the half types are converted to one that has.
+template <class T>
+constexpr bool is_native = !is_half_type<T>;
 
 struct All {
   template <class T>

@@ -146,7 +146,8 @@ enum class Kind { Arithmetic, Comparison };
 // The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
 template <class F, class Set, class T, int kInputs, Kind kind>
 constexpr Kernel entry() {
-  if constexpr (!Set::template has<T> || std::is_floating_point_v<T> != kFloatKernels)
+  if constexpr (!Set::template has<T> || !is_native<T> ||
+                std::is_floating_point_v<T> != kFloatKernels)
     return nullptr;
   else if constexpr (kind == Kind::Comparison)
     return compare_kernel<F, T>;

@@ -36,6 +36,8 @@ extern const GemmTable gemm_table;
 // Integers wrap around. Compiled once, without a claim to speed.
 void gemm_int64(const Gemm& g);
 void gemm_int32(const Gemm& g);
+void gemm_int16(const Gemm& g);
+void gemm_int8(const Gemm& g);
 void gemm_uint8(const Gemm& g);
 
 // Memory for packed panels, 64-byte aligned; acquire may throw, and is called outside of parallel

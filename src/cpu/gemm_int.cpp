@@ -84,6 +84,8 @@ void multiply(const Gemm& g) {
 
 void gemm_int64(const Gemm& g) { multiply<int64_t>(g); }
 void gemm_int32(const Gemm& g) { multiply<int32_t>(g); }
+void gemm_int16(const Gemm& g) { multiply<int16_t>(g); }
+void gemm_int8(const Gemm& g) { multiply<int8_t>(g); }
 void gemm_uint8(const Gemm& g) { multiply<uint8_t>(g); }
 
 }  // namespace tt::cpu

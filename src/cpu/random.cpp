@@ -22,7 +22,7 @@ int64_t nearest_from(int64_t from) {
   const auto above = static_cast<int64_t>(rounded);
   if (above >= from) return from;
   const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(from + 1)));
-  return above + (int64_t{1} << (log2 - std::numeric_limits<T>::digits + 1));
+  return above + (int64_t{1} << (log2 - kDigits<T> + 1));
 }
 
 template <class T>
@@ -32,12 +32,12 @@ int64_t nearest_to(int64_t to) {
   const auto below = static_cast<int64_t>(rounded);
   if (below < to) return to;
   const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(to - 1)));
-  return below - (int64_t{1} << (log2 - std::numeric_limits<T>::digits + 1));
+  return below - (int64_t{1} << (log2 - kDigits<T> + 1));
 }
 
 template <class T>
 void check_range(int64_t from, int64_t last) {
-  if constexpr (!std::is_floating_point_v<T>) {
+  if constexpr (!is_float_type<T>) {
     const auto low = static_cast<int64_t>(std::numeric_limits<T>::lowest());
     if (from < low || from > largest<T>())
       throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
@@ -81,7 +81,7 @@ void random_(Generator& generator, const Strided& out) {
 void random_(Generator& generator, const Strided& out, int64_t from, std::optional<int64_t> to) {
   with_type(out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    constexpr bool floating = std::is_floating_point_v<T>;
+    constexpr bool floating = is_float_type<T>;
     if (to) {
       if (from >= *to)
         throw RuntimeError("[random_] expects 'from' to be less than 'to', but got from=", from,

@@ -180,11 +180,17 @@ inline double next_normal(Generator& generator, double mean, double std) {
   return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
 }
 
+// The bits of a float's mantissa, the leading one included.
+template <class T>
+constexpr int kDigits = std::is_same_v<T, Half>       ? 11
+                        : std::is_same_v<T, BFloat16> ? 8
+                                                      : std::numeric_limits<T>::digits;
+
 // The largest integer that a dtype is asked to hold: floats count as far as they hold each one.
 template <class T>
 constexpr int64_t largest() {
-  if constexpr (std::is_floating_point_v<T>)
-    return int64_t{1} << std::numeric_limits<T>::digits;
+  if constexpr (is_float_type<T>)
+    return int64_t{1} << kDigits<T>;
   else
     return static_cast<int64_t>(std::numeric_limits<T>::max());
 }

@@ -127,8 +127,9 @@ void kernel(const ReduceArgs& args) {
 
 template <class F, class Set, Result result>
 constexpr void fill(ReduceKernel (&entries)[kDTypes]) {
-#define X(name, type, text, category)                                                       \
-  if constexpr (Set::template has<type> && std::is_floating_point_v<type> == kFloatKernels) \
+#define X(name, type, text, category)                            \
+  if constexpr (Set::template has<type> && is_native<type> &&    \
+                std::is_floating_point_v<type> == kFloatKernels) \
     entries[static_cast<int>(DType::name)] = kernel<F, type, result>;
   TT_FOR_EACH_DTYPE(X)
 #undef X

@@ -13,7 +13,11 @@ namespace {
 
 template <class From, class To>
 To convert_one(From value) {
-  if constexpr (std::is_same_v<To, bool>)
+  if constexpr (is_half_type<From> && !is_half_type<To>)
+    return convert_one<float, To>(value);
+  else if constexpr (is_half_type<To>)
+    return To(static_cast<float>(value));
+  else if constexpr (std::is_same_v<To, bool>)
     return value != From{};
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
     // Through int64, where it fits: C++ leaves anything else undefined.

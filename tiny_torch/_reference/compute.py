@@ -27,8 +27,8 @@ from tiny_torch._reference.formulas import (
 from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
 
 Shape = Sequence[int]
-TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int32": "Int", "int64": "Long"}
-TYPE_NAMES |= {"float32": "Float", "float64": "Double"}
+TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int"}
+TYPE_NAMES |= {"int64": "Long", "float32": "Float", "float64": "Double"}
 
 
 # ---------------------------------------------------------------------------------- operands

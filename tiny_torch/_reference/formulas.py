@@ -16,6 +16,8 @@ from tiny_torch import _core
 
 
 def numpy_type(dtype: Any) -> np.dtype:
+    if dtype.is_floating_point and dtype.itemsize == 2:
+        raise NotImplementedError(f"[{dtype.name}] is not implemented on ref")
     return np.dtype(dtype.name)
 
 
@@ -25,7 +27,9 @@ def category(dtype: Any) -> int:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """Within one rank: the higher category, then the larger size."""
+    """Within one rank: the higher category, then the larger size; both of uint8 and int8."""
+    if {a, b} == {_core.uint8, _core.int8}:
+        return _core.int16
     return max(a, b, key=lambda dtype: (category(dtype), dtype.itemsize))
 
 

@@ -9,18 +9,11 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module, device, to_device
+from tiny_torch.dtypes import TYPE_NAMES
 from tiny_torch.ops.elementwise import Cast, Clone
 from tiny_torch.tensor import Tensor
 
 PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool}
-TYPE_NAMES = {
-    "torch.BoolTensor": _core.bool,
-    "torch.ByteTensor": _core.uint8,
-    "torch.IntTensor": _core.int32,
-    "torch.LongTensor": _core.int64,
-    "torch.FloatTensor": _core.float32,
-    "torch.DoubleTensor": _core.float64,
-}
 
 
 class ToInteger(Op):
@@ -207,8 +200,12 @@ METHODS: dict[str, Any] = {
     "cuda": cuda,
     "bool": conversion("bool", _core.bool),
     "byte": conversion("byte", _core.uint8),
+    "char": conversion("char", _core.int8),
+    "short": conversion("short", _core.int16),
     "int": conversion("int", _core.int32),
     "long": conversion("long", _core.int64),
+    "half": conversion("half", _core.float16),
+    "bfloat16": conversion("bfloat16", _core.bfloat16),
     "float": conversion("float", _core.float32),
     "double": conversion("double", _core.float64),
 }

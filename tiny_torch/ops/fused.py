@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import HALVES
+from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.pointwise import result_type
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
+
+
+def widened(x: Any) -> Any:
+    """Of a half dtype in float32: what takes several steps is rounded once, at its end."""
+    return run(Cast, x, _core.float32) if x.dtype in HALVES else x
+
+
+def narrowed(x: Any, dtype: Any) -> Any:
+    return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
 class Softmax(Op):
@@ -17,16 +29,17 @@ class Softmax(Op):
 
     @staticmethod
     def forward(x, dim):
-        x = x.contiguous()  # and so is the result, as in PyTorch
+        half, x = x.dtype, widened(x.contiguous())  # contiguous as PyTorch's result
         shifted = (x - x.amax((dim,), True)).exp() if x.size else x.clone()
-        y = shifted / shifted.sum((dim,), True)
+        y = narrowed(shifted / shifted.sum((dim,), True), half)
         return y, (y, dim)
 
     @staticmethod
     def backward(saved, grad, needs):
         y, dim = saved
-        weighted = grad * y
-        return weighted - y * weighted.sum((dim,), True)
+        half, y = y.dtype, widened(y)
+        weighted = widened(grad) * y
+        return narrowed(weighted - y * weighted.sum((dim,), True), half)
 
 
 class LogSoftmax(Op):
@@ -34,15 +47,16 @@ class LogSoftmax(Op):
 
     @staticmethod
     def forward(x, dim):
-        x = x.contiguous()  # and so is the result, as in PyTorch
+        half, x = x.dtype, widened(x.contiguous())  # contiguous as PyTorch's result
         shifted = x - x.amax((dim,), True) if x.size else x.clone()
-        y = shifted - shifted.exp().sum((dim,), True).log()
+        y = narrowed(shifted - shifted.exp().sum((dim,), True).log(), half)
         return y, (y, dim)
 
     @staticmethod
     def backward(saved, grad, needs):
         y, dim = saved
-        return grad - y.exp() * grad.sum((dim,), True)
+        half, grad = y.dtype, widened(grad)
+        return narrowed(grad - widened(y).exp() * grad.sum((dim,), True), half)
 
 
 class ScatterRows(Op):

@@ -17,6 +17,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
 from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
+from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
 from tiny_torch.ops import gather, masks
 from tiny_torch.ops.indexing import (
@@ -26,7 +27,6 @@ from tiny_torch.ops.indexing import (
     Index,
     IndexPut,
     as_values,
-    check_range,
     checked_number,
 )
 from tiny_torch.ops.views import Alias, Part, Select, Slice, Steps, Unsqueeze, show

@@ -5,15 +5,14 @@ For index.py (brackets), gather.py and masks.py (functions).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from tiny_torch import _core
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.views import zeros
 from tiny_torch.tensor import Tensor
@@ -123,17 +122,6 @@ def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
 # ------------------------------------------------------------------------ what may be written
 
 
-# What C calls a dtype, and the numbers that it takes: negatives wrap in uint8, as in PyTorch.
-RANGES: dict[Any, tuple[str, float, float]] = {
-    _core.bool: ("bool", -math.inf, math.inf),
-    _core.uint8: ("uint8_t", -255, 255),
-    _core.int32: ("int", -(2**31), 2**31 - 1),
-    _core.int64: ("int64_t", -LIMIT, LIMIT - 1),
-    _core.float32: ("float", -float(np.finfo("float32").max), float(np.finfo("float32").max)),
-    _core.float64: ("double", -math.inf, math.inf),
-}
-
-
 def checked_number(value: Any, x: Tensor) -> Any:
     """A number that may be written into x; TypeError, ValueError or RuntimeError if it may not."""
     if type(value) is not float and type(value) is not int:
@@ -143,17 +131,9 @@ def checked_number(value: Any, x: Tensor) -> Any:
             raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
     if type(value) is int and not -LIMIT <= value < LIMIT:
         raise ValueError("Overflow when unpacking long long")
-    check_range(value, x.array.dtype)
+    if x.array.dtype not in HALVES:  # there it becomes infinity
+        check_range(value, x.array.dtype)
     return value
-
-
-def check_range(value: Any, dtype: Any) -> None:
-    """RuntimeError where a number does not fit a dtype."""
-    name, lowest, highest = RANGES[dtype]
-    if lowest <= value <= highest:
-        return
-    if math.isfinite(value) or not (dtype.is_floating_point or dtype is _core.bool):
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def as_values(value: Any, array: Any) -> Any:

@@ -9,8 +9,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import check_range
 from tiny_torch.ops.elementwise import Where
-from tiny_torch.ops.indexing import Index, check_range, checked_number, fitted
+from tiny_torch.ops.indexing import Index, checked_number, fitted
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor

@@ -14,10 +14,10 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
-from tiny_torch.ops.indexing import check_range
 from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
 from tiny_torch.tensor import Tensor, wrap
 
@@ -242,7 +242,7 @@ def product_operands(
     number = value
     if not dtype.is_floating_point:
         number = int(value)
-        check_range(number, dtype)
+        check_range(number, _core.float32 if dtype in HALVES else dtype)
     return input, apply2(e.Mul, tensor1.to(dtype), number), tensor2
 
 

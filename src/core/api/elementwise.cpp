@@ -1,5 +1,7 @@
 #include "core/api/elementwise.h"
 
+#include <cstring>
+
 #include "core/api/copy.h"
 #include "core/api/reduce.h"
 #include "core/promote.h"
@@ -12,6 +14,17 @@ struct OpInfo {
   const char* name;
   ResultRule rule;
 };
+
+// Whether a Python number keeps its precision next to a half array.
+bool has_wide_number(const char* name) {
+  static constexpr const char* names[] = {
+#define WIDE_NUMBER(op) #op,
+#include "core/ops.def"
+  };
+  for (const char* wide : names)
+    if (!std::strcmp(wide, name)) return true;
+  return false;
+}
 
 constexpr OpInfo kUnary[] = {
 #define UNARY(name, rule, ...) {#name, ResultRule::rule},
@@ -28,7 +41,8 @@ constexpr OpInfo kTernary[] = {
 };
 
 const char* type_name(DType dtype) {
-  static constexpr const char* names[] = {"Bool", "Byte", "Int", "Long", "Float", "Double"};
+  static constexpr const char* names[] = {"Bool", "Byte", "Char",     "Short", "Int",
+                                          "Long", "Half", "BFloat16", "Float", "Double"};
   return names[static_cast<int>(dtype)];
 }
 
@@ -44,17 +58,46 @@ const NDArray* flat_pattern(const Operand* inputs, int count) {
   return pattern;
 }
 
+// Whether operand `i` keeps its precision next to halves: a number, or a 0-d array that stands for
+// one (of mul on either side, of the others on the right).
+bool stays_wide(const char* op, const Operand& operand, int i) {
+  const NDArray* array = as_array(operand);
+  if (array && (array->ndim() > 0 || (i == 0 && std::strcmp(op, "mul")))) return false;
+  return has_wide_number(op);
+}
+
+// An operand as elements of a half dtype, of which kernels see floats; `copy` keeps it alive.
+Operand rounded(const Operand& operand, DType dtype, std::optional<NDArray>& copy) {
+  if (const NDArray* array = as_array(operand)) {
+    if (array->dtype() == dtype) return operand;
+    copy = astype(*array, dtype);
+    return &*copy;
+  }
+  const Scalar& number = std::get<Scalar>(operand);
+  const float value = dtype == DType::Float16 ? number.to<Half>() : number.to<BFloat16>();
+  return Scalar::of_double(value);
+}
+
 // The one way of an elementwise op: `kernels` is its row of the backend's table.
 NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* inputs, int count,
                     DType promoted, const NDArray* out) {
   const DType compute =
       info.rule == ResultRule::Float && !is_floating(promoted) ? default_dtype() : promoted;
   const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
-  const Kernel kernel = kernels[static_cast<int>(compute)];
+  const DType reads = computed_in(compute), writes = computed_in(result);
+  const Kernel kernel = kernels[static_cast<int>(reads)];
+  Operand halves[Iter::kMaxOperands];
+  std::optional<NDArray> copies[Iter::kMaxOperands];
+  if (reads != compute) {
+    for (int i = 0; i < count; ++i)
+      halves[i] =
+          stays_wide(info.name, inputs[i], i) ? inputs[i] : rounded(inputs[i], compute, copies[i]);
+    inputs = halves;
+  }
   if (!out && kernel) {
     if (const NDArray* pattern = flat_pattern(inputs, count)) {
       NDArray fresh = NDArray::empty(pattern->shape(), result);
-      kernel(Iter(fresh, inputs, count, compute, result));
+      kernel(Iter(fresh, inputs, count, reads, writes));
       return fresh;
     }
   }
@@ -71,11 +114,10 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
   if (!out) {
     NDArray fresh =
         NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute), result);
-    kernel(Iter(fresh, inputs, count, compute, result));
+    kernel(Iter(fresh, inputs, count, reads, writes));
     return fresh;
   }
   Operand safe[Iter::kMaxOperands];
-  std::optional<NDArray> copies[Iter::kMaxOperands];
   for (int i = 0; i < count; ++i) {
     safe[i] = inputs[i];
     auto array = as_array(inputs[i]);
@@ -84,7 +126,7 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
       safe[i] = &*copies[i];
     }
   }
-  kernel(Iter(*out, safe, count, compute, result));
+  kernel(Iter(*out, safe, count, reads, writes));
   out->mark_written();
   return *out;
 }
@@ -127,7 +169,8 @@ void check_integers(Binary op, const Operand& y, DType promoted) {
   } else if (op == Binary::pow && !as_array(y)) {
     const int64_t exponent = std::get<Scalar>(y).i;
     if (exponent < 0) throw RuntimeError("Integers to negative integer powers are not allowed.");
-    if (itemsize(promoted) < 8 && exponent >> (promoted == DType::UInt8 ? 8 : 31))
+    const int bits = 8 * static_cast<int>(itemsize(promoted)) - (promoted != DType::UInt8);
+    if (itemsize(promoted) < 8 && exponent >> bits)
       throw RuntimeError("value cannot be converted to type ", promoted, " without overflow");
   }
 }
@@ -162,6 +205,8 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
   if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, y, promoted);
+  if (op == Binary::trunc_divide && is_half(promoted) && as_array(y) && as_array(y)->ndim() > 0)
+    return unary(Unary::trunc, binary(Binary::div, x, y), out);  // the quotient is rounded first
   return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
 }
 
@@ -185,8 +230,9 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
   const Dims shape = broadcast(inputs, 3);
   NDArray out =
       NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
-  cpu_backend().elementwise.where[static_cast<int>(promoted)](
-      Iter(out, inputs, 3, promoted, promoted));
+  const DType compute = computed_in(promoted);
+  cpu_backend().elementwise.where[static_cast<int>(compute)](
+      Iter(out, inputs, 3, compute, compute));
   return out;
 }
 

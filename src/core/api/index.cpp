@@ -32,6 +32,9 @@ void with_size(size_t size, Body&& body) {
     case 1:
       body(uint8_t{});
       break;
+    case 2:
+      body(uint16_t{});
+      break;
     case 4:
       body(uint32_t{});
       break;
@@ -45,6 +48,8 @@ template <class T>
 void add_to(char* to, T value) {
   if constexpr (std::is_same_v<T, bool>)
     write<T>(to, read<T>(to) || value);
+  else if constexpr (is_half_type<T>)
+    write<T>(to, T(read<T>(to) + value));
   else
     write<T>(to, static_cast<T>(read<T>(to) + value));
 }

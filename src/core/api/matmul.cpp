@@ -32,6 +32,11 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.dtype() != b.dtype() || (bias && bias->dtype() != a.dtype()))
     throw RuntimeError("[matmul] expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
                        " != ", a.dtype() != b.dtype() ? b.dtype() : bias->dtype());
+  if (is_half(a.dtype())) {
+    auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
+    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
+    return astype(matmul(widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
+  }
   const MatmulKernel kernel = cpu_backend().matmul[static_cast<int>(a.dtype())];
   if (!kernel) throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
 

@@ -76,6 +76,10 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
                        "(): could not infer output dtype. Input dtype must be either a "
                        "floating point or complex dtype. Got: ",
                        compute);
+  if (is_half(compute)) {  // the whole sum in float32, rounded once
+    const NDArray wide = reduce(op, x, dims, keepdim, DType::Float32);
+    return info.rule == ResultRule::Bool ? wide : astype(wide, compute);
+  }
   // any and all of uint8 answer uint8, as in PyTorch.
   const DType result =
       info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;

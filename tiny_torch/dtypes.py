@@ -1,0 +1,210 @@
+"""Element types: their other names, their limits, and which of them a result has.
+
+The dtypes themselves and the rule of promotion are C++'s (src/core/dtype.h, promote.h).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.devices import array_module
+from tiny_torch.tensor import Tensor
+
+ALIASES = {
+    "short": _core.int16,
+    "int": _core.int32,
+    "long": _core.int64,
+    "half": _core.float16,
+    "float": _core.float32,
+    "double": _core.float64,
+}
+NAMES = (
+    *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
+# What Tensor.type() calls a CPU tensor of each.
+TYPE_NAMES = {
+    "torch.BoolTensor": _core.bool,
+    "torch.ByteTensor": _core.uint8,
+    "torch.CharTensor": _core.int8,
+    "torch.ShortTensor": _core.int16,
+    "torch.IntTensor": _core.int32,
+    "torch.LongTensor": _core.int64,
+    "torch.HalfTensor": _core.float16,
+    "torch.BFloat16Tensor": _core.bfloat16,
+    "torch.FloatTensor": _core.float32,
+    "torch.DoubleTensor": _core.float64,
+}
+
+HALVES = (_core.float16, _core.bfloat16)
+
+# ------------------------------------------------------------------------ what may be written
+
+FLOAT_MAX = float(np.finfo("float32").max)
+# What C calls a dtype, and the numbers that it takes: negatives wrap in uint8, as in PyTorch.
+RANGES: dict[Any, tuple[str, float, float]] = {
+    _core.bool: ("bool", -math.inf, math.inf),
+    _core.uint8: ("uint8_t", -255, 255),
+    _core.int8: ("int8_t", -128, 127),
+    _core.int16: ("int16_t", -(2**15), 2**15 - 1),
+    _core.int32: ("int", -(2**31), 2**31 - 1),
+    _core.int64: ("int64_t", -(2**63), 2**63 - 1),
+    _core.float16: ("c10::Half", -65504.0, 65504.0),
+    _core.bfloat16: ("c10::BFloat16", -float.fromhex("0x1.fep127"), float.fromhex("0x1.fep127")),
+    _core.float32: ("float", -FLOAT_MAX, FLOAT_MAX),
+    _core.float64: ("double", -math.inf, math.inf),
+}
+
+
+def check_range(value: Any, dtype: Any) -> None:
+    """RuntimeError where a number does not fit a dtype."""
+    name, lowest, highest = RANGES[dtype]
+    if lowest <= value <= highest:
+        return
+    if math.isfinite(value) or not (dtype.is_floating_point or dtype is _core.bool):
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def check_elements(values: np.ndarray, dtype: Any) -> None:
+    """RuntimeError where one of many numbers does not fit an integer dtype."""
+    _, lowest, highest = RANGES[dtype]
+    if dtype.is_floating_point or dtype is _core.bool or values.size == 0:
+        return
+    if not (values.min() >= lowest and values.max() <= highest):  # NaN does not either
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+# ---------------------------------------------------------------------------------- limits
+
+
+class finfo:
+    """The limits of a floating point dtype; of the default dtype if none is named.
+
+    bits, eps (the step above 1), max, min (which is -max), tiny = smallest_normal, resolution
+    (10 to minus the decimal digits), dtype (a string). Raises TypeError for other dtypes.
+    https://pytorch.org/docs/stable/type_info.html
+
+    >>> import tiny_torch as torch
+    >>> torch.finfo(torch.float16).max
+    65504.0
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: Any = None):
+        dtype = _core.get_default_dtype() if type is None else type
+        check_dtype("finfo", dtype)
+        if not dtype.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. "
+                "Use torch.iinfo to handle 'torch.finfo'"
+            )
+        digits, exponents = {  # of the mantissa, and of the exponent's bits
+            "float16": (11, 5),
+            "bfloat16": (8, 8),
+            "float32": (24, 8),
+            "float64": (53, 11),
+        }[dtype.name]
+        bias = 2 ** (exponents - 1) - 1
+        self.dtype = dtype.name
+        self.bits = 8 * dtype.itemsize
+        self.eps = math.ldexp(1, 1 - digits)
+        self.max = math.ldexp(2 - self.eps, bias)
+        self.min = -self.max
+        self.tiny = self.smallest_normal = math.ldexp(1, 1 - bias)
+        self.resolution = float(f"1e-{int((digits - 1) * math.log10(2))}")
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({''.join(f'{f}={getattr(self, f):g}, ' for f in fields)}dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class iinfo:
+    """The limits of an integer dtype: bits, max, min, dtype (a string).
+
+    Raises TypeError for floating point dtypes and bool.
+    https://pytorch.org/docs/stable/type_info.html
+
+    >>> import tiny_torch as torch
+    >>> torch.iinfo(torch.int8).min
+    -128
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: Any):
+        check_dtype("iinfo", type)
+        if type.is_floating_point:
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. "
+                "Use torch.finfo to handle 'torch.iinfo'"
+            )
+        if type is _core.bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        self.dtype = type.name
+        self.bits = 8 * type.itemsize
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.min = -self.max - 1 if type.is_signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+def check_dtype(function: str, dtype: Any) -> None:
+    if not isinstance(dtype, _core.dtype):
+        raise TypeError(
+            f"{function}(): argument 'type' (position 1) must be torch.dtype, not "
+            f"{type(dtype).__name__}"
+        )
+
+
+# --------------------------------------------------------------------------------- promotion
+
+
+def result_type(tensor: Any, other: Any) -> Any:
+    """The dtype of an arithmetic result of two tensors or Python numbers.
+
+    Tensors with dimensions outrank 0-d ones, which outrank numbers; a lower rank counts only if its
+    category (bool < integer < float) is higher. Raises TypeError for anything else.
+    https://pytorch.org/docs/stable/generated/torch.result_type.html
+
+    >>> import tiny_torch as torch
+    >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int8), 1.0)
+    torch.float32
+    """
+    for value in (tensor, other):
+        if not isinstance(value, Tensor | bool | int | float):
+            raise TypeError(
+                "result_type() received an invalid combination of arguments: expected tensors or "
+                f"numbers, got {type(tensor).__name__} and {type(other).__name__}"
+            )
+    arrays = [x.array if isinstance(x, Tensor) else x for x in (tensor, other)]
+    module = next((array_module(a.device) for a in arrays if hasattr(a, "device")), _core)
+    return module.result_type(*arrays)
+
+
+FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(_core, name) for name in NAMES},
+    **ALIASES,
+    "finfo": finfo,
+    "iinfo": iinfo,
+    "result_type": result_type,
+    "promote_types": _core.promote_types,
+    "can_cast": _core.can_cast,
+}
