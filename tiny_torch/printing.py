@@ -134,7 +134,11 @@ def history_text(tensor: Tensor) -> list[str]:
         return ["grad_fn=<Invalid>"]
     if edge is None:
         return []
-    return ["requires_grad=True" if edge[0] is tensor else f"grad_fn=<{edge[0].name()}>"]
+    return [
+        "requires_grad=True"
+        if edge[0] is tensor
+        else f"grad_fn=<{edge[0].name().rpartition('::')[2]}>"
+    ]
 
 
 def tensor_text(tensor: Tensor) -> str:

@@ -194,7 +194,7 @@ def apply_inplace(op, x, *arguments):
     if not recording:
         return x
     if op.backward is None:
-        rebase(x, Node(Unrelated, edges[:1], ()))
+        rebase(x, Node(Unrelated, edges[:1], (), None, (op.__name__,)))
         return x
     inputs = None
     if op.broadcasts:  # x's gradient, too: the op may have computed in another dtype

@@ -15,6 +15,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.hooks import RETAIN, AccumulateGrad, After, Before, add_to_node
+from tiny_torch.autograd.names import name_of
 from tiny_torch.devices import array_module
 
 next_stamp = _core.next_stamp
@@ -90,7 +91,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
-        return self.op.__name__ + self.op.suffix
+        return name_of(self)
 
     def unpack(self, as_tensors: bool):
         """What the op saved, as backward takes it: arrays, or tensors that have their history.

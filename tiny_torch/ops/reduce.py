@@ -103,6 +103,14 @@ class Amin(Amax):
     name = "amin"
 
 
+class MaxOfAll(Amax):
+    """amax over all dims: a name of its own."""
+
+
+class MinOfAll(Amin):
+    pass
+
+
 class Any_(Op):
     @staticmethod
     def forward(x, dims, keepdim):
@@ -273,6 +281,11 @@ def truth(input: Tensor) -> Tensor:
 def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
     check_tensor(name, "input", 1, input)
     if dim is None:
+        if input.array.size == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                "the reduction dim with the 'dim' argument."
+            )
         return into(out, apply1(whole, input, None, False))
     if isinstance(dim, Tensor):
         return (
@@ -288,12 +301,12 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 
     https://pytorch.org/docs/stable/generated/torch.max.html
     """
-    return extreme(input, dim, keepdim, out, Amax, Max, Maximum, "max")
+    return extreme(input, dim, keepdim, out, MaxOfAll, Max, Maximum, "max")
 
 
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The smallest element; along `dim` with its position; or of two tensors, elementwise."""
-    return extreme(input, dim, keepdim, out, Amin, Min, Minimum, "min")
+    return extreme(input, dim, keepdim, out, MinOfAll, Min, Minimum, "min")
 
 
 def position(op, input, dim, keepdim, out, name):

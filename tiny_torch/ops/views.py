@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.engine import sum_to
-from tiny_torch.autograd.graph import NO_GRAD, Node, Op, edge_of, modes, move_retained, run
+from tiny_torch.autograd.graph import OFF, Node, Op, edge_of, modes, move_retained, note, run
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
 
@@ -236,12 +236,14 @@ class Fold(Op):
 
 def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
     """x becomes a view of itself: another array on the same memory, in the same tensor."""
-    edge = None if modes.bits & NO_GRAD else edge_of(x)
+    edge = None if modes.bits & OFF else edge_of(x)
     if edge is not None:
         check_inplace(x)
     x.array, saved = op.forward(x.array, *constants)
     if edge is not None:
         node = Node(op, (edge,), saved, None, constants)
+        if modes.bits:
+            note(node)
         move_retained(x.edge, (node, 0))
         x.edge = (node, 0)
     return x

@@ -1,0 +1,100 @@
+"""The names of nodes as PyTorch prints them, where ours stand for several of its functions.
+
+Chosen when asked for, from what the node holds: so they cost nothing while recording. What backward
+has freed can no longer tell; then the most common name is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def by_dims(name: str) -> Callable:
+    """Of all elements, or along dims."""
+    return lambda saved, node: f"{name}Backward{int(node.constants[:1] not in ((), (None,)))}"
+
+
+def by_number(name: str, place: int, with_number: int) -> Callable:
+    """Whether the operand at `place` of what is saved is a number or a tensor."""
+
+    def choose(saved, node):
+        operand = saved[place] if len(saved) > place else None
+        number = operand is None or not hasattr(operand, "shape")
+        return f"{name}Backward{with_number if number else 1 - with_number}"
+
+    return choose
+
+
+def of_pow(saved: tuple, node: Any) -> str:
+    base, exponent = saved[:2] if len(saved) > 1 else (None, None)
+    if isinstance(base, int | float):
+        return "PowBackward2"
+    return f"PowBackward{int(hasattr(exponent, 'shape'))}"
+
+
+def of_matmul(saved: tuple, node: Any) -> str:
+    ndims = tuple(map(len, saved[2:4])) if len(saved) > 3 else (2, 2)
+    names: dict = {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (2, 2): "MmBackward0"}
+    names[(1, 2)] = "SqueezeBackward4"
+    return names.get(ndims, "UnsafeViewBackward0")
+
+
+def of_linear(saved: tuple, node: Any) -> str:
+    x = saved[0] if saved else None
+    ndim = 2 if x is None else x.ndim
+    if node.edges[2] is not None:  # with a bias
+        return "AddmmBackward0" if ndim == 2 else "ViewBackward0"
+    return {1: "SqueezeBackward4", 2: "MmBackward0"}.get(ndim, "UnsafeViewBackward0")
+
+
+def of_masked_fill(saved: tuple, node: Any) -> str:
+    return f"MaskedFillBackward{int(len(saved) > 2 and saved[2] is not None)}"
+
+
+def of_squeeze(saved: tuple, node: Any) -> str:
+    ((_, (dims,)),) = node.constants[0]
+    return f"SqueezeBackward{int(len(dims) == 1)}"  # which squeeze() of one dim of size 1 is, too
+
+
+def of_copy(saved: tuple, node: Any) -> str:
+    return "FillBackward2" if saved[:1] == (None,) else "torch::autograd::CopyBackwards"
+
+
+NAMES: dict[str, str | Callable] = {
+    "Cast": "ToCopyBackward0",
+    "Clamp": by_number("Clamp", 1, 1),
+    "Contiguous": "CloneBackward0",
+    "Copy": of_copy,
+    "CopyIntoView": of_copy,
+    "CopySlices": "torch::autograd::CopySlices",
+    "Fmod": by_number("Fmod", 1, 0),
+    "Lerp": by_number("Lerp", 2, 0),
+    "Linear": of_linear,
+    "MaskedFill": of_masked_fill,
+    "Matmul": of_matmul,
+    "Mean": by_dims("Mean"),
+    "MaxOfAll": "MaxBackward1",
+    "MinOfAll": "MinBackward1",
+    "Norm2": "LinalgVectorNormBackward0",
+    "NotDifferentiable": "torch::autograd::Error",
+    "Pow": of_pow,
+    "Prod": by_dims("Prod"),
+    "Remainder": by_number("Remainder", 1, 0),
+    "Reshape": "UnsafeViewBackward0",
+    "Square": "PowBackward0",
+    "Squeeze": of_squeeze,
+    "Sum": by_dims("Sum"),
+    "Unrelated": lambda saved, node: f"{node.constants[0]}Backward0",
+}
+
+
+def name_of(node: Any) -> str:
+    """PyTorch's name of a node."""
+    op = node.op
+    name = NAMES.get(op.__name__)
+    if name is None or op.suffix == "Backward":  # a user's Function has its own
+        return op.__name__ + op.suffix
+    if isinstance(name, str):
+        return name
+    return name(node.saved if node.saved != ("freed",) else (), node)
