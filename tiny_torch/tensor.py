@@ -7,6 +7,7 @@ its own parts: memory, gradient, history, and how it meets Python.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -207,7 +208,19 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        return self._grad
+        """The gradient, once backward has computed it; of a leaf, or after retain_grad."""
+        grad = self._grad
+        edge = self.edge
+        if grad is None and edge is not None and edge is not LEAF and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+                "access the leaf Tensor instead.",
+                stacklevel=2,
+            )
+        return grad
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from typing import Any
 
 from tiny_torch.autograd import functional as functional
@@ -16,7 +16,7 @@ from tiny_torch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from tiny_torch.autograd.graph import edge_of
+from tiny_torch.autograd.graph import GradientEdge, edge_of
 from tiny_torch.tensor import Tensor, wrap
 
 Variable = Tensor
@@ -37,15 +37,35 @@ def backward(
     or the graph was freed. https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
     """
     if grad_variables is not None:
-        raise NotImplementedError("backward(grad_variables=) was renamed to grad_tensors")
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use to "
+            "break the cycle and avoid the leak.",
+            stacklevel=2,
+        )
     roots = as_tuple(tensors)
     targets: Any = None
     if inputs is not None:
         targets = as_tuple(inputs)
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        for tensor in targets:
-            tensor.retain_grad()  # leaves have theirs anyway
+        for target in targets:
+            if isinstance(target, Tensor) and target.requires_grad:
+                target.retain_grad()  # leaves have theirs anyway
         targets = [required_edge(t) for t in targets]
     run(roots, grad_tensors, retain_graph, create_graph, targets, accumulate=True)
 
@@ -60,11 +80,12 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> Any:
     """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`.
 
-    Raises RuntimeError where an input was not used, unless `allow_unused` (None in its place) or
-    `materialize_grads` (zeros). https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    A dict of inputs gives a dict. Raises RuntimeError where an input was not used, unless
+    `allow_unused` (None in its place) or `materialize_grads` (zeros).
+    https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
 
     >>> import tiny_torch as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -72,7 +93,12 @@ def grad(
     (tensor(12.),)
     """
     if not only_inputs:
-        raise NotImplementedError("grad(only_inputs=False)")
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if is_grads_batched:
         raise NotImplementedError("grad(is_grads_batched=True)")
     if materialize_grads and allow_unused is False:
@@ -80,13 +106,13 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
-    targets = as_tuple(inputs)
+    targets = as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    roots = as_tuple(outputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    root_edges(roots)  # whose error comes first
     edges = [required_edge(t) for t in targets]
-    found = run(
-        as_tuple(outputs), grad_outputs, retain_graph, create_graph, edges, accumulate=False
-    )
+    found = run(roots, grad_outputs, retain_graph, create_graph, edges, accumulate=False)
     for i, gradient in enumerate(found):
         if gradient is None and materialize_grads:
             array = targets[i].array.empty_like()
@@ -97,7 +123,7 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the "
                 "graph. Set allow_unused=True if this is the desired behavior."
             )
-    return tuple(found)
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
 def run(roots, weights, retain_graph, create_graph, inputs, accumulate):
@@ -106,16 +132,11 @@ def run(roots, weights, retain_graph, create_graph, inputs, accumulate):
     weights = (None,) * len(roots) if weights is None else as_tuple(weights)
     if len(weights) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(weights)} gradients")
-    edges = []
-    gradients = []
-    for i, (root, weight) in enumerate(zip(roots, weights, strict=True)):
-        edge = edge_of(root)
-        if edge is None:
-            raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn"
-            )
-        edges.append(edge)
-        gradients.append(root_gradient(i, root, weight))
+    edges = root_edges(roots)
+    gradients = [
+        root_gradient(i, root, weight)
+        for i, (root, weight) in enumerate(zip(roots, weights, strict=True))
+    ]
     return run_backward(
         edges,
         gradients,
@@ -126,15 +147,33 @@ def run(roots, weights, retain_graph, create_graph, inputs, accumulate):
     )
 
 
-def root_gradient(i: int, root: Tensor, weight: Tensor | None) -> Tensor:
+def root_edges(roots: tuple) -> list:
+    edges = []
+    for i, root in enumerate(roots):
+        edge = root.edge if isinstance(root, GradientEdge) else None
+        if isinstance(root, Tensor):
+            edge = edge_of(root)
+        elif edge is None:
+            raise AssertionError("Expected output to be a torch.Tensor")
+        if edge is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        edges.append(edge)
+    return edges
+
+
+def root_gradient(i: int, root: Any, weight: Tensor | None) -> Tensor:
     if weight is None:
-        if root.array.size != 1:
+        if isinstance(root, GradientEdge) or root.array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         array = root.array.empty_like()
         array.copy_(1)
         return wrap(array)
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    if isinstance(root, GradientEdge):
+        return weight
     if weight.array.shape != root.array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {weight.shape} and output[{i}] "
@@ -145,15 +184,21 @@ def root_gradient(i: int, root: Tensor, weight: Tensor | None) -> Tensor:
     return weight
 
 
-def required_edge(tensor: Tensor):
-    edge = edge_of(tensor)
+def required_edge(target: Any):
+    if isinstance(target, GradientEdge):
+        return target.edge
+    if not isinstance(target, Tensor):
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
+        )
+    edge = edge_of(target)
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
 
 
-def as_tuple(tensors: Any) -> tuple:
-    return tuple(tensors) if isinstance(tensors, Sequence) else (tensors,)
+def as_tuple(values: Any) -> tuple:
+    return (values,) if isinstance(values, Tensor | GradientEdge) else tuple(values)
 
 
 __all__ = [

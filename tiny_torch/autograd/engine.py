@@ -346,7 +346,9 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
         else:
             so_far.array.add(gradient, so_far.array)
     for hook in list(getattr(leaf, "_post_hooks", {}).values()):
-        hook(leaf)
+        answer = hook(leaf)
+        if answer is not None and not hasattr(answer, "array"):
+            raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
 def fits(gradient, array) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,15 @@ class Mode:
         return type(self)()
 
     def __call__(self, function: Callable) -> Callable:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(function):
             return self.wrap_generator(function)
 
@@ -88,7 +98,7 @@ class no_grad(Mode):
         mode.__init__()  # type: ignore[misc]
         return mode(function)
 
-    def __init__(self, function: Callable | None = None) -> None:
+    def __init__(self) -> None:  # where it is called with a function, __new__ answers another
         super().__init__()
 
 
@@ -106,7 +116,12 @@ class set_grad_enabled(Mode):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}"
+            )
+        self.mode = mode
         self.bits_on, self.bits_off = (0, NO_GRAD) if self.mode else (NO_GRAD, 0)
         self.before = modes.bits
         modes.bits = (self.before & ~self.bits_off) | self.bits_on

@@ -30,12 +30,14 @@ class Modes(threading.local):
     bits = 0
     check_nan = True  # of ANOMALY
     running: Any = None  # the node whose backward runs, under ANOMALY
+    saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
 
 
 NO_GRAD: int = 1
 INFERENCE: int = 2
 OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
+SAVED_HOOKS: int = 8
 modes = Modes()
 
 
@@ -107,7 +109,9 @@ class Node:
                 "retain_graph=True if you need to backward through the graph a second time or if "
                 "you need to access saved tensors after calling backward."
             )
-        if saved and check_saved(saved, self.sequence) == STALE:
+        if type(saved) is not tuple:
+            saved = saved.unpack()
+        elif saved and check_saved(saved, self.sequence) == STALE:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an "
                 f"inplace operation: it was saved by {self.name()}. Hint: the backtrace further "
@@ -137,7 +141,11 @@ class Node:
     def release(self) -> None:
         """Frees what was saved; an op that saved no array may run again, as in PyTorch."""
         held = self.saved
-        if self.op is CopySlices or (held and check_saved(held, self.sequence) != EMPTY):
+        if (
+            self.op is CopySlices
+            or type(held) is not tuple
+            or (held and check_saved(held, self.sequence) != EMPTY)
+        ):
             self.saved = FREED
 
     @property
@@ -266,6 +274,8 @@ def note(node):
 
     if modes.bits & ANOMALY:
         remember(node)
+    if modes.bits & SAVED_HOOKS:
+        pack(node)
     return node
 
 
@@ -449,3 +459,14 @@ class CopySlices(Op):
         if first is not None:
             rest = rest + run(AsStridedAdd, first, origin, *geometry)
         return (rest, *others)
+
+
+from tiny_torch.autograd.saved import (  # noqa: E402  which needs this module
+    GradientEdge,
+    get_gradient_edge,
+    pack,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
+
+__all__ = ["GradientEdge", "Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]

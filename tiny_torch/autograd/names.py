@@ -97,4 +97,5 @@ def name_of(node: Any) -> str:
         return op.__name__ + op.suffix
     if isinstance(name, str):
         return name
-    return name(node.saved if node.saved != ("freed",) else (), node)
+    saved = node.saved
+    return name(saved if type(saved) is tuple and saved != ("freed",) else (), node)
