@@ -138,9 +138,11 @@ def run(sample: Sample, module: Any) -> Outcome:
     seed(module)
     try:
         result = sample.call(module, *tensors)
+        parts = [
+            (part, shared(part, tensors)) if is_tensor(part) else part for part in flatten(result)
+        ]
     except Exception as error:
         return Outcome(error=error)
-    parts = [(part, shared(part, tensors)) if is_tensor(part) else part for part in flatten(result)]
     return Outcome(parts=parts, inputs=tensors)
 
 
@@ -284,7 +286,7 @@ def compare_parts(sample: Sample, ours: list, theirs: list, where: str) -> list[
             found += compare(sample, our[0], their[0], where, strides=sample.strides)
             if our[1] != their[1]:
                 found.append(f"{where}lies in input {our[1]}, not {their[1]} (number, byte)")
-        elif not same(our, their, sample):
+        elif isinstance(our, tuple) or isinstance(their, tuple) or not same(our, their, sample):
             found.append(f"{where}{words([our])}, not {words([their])}")
     return found
 

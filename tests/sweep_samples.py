@@ -174,7 +174,8 @@ def from_arguments(function: Callable, arguments: tuple, **options: Any) -> Samp
 def opinfo_samples(path: str) -> Iterator[Sample]:
     name = OPINFO_NAMES.get(path, path.removeprefix("Tensor."))
     in_place = path.startswith("Tensor.") and name.endswith("_") and not name.endswith("__")
-    for info in op_infos().get(name.removesuffix("_") if in_place else name, []):
+    plain = name.removesuffix("_") if in_place and name not in op_infos() else name
+    for info in op_infos().get(plain, []):
         if path.startswith("Tensor.") and not hasattr(torch.Tensor, path.removeprefix("Tensor.")):
             continue
         function = caller(info, path)
