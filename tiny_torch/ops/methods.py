@@ -4,12 +4,17 @@ from types import ModuleType
 
 from tiny_torch import creation, from_data
 from tiny_torch.ops import (
+    blocks,
+    distances,
     einsum,
+    factor,
     fused,
     index,
     join,
     matmul,
+    matrices,
     moments,
+    norms,
     pointwise,
     products,
     random,
@@ -17,19 +22,25 @@ from tiny_torch.ops import (
     samples,
     scan,
     shape,
+    solve,
     vectors,
 )
 from tiny_torch.tensor import Tensor
 
 MODULES: tuple[ModuleType, ...] = (
+    blocks,
     creation,
+    distances,
     einsum,
+    factor,
     from_data,
     fused,
     index,
     join,
     matmul,
+    matrices,
     moments,
+    norms,
     pointwise,
     products,
     random,
@@ -37,6 +48,7 @@ MODULES: tuple[ModuleType, ...] = (
     samples,
     scan,
     shape,
+    solve,
     vectors,
 )
 

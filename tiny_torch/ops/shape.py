@@ -231,13 +231,22 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 
 def matrix_transposed(self: Tensor) -> Tensor:
-    """Tensor.mT: the last two dims transposed, as a view."""
-    if self.array.ndim < 2:
+    """Tensor.mT and mH: the last two dims transposed, as a view."""
+    if self.array.ndim == 1:
         raise RuntimeError(
-            "tensor.mT is only supported on matrices or batches of matrices. Got "
-            f"{self.array.ndim}-D tensor."
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
         )
-    return apply_view(Transpose, self, -2, -1)
+    return apply_view(Transpose, self, -2, -1) if self.array.ndim else self
+
+
+def hermitian_transposed(self: Tensor) -> Tensor:
+    """Tensor.H: a matrix transposed, as a view."""
+    if self.array.ndim not in (0, 2):
+        raise RuntimeError(
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{self.array.ndim}-D tensor. For batches of matrices, consider using tensor.mH"
+        )
+    return matrix_transposed(self)
 
 
 def permute(input: Tensor, dims: Any) -> Tensor:
@@ -467,6 +476,8 @@ METHODS: dict[str, Any] = {
     "unfold": unfold,
     "T": property(reversed_dims),
     "mT": property(matrix_transposed),
+    "mH": property(matrix_transposed),
+    "H": property(hermitian_transposed),
     "t_": t_,
     "transpose_": transpose_,
     "swapaxes_": transpose_,

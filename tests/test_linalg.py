@@ -1,0 +1,193 @@
+"""torch.linalg and the matrix functions of torch: PyTorch's values, strides, gradients and errors.
+
+Vectors of svd and eigh have their signs fixed first (`gauged`): LAPACK leaves them open.
+"""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from helpers import all_failures, check, flatten
+from linalg_cases import CALLS, WRONG
+
+import tiny_torch
+
+
+def tensors(module, shapes, dtype, turned=False):
+    random = np.random.default_rng([len(shapes), *[n for shape in shapes for n in shape]])
+    values = [np.asarray(random.random(shape) * 2 - 1).astype(dtype) for shape in shapes]
+    return [module.from_numpy(v.T.copy().T if turned else v) for v in values]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values(oracle, name):
+    call, plans = CALLS[name]
+    with all_failures() as collect:
+        for shapes, dtype, turned in itertools.product(
+            plans, ("float32", "float64"), (False, name != "kron")
+        ):
+
+            def run(module, shapes=shapes, dtype=dtype, turned=turned):
+                return call(module, *tensors(module, shapes, dtype, turned))
+
+            with collect:
+                check(
+                    f"{name} {shapes} {dtype} {turned}",
+                    lambda run=run: run(tiny_torch),
+                    lambda run=run: run(oracle),
+                    ulps=3000,
+                    strides=not name.startswith(("svd", "eigh")),
+                )
+
+
+def gradients(module, call, shapes, twice):
+    """First gradients of a weighted sum of the results, and those of their squares."""
+    xs = [x.requires_grad_() for x in tensors(module, shapes, "float64")]
+    results = [y for y in flatten(call(module, *xs)) if y.requires_grad]
+    if not results:
+        return []
+    total = sum(
+        (y * y * y.new_ones(y.shape).cumsum(-1)).sum() if y.ndim else y * y for y in results
+    )
+    first = module.autograd.grad(total, xs, create_graph=twice, allow_unused=True)
+    first = [x * 0 if g is None else g for g, x in zip(first, xs, strict=True)]
+    if not twice or not any(g.requires_grad for g in first):
+        return first
+    second = module.autograd.grad(sum((g * g).sum() for g in first), xs, allow_unused=True)
+    return [*first, *[x * 0 if g is None else g for g, x in zip(second, xs, strict=True)]]
+
+
+# Where PyTorch has no second gradient; where it fails to compute the first.
+ONCE = ("cdist", "matrix_rank")
+FAILS = ("cond 1", "cond -1", "cond inf", "cond -inf", "cond fro", "vander", "dist 0", "cdist 0.0")
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in FAILS])
+def test_gradients(oracle, name):
+    call, plans = CALLS[name]
+    with all_failures() as collect:
+        for shapes in plans:
+            if 0 in [n for shape in shapes for n in shape]:
+                continue
+
+            def run(module, shapes=shapes):
+                return gradients(module, call, shapes, not name.startswith(ONCE))
+
+            with collect:
+                check(
+                    f"{name} {shapes}",
+                    lambda run=run: run(tiny_torch),
+                    lambda run=run: run(oracle),
+                    ulps=1e6,
+                    strides=False,
+                )
+
+
+@pytest.mark.parametrize("name", [*FAILS[:6], "cdist 2.0", "cdist 3.0", "cdist by mm"])
+def test_gradcheck(name):
+    call, plans = CALLS[name]
+    xs = [x.requires_grad_() for x in tensors(tiny_torch, plans[0], "float64")]
+
+    def results(*xs):
+        return [y for y in flatten(call(tiny_torch, *xs)) if y.requires_grad]
+
+    assert tiny_torch.autograd.gradcheck(results, xs, fast_mode=True)
+    assert tiny_torch.autograd.gradgradcheck(results, xs, fast_mode=True, atol=1e-3)
+
+
+def test_gradient_of_singular_determinants(oracle):
+    values = np.random.default_rng(0).random((4, 3, 3))
+    values[0, 2] = values[0, 1]  # of rank 2
+    values[1] = np.outer(values[1, 0], values[1, 1])  # of rank 1
+    values[2] = 0
+
+    def run(module):
+        A = module.from_numpy(values).requires_grad_()
+        A.det().sum().backward()
+        return A.grad.abs().round(decimals=12)
+
+    check("det", lambda: run(tiny_torch), lambda: run(oracle), ulps=1e4, strides=False)
+
+
+# ------------------------------------------------------------------------------- dtypes and errors
+
+FACTORS = ("cholesky", "inv", "det", "slogdet", "eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv",
+           "matrix_rank", "cond", "matrix_exp")  # fmt: skip
+BAD = {
+    "int": lambda m: m.ones(3, 3, dtype=m.int64),
+    "bool": lambda m: m.ones(3, 3, dtype=m.bool),
+    "vector": lambda m: m.ones(3),
+    "number": lambda m: m.ones(()),
+    "rectangle": lambda m: m.ones(3, 4).tril(),
+    "list": lambda m: [[1.0]],
+    "NaN": lambda m: m.full((3, 3), math.nan),
+    "zeros": lambda m: m.zeros(3, 3),
+    "zeros in a batch": lambda m: m.stack([m.ones(2, 2).diag().diag_embed(), m.zeros(2, 2)]),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+@pytest.mark.parametrize("what", BAD)
+def test_bad_matrices(oracle, name, what):
+    def run(module):
+        try:
+            results = flatten(getattr(module.linalg, name)(BAD[what](module)))
+        except module.linalg.LinAlgError as error:
+            raise ArithmeticError from error  # both packages': of one type
+        return [] if what == "NaN" else results[-1].abs()
+
+    check(f"{name} {what}", lambda: run(tiny_torch), lambda: run(oracle), ulps=64)
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_errors(oracle, call):
+    def run(module):
+        try:
+            return call(module)
+        except module.linalg.LinAlgError as error:
+            raise ArithmeticError from error
+
+    check("", lambda: run(tiny_torch), lambda: run(oracle), ulps=256)
+
+
+def test_names_of_results():
+    A = tiny_torch.ones(2, 2)
+    assert type(tiny_torch.linalg.svd(A)).__name__ == "linalg_svd"
+    assert tiny_torch.linalg.eigh(A).eigenvalues.shape == (2,)
+    assert tiny_torch.svd(A).V.shape == (2, 2) and tiny_torch.qr(A).R.shape == (2, 2)
+    assert issubclass(tiny_torch.linalg.LinAlgError, RuntimeError)
+
+
+def test_in_place_sums_of_products(torch):
+    x, a, b = torch.ones(2, 2), torch.ones(2, 3), torch.ones(3, 2)
+    assert x.addmm_(a, b, beta=2, alpha=3) is x and x.tolist() == [[11.0, 11.0], [11.0, 11.0]]
+    assert torch.ones(2).addmv_(a, b[:, 0]).tolist() == [4.0, 4.0]
+    assert torch.ones(1, 2, 2).baddbmm_(a[None], b[None]).tolist() == [[[4.0, 4.0], [4.0, 4.0]]]
+    assert torch.ones(2, 2).addbmm_(a[None], b[None]).tolist() == [[4.0, 4.0], [4.0, 4.0]]
+    assert torch.ones(2, 3).addr_(torch.ones(2), torch.ones(3), alpha=2).tolist() == [[3.0] * 3] * 2
+    for name, arguments in (
+        ("addmm_", (a, b)),
+        ("addmv_", (a, b[:, 0])),
+        ("addr_", (x[0], b[:, 0])),
+    ):
+        with pytest.raises(RuntimeError):
+            getattr(torch.ones(1), name)(*arguments)
+        with pytest.raises(RuntimeError):
+            getattr(torch.ones(2, dtype=torch.int64), name)(*arguments)
+    w = torch.ones(2, 2, requires_grad=True)
+    y = w * 1
+    y.addmm_(a, b, beta=3)
+    y.sum().backward()
+    assert w.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    y = torch.zeros(2, 2)
+    y.addmm_(w, w, alpha=2).sum().backward()
+    assert w.grad.tolist() == [[11.0, 11.0], [11.0, 11.0]]

@@ -1,0 +1,44 @@
+"""torch.linalg: norms, factorisations, systems of equations, functions of matrices.
+
+The ops stand in ops/: vectors, norms, factor, triangular, solve, matrices.
+https://pytorch.org/docs/stable/linalg.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.ops.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from tiny_torch.ops.lapack import LinAlgError
+from tiny_torch.ops.matmul import matmul
+from tiny_torch.ops.matrices import (
+    cond,
+    lstsq,
+    matrix_exp,
+    matrix_power,
+    matrix_rank,
+    pinv,
+)
+from tiny_torch.ops.norms import matrix_norm, norm, vector_norm
+from tiny_torch.ops.shape import diagonal as torch_diagonal
+from tiny_torch.ops.solve import det, inv, slogdet, solve
+from tiny_torch.ops.triangular import solve_triangular
+from tiny_torch.ops.vectors import linalg_cross as cross
+from tiny_torch.ops.vectors import multi_dot, vecdot
+from tiny_torch.tensor import Tensor
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """torch.diagonal of the last two dims.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.diagonal.html
+    """
+    return torch_diagonal(A, offset, dim1, dim2)
+
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
+    "vector_norm",
+]  # fmt: skip

@@ -1,0 +1,301 @@
+"""Norms of vectors and matrices, over any dims."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.factor import svdvals
+from tiny_torch.ops.lapack import check_precision, in_tensors
+from tiny_torch.ops.matmul import into_same
+from tiny_torch.ops.products import wide
+from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.reduce import amax, amin, spread
+from tiny_torch.ops.views import unique_dims, wrap_dim
+from tiny_torch.tensor import Tensor
+
+Number = bool | int | float
+
+
+class LinalgVectorNorm(Op):
+    """(sum |x|^p)^(1/p); half types are summed in float32. The gradient at 0 is 0."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, p, dims, keepdim):
+        result = power_norm(wide(x), p, dims, keepdim)
+        if result.dtype is not x.dtype:
+            result = result.astype(x.dtype)
+        return result, (x, result, p, dims, keepdim)
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grad, needs):
+        x, norm, p, dims, keepdim = saved
+        shape = tuple(x.shape)
+        norm, grad = spread(norm, shape, dims, keepdim), spread(grad, shape, dims, keepdim)
+        zero = norm.detach() == 0
+        if p == 0:
+            return None
+        if p == 1:
+            return grad * x.sign()
+        if p == 2:
+            return grad * (x / norm).masked_fill(zero, 0)
+        if abs(p) == math.inf:  # extremes that are equal share the gradient
+            at, value = x.detach().abs(), norm.detach()
+            found = ((at == value) | ((at != at) & (value != value))).to(x.dtype)
+            return x.sign() * (found / found.sum(dims, True)) * grad
+        if p < 1:
+            slope = (x.sign() * x.abs() ** (p - 1)).masked_fill(x.detach() == 0, 0)
+            return slope * grad * norm ** (1 - p)
+        slope = x.sign() * x.abs() ** (p - 1) if p < 2 else x * x.abs() ** (p - 2)
+        return slope * (grad / norm ** (p - 1)).masked_fill(zero, 0)
+
+
+def power_norm(x, p, dims, keepdim):
+    if p == 2:
+        return x.square().sum(dims, keepdim).sqrt()
+    if p == 0:
+        return (x != 0).astype(x.dtype).sum(dims, keepdim)
+    x = x.abs()
+    if abs(p) == math.inf:
+        return x.amax(dims, keepdim) if p > 0 else x.amin(dims, keepdim)
+    if p == 1:
+        return x.sum(dims, keepdim)
+    return (x**p).sum(dims, keepdim) ** (1.0 / p)
+
+
+def vector_norm(
+    x: Tensor,
+    ord: Number = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """(sum |x|^ord)^(1 / ord) over `dim` (all dims without it): ord 0 counts, inf is the largest.
+
+    Raises RuntimeError for integers, or a dtype narrower than x's.
+    https://pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
+    tensor(5.)
+    """
+    check_tensor("linalg_vector_norm", "x", 1, x)
+    if not isinstance(ord, bool | int | float):
+        raise TypeError(
+            "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
+            f"{type(ord).__name__}"
+        )
+    x = in_dtype("linalg.vector_norm", x, dtype)
+    dims = dims_of(dim, x.ndim)
+    if (ord < 0 or ord == math.inf) and 0 in [x.shape[d] for d in dims or range(x.ndim)]:
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on the dimension of size 0 of shape "
+            f"{list(x.shape)} because the operation does not have an identity"
+        )
+    return into_same(out, apply1(LinalgVectorNorm, x, ord, dims, keepdim))
+
+
+def dims_of(dim: Any, ndim: int) -> tuple | None:
+    """dim as a tuple; None means all, and so does an empty one."""
+    if dim is None:
+        return None
+    dims = unique_dims(dim if isinstance(dim, tuple | list) else (dim,), ndim)
+    return dims if dims and ndim else None
+
+
+def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
+    """x, in a wider dtype if one is asked for."""
+    if not x.is_floating_point():
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+        )
+    if dtype is None or dtype is x.dtype:
+        return x
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
+    if _core.promote_types(x.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
+            f"to the specified dtype ({dtype})"
+        )
+    return apply1(Cast, x, dtype)
+
+
+# --------------------------------------------------------------------------------------- matrices
+
+
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """The norm of matrices: "fro", "nuc", or 1, 2, inf and their negatives.
+
+    2 is the largest singular value, -2 the smallest, "nuc" their sum; 1 is the largest sum of a
+    column, inf of a row. Raises RuntimeError for another order.
+    https://pytorch.org/docs/stable/generated/torch.linalg.matrix_norm.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
+    tensor(6.)
+    """
+    check_tensor("linalg_matrix_norm", "A", 1, A)
+    if ord is None or not isinstance(dim, tuple | list):
+        raise TypeError("linalg_matrix_norm() received an invalid combination of arguments")
+    if A.ndim < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    if isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    rows, columns = [wrap_dim(d, A.ndim) for d in dim]
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
+    if ord in ("nuc", 2, -2):
+        check_precision("linalg.matrix_norm", A, RuntimeError)
+    A = in_dtype("linalg.matrix_norm", A, dtype)
+    if ord == "fro":
+        return into_same(out, apply1(LinalgVectorNorm, A, 2, (rows, columns), keepdim))
+    if ord in ("nuc", 2, -2):
+        return into_same(out, spectral_norm(A, ord, rows, columns, keepdim))
+    first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = apply1(LinalgVectorNorm, A, 1, (first,), True)
+    return into_same(out, extreme(sums, second, ord > 0, keepdim, first))
+
+
+def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
+    others = [d for d in range(A.ndim) if d not in (rows, columns)]
+    order = [*others, rows, columns]
+    values = svdvals(A.permute(order))
+    result = values.sum(-1, keepdim) if ord == "nuc" else extreme(values, -1, ord > 0, keepdim)
+    if not keepdim:
+        return result
+    return result.unsqueeze(-1).permute([order.index(d) for d in range(A.ndim)])
+
+
+def extreme(x: Tensor, dim: int, largest: bool, keepdim: bool, also: int | None = None) -> Tensor:
+    """The largest along a dim, 0 if there is none; or the smallest. `also` is of size 1."""
+    dims = [dim] if also is None else [dim, also]
+    if not largest:
+        return amin(x, dims, keepdim)
+    return amax(x, dims, keepdim) if x.shape[dim] else x.sum(dims, keepdim)
+
+
+# ---------------------------------------------------------------------------------- either of them
+
+
+def norm(
+    A: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """A vector's norm for one dim, a matrix's for two; without `ord` the root of all squares.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
+    """
+    check_tensor("linalg_norm", "A", 1, A)
+    dims = (dim,) if dim is not None and not isinstance(dim, tuple | list) else dim
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"
+        )
+    if ord is None:
+        return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
+    if dims is None and A.ndim not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.ndim}D."
+        )
+    if isinstance(ord, str) or (A.ndim if dims is None else len(dims)) == 2:
+        return matrix_norm(A, ord, dims or (-2, -1), keepdim, dtype=dtype, out=out)
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
+
+
+def old_norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm of the elements over `dim`: p is a number, inf, -inf, "fro" (2) or "nuc".
+
+    https://pytorch.org/docs/stable/generated/torch.norm.html
+    """
+    check_tensor("norm", "input", 1, input)
+    dims = (dim,) if dim is not None and not isinstance(dim, tuple | list) else dim
+    if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
+        dims = tuple(range(input.ndim)) if dims is None else dims
+        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+    order = 2 if p is None or p == "fro" else p
+    return vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
+
+
+def norm_method(
+    self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    return old_norm(self, p, dim, keepdim, dtype=dtype)
+
+
+def dist(input: Tensor, other: Tensor, p: Number = 2, *, out: Any = None) -> Tensor:
+    """The p-norm of input - other. https://pytorch.org/docs/stable/generated/torch.dist.html"""
+    check_tensor("dist", "input", 1, input)
+    check_tensor("dist", "other", 2, other)
+    return vector_norm(input - other, p, out=out)
+
+
+def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = None) -> Tensor:
+    """Scales each slice along `dim` whose p-norm is above maxnorm down to it.
+
+    https://pytorch.org/docs/stable/generated/torch.renorm.html
+
+    >>> import tiny_torch as torch
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    check_tensor("renorm", "input", 1, input)
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    kept = wrap_dim(dim, input.ndim)
+    others = tuple([d for d in range(input.ndim) if d != kept])
+    x = input if input.itemsize > 2 or not input.is_floating_point() else input.float()
+    norms = vector_norm(x, p, others, True)
+    factor = (maxnorm / (norms + 1e-7)).masked_fill(norms.detach() <= maxnorm, 1)
+    return into(out, (input * factor.to(input.dtype)).contiguous())
+
+
+def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+    return self.copy_(renorm(self.clone(), p, dim, maxnorm))
+
+
+FUNCTIONS = {"norm": old_norm, "dist": dist, "renorm": renorm}
+METHODS = {**FUNCTIONS, "norm": norm_method, "renorm_": renorm_}
