@@ -45,6 +45,32 @@ def test_numpy_only_without_grad(torch):
     assert x.detach().numpy()[0] == 1
 
 
+def test_a_leaf_that_no_longer_requires_grad_gets_none(torch):
+    for stop in (lambda x: x.detach_(), lambda x: x.requires_grad_(False)):
+        x, w = leaf(torch, 1.0), leaf(torch, 2.0)
+        y = x * w
+        stop(x)
+        y.backward()
+        assert x.grad is None and w.grad.tolist() == [1]
+
+
+def test_deepcopy_keeps_what_shares_memory(torch):
+    base = torch.arange(6.0)
+    copied = copy.deepcopy(
+        {"base": base, "row": base.view(2, 3)[1], "odd": base[1::2], "p": [base]}
+    )
+    assert copied["p"][0] is copied["base"]
+    copied["base"].mul_(10)
+    assert copied["row"].tolist() == [30, 40, 50] and copied["odd"].tolist() == [10, 30, 50]
+    assert copied["odd"].stride() == (2,) and copied["odd"].storage_offset() == 1
+    assert base.tolist() == [0, 1, 2, 3, 4, 5]
+    parameter = torch.nn.Parameter(torch.ones(2))
+    one, other = copy.deepcopy([parameter, parameter.data])
+    other.zero_()
+    assert one.tolist() == [1, 1]  # a Parameter is copied alone
+    assert copy.deepcopy(torch.empty(0, 2)).shape == (0, 2)
+
+
 def test_deepcopy_copies_leaves_with_their_attributes_and_not_their_hooks(torch):
     x = leaf(torch, 1.0, 2.0)
     x.no_decay = True

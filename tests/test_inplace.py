@@ -382,3 +382,12 @@ def test_draws_have_no_gradient_to_what_they_replace(torch):
     assert x.grad is None or x.grad.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x.normal_()
+
+
+def test_fill_with_an_element_of_itself(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    y.fill_(y[1])
+    assert y.tolist() == [2, 2]
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 2]

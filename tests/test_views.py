@@ -159,3 +159,21 @@ def test_what_is_not_implemented_says_so(what):
 
 def test_packed_layouts_are_what_the_names_say():
     assert packed((2, 3, 4)) == tiny_torch.zeros(2, 3, 4).stride()
+
+
+@pytest.mark.parametrize("view", ["slice", "unbind", "split"])
+def test_views_of_a_base_that_was_written_and_detached(torch, view):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = x * 1
+    v = {"slice": lambda: z[:2], "unbind": lambda: z.unbind()[0], "split": lambda: z.split(2)[0]}[
+        view
+    ]()
+    z[0:1].mul_(3)
+    z.detach_()
+    if view == "slice":
+        assert v.requires_grad and v.grad_fn.next_functions == ((None, 0),)
+        v.sum().backward()
+        assert x.grad is None
+    else:
+        with pytest.raises(RuntimeError, match="multiple views"):
+            v.grad_fn  # noqa: B018

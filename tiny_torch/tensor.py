@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import LEAF, NO_GRAD, Node, View, edge_of, modes
+from tiny_torch.autograd.hooks import is_retained
 from tiny_torch.size import Size
 
 new = object.__new__
@@ -211,7 +212,7 @@ class Tensor:
         """The gradient, once backward has computed it; of a leaf, or after retain_grad."""
         grad = self._grad
         edge = self.edge
-        if grad is None and edge is not None and edge is not LEAF and not self.retains_grad:
+        if grad is None and edge is not None and edge is not LEAF and not is_retained(self, edge):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -340,8 +341,6 @@ class Tensor:
 
     @property
     def retains_grad(self) -> bool:
-        from tiny_torch.autograd.hooks import is_retained
-
         return is_retained(self, edge_of(self))
 
     @property
@@ -439,7 +438,10 @@ class Tensor:
                 "because of a torch.nn.utils.weight_norm usage, see "
                 "https://github.com/pytorch/pytorch/pull/103001"
             )
-        result = wrap(self.array.clone(), LEAF if self.edge is LEAF else None, type(self))
+        from tiny_torch._serialization.core import copied_with_storage
+
+        array = copied_with_storage(self.array, memo)
+        result = wrap(array, LEAF if self.edge is LEAF else None, type(self))
         memo[id(self)] = result
         if self._grad is not None:
             result._grad = copy.deepcopy(self._grad, memo)

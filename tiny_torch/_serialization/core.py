@@ -41,9 +41,23 @@ def storage_bytes(array: Any) -> memoryview:
     return _core.storage_bytes(array) if array.storage_nbytes else memoryview(b"")
 
 
-def array_from_bytes(data: bytes, dtype: torch.dtype) -> Any:
+def array_from_bytes(data: bytes | memoryview, dtype: torch.dtype) -> Any:
     """A 1-d array over a new storage with a copy of `data`."""
     return _core.from_bytes(data, dtype)
+
+
+def copied_with_storage(array: Any, memo: dict) -> Any:
+    """A copy of an array with all of its storage, which other copies of the same `memo` share."""
+    if array.device != "cpu" or not array.storage_nbytes:
+        return array.clone()
+    copies = memo.setdefault("torch", {})  # where PyTorch has them, too
+    key = storage_key(array), array.dtype
+    if key not in copies:
+        whole = storage_bytes(array)
+        copies[key] = array_from_bytes(
+            whole[: len(whole) // array.itemsize * array.itemsize], array.dtype
+        )
+    return copies[key].as_strided(array.shape, array.strides, array.offset)
 
 
 def tensor_from_array(array: Any) -> torch.Tensor:

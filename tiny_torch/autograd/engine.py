@@ -188,11 +188,11 @@ class Run:
                 grads = replaced(grads, hook.function(seen(grads)), self.create_graph)
         results = self.backward_of(node, grads if type(grad) is tuple else grads[0], needs)
         results = results if type(results) is tuple else (results,)
-        shapes = node.inputs or (None,) * len(results)
+        shapes = node.inputs or (None,) * len(needs)
         results = tuple(
             [
-                None if r is None or not need else sum_to(r, *like) if like else r
-                for r, need, like in zip(results, needs, shapes, strict=True)
+                None if not need or r is None else sum_to(r, *like) if like else r
+                for r, need, like in zip(results, needs, shapes, strict=False)
             ]
         )
         for hook in own:
@@ -332,6 +332,8 @@ class Run:
 
 def accumulate(leaf, gradient, sole, create_graph) -> None:
     """Adds to ``leaf.grad``. A first gradient is moved in if nobody else holds it (`sole`)."""
+    if leaf.edge is None:  # it was detached, or told not to require grad, since
+        return
     with accumulating:
         so_far = leaf._grad
         if so_far is None:

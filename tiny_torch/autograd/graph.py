@@ -218,7 +218,8 @@ def edge_of(tensor):
 def renew(tensor, view):
     """The edge of a view whose memory has been written since it was made: from its base anew."""
     base = edge_of(view.base)
-    if base is not None:
+    # None where the base was detached: what the view showed before the write is no more.
+    if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
         if view.kind != PLAIN:
             if modes.bits & OFF:
                 return tensor.edge  # which nobody will record

@@ -69,6 +69,7 @@ NAMES: dict[str, str | Callable] = {
     "CopyIntoView": of_copy,
     "CopySlices": "torch::autograd::CopySlices",
     "Fmod": by_number("Fmod", 1, 0),
+    "InLayout": "CloneBackward0",
     "Lerp": by_number("Lerp", 2, 0),
     "Linear": of_linear,
     "MaskedFill": of_masked_fill,

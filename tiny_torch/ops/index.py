@@ -286,6 +286,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value.array.ndim} dimensions."
             )
+        if value.array.storage_id == self.array.storage_id:
+            value = value.clone()  # read once, before it is written
     else:
         value = checked_number(value, self)
     return copy_into(self, value)
