@@ -98,7 +98,7 @@ def through_pinv(A, P, grad):
 
 
 def pinv(
-    A: Tensor,
+    input: Tensor,
     rcond: Any = None,
     hermitian: bool = False,
     *,
@@ -111,21 +111,21 @@ def pinv(
     Singular values up to max(atol, rtol * largest) count as zero.
     https://pytorch.org/docs/stable/generated/torch.linalg.pinv.html
     """
-    if not isinstance(A, Tensor):
+    if not isinstance(input, Tensor):
         raise TypeError("linalg_pinv() received an invalid combination of arguments")
-    if A.ndim < 2 or not A.is_floating_point():
+    if input.ndim < 2 or not input.is_floating_point():
         raise RuntimeError(
             "linalg.pinv: expected a tensor with 2 or more dimensions of float or double types"
         )
-    check_precision("linalg.pinv", A, RuntimeError)
+    check_precision("linalg.pinv", input, RuntimeError)
     if hermitian:
-        check_square("linalg.pinv", A)
+        check_square("linalg.pinv", input)
     rtol = rcond if rcond is not None else rtol
-    return into_same(out, apply1(LinalgPinv, A, atol, rtol, hermitian))
+    return into_same(out, apply1(LinalgPinv, input, atol, rtol, hermitian))
 
 
 def matrix_rank(
-    A: Tensor,
+    input: Tensor,
     tol: Any = None,
     hermitian: bool = False,
     *,
@@ -141,17 +141,17 @@ def matrix_rank(
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
-    if not isinstance(A, Tensor):
+    if not isinstance(input, Tensor):
         raise TypeError("linalg_matrix_rank() received an invalid combination of arguments")
-    check_matrix("torch.linalg.matrix_rank", "linalg_matrix_rank", "input", A)
-    if not A.is_floating_point() or A.itemsize == 2:
+    check_matrix("torch.linalg.matrix_rank", "linalg_matrix_rank", "input", input)
+    if not input.is_floating_point() or input.itemsize == 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
-    A = A.detach()
+    input = input.detach()
     if tol is not None:
         atol, rtol = tol, 0.0
-    S = eigh(A)[0].abs() if hermitian else svdvals(A)
+    S = eigh(input)[0].abs() if hermitian else svdvals(input)
     largest = S.amax(-1) if S.shape[-1] else S.sum(-1)
-    limit = threshold(A, largest, atol, rtol)
+    limit = threshold(input, largest, atol, rtol)
     return into(out, (limit.unsqueeze(-1) < S).sum(-1))
 
 
@@ -207,19 +207,19 @@ class LinalgLstsq(Op):
 
 
 def lstsq(
-    A: Tensor,
-    B: Tensor,
+    input: Tensor,
+    b: Tensor,
     rcond: float | None = None,
     *,
     driver: str | None = None,
     out: Any = None,
 ) -> Any:
-    """The X of least |A X - B|: (solution, residuals, rank, singular_values); some may be empty.
+    """The X of least |A X - b|: (solution, residuals, rank, singular_values); some may be empty.
 
-    A (*, m, n), B (*, m, k) or (*, m). Every driver is computed by singular values, so that A need
-    not have full rank. https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
+    A is input, (*, m, n); b (*, m, k) or (*, m). Every driver is computed by singular values, so
+    that A need not have full rank. https://pytorch.org/docs/stable/generated/torch.linalg.lstsq.html
     """
-    name = "torch.linalg.lstsq"
+    name, A, B = "torch.linalg.lstsq", input, b
     check_tensor("linalg_lstsq", "input", 1, A)
     check_tensor("linalg_lstsq", "b", 2, B)
     if A.ndim < 2:
@@ -256,30 +256,30 @@ def lstsq(
 # --------------------------------------------------------------------------------------- condition
 
 
-def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
+def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     """The condition number |A| |A^-1| in the norm p (of matrix_norm; 2 without it).
 
-    inf where A is singular. https://pytorch.org/docs/stable/generated/torch.linalg.cond.html
+    inf where a matrix is singular. https://pytorch.org/docs/stable/generated/torch.linalg.cond.html
     """
-    check_matrix("linalg.cond", "linalg_cond", "input", A)
+    check_matrix("linalg.cond", "linalg_cond", "input", input)
     if p in (None, 2, -2):
-        S = svdvals(A)
+        S = svdvals(input)
         if S.shape[-1] == 0:
             return into_same(out, S.sum(-1))
         largest, smallest = S[..., 0], S[..., -1]
         return into_same(out, smallest / largest if p == -2 else largest / smallest)
-    if A.shape[-1] != A.shape[-2]:
-        check_square(f"linalg.cond(ord={p})", A)
+    if input.shape[-1] != input.shape[-2]:
+        check_square(f"linalg.cond(ord={p})", input)
     if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    check_floating("linalg.cond", A)
-    if A.numel() == 0:
-        return into_same(out, A.new_zeros(tuple(A.shape[:-2])))
+    check_floating("linalg.cond", input)
+    if input.numel() == 0:
+        return into_same(out, input.new_zeros(tuple(input.shape[:-2])))
     if p == "nuc":
-        S = svdvals(A)
+        S = svdvals(input)
         return into_same(out, S.sum(-1) * (1 / S).sum(-1))
-    inverse, singular = inverse_where_regular(A)
-    result = matrix_norm(A, p) * matrix_norm(inverse, p)
+    inverse, singular = inverse_where_regular(input)
+    result = matrix_norm(input, p) * matrix_norm(inverse, p)
     return into_same(out, result if singular is None else result.masked_fill(singular, math.inf))
 
 
@@ -297,8 +297,8 @@ def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
 # ------------------------------------------------------------------------------------------ powers
 
 
-def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
-    """A multiplied n times; n < 0 takes the inverse, which raises LinAlgError if A is singular.
+def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
+    """A matrix multiplied n times; n < 0 takes the inverse, or raises LinAlgError without one.
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_power.html
 
@@ -307,25 +307,25 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     tensor([[1, 5],
             [0, 1]])
     """
-    check_matrix("linalg.matrix_power", "linalg_matrix_power", "input", A)
+    check_matrix("linalg.matrix_power", "linalg_matrix_power", "input", input)
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(
             f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
         )
-    check_square("linalg.matrix_power", A)
+    check_square("linalg.matrix_power", input)
     if n < 0:
-        A, n = inv(A), -n
+        input, n = inv(input), -n
     result = None
     while n:
         if n % 2:
-            result = A if result is None else matmul(result, A)
+            result = input if result is None else matmul(result, input)
         n //= 2
-        A = matmul(A, A) if n else A
+        input = matmul(input, input) if n else input
     if result is None:
-        size = A.shape[-1]
-        eye = wrap(array_module(A.array.device).full((size,), 1, A.dtype)).diag_embed()
-        result = A.masked_fill(everywhere(A.detach(), True), 0).contiguous() + eye
-    return into_same(out, result if result is not A else A.clone())
+        size = input.shape[-1]
+        eye = wrap(array_module(input.array.device).full((size,), 1, input.dtype)).diag_embed()
+        result = input.masked_fill(everywhere(input.detach(), True), 0).contiguous() + eye
+    return into_same(out, result if result is not input else input.clone())
 
 
 def matrix_power_method(self: Tensor, n: int) -> Tensor:
@@ -376,7 +376,7 @@ class LinalgMatrixExp(Op):
         return apply1(LinalgMatrixExp, cat([left, right], -1))[..., :n, n:] * scale
 
 
-def matrix_exp(A: Tensor) -> Tensor:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: I + A + A^2 / 2 + A^3 / 6 + ...
 
     https://pytorch.org/docs/stable/generated/torch.linalg.matrix_exp.html
@@ -386,10 +386,10 @@ def matrix_exp(A: Tensor) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    check_matrix("linalg.matrix_exp", "linalg_matrix_exp", "input", A)
-    check_floating("linalg.matrix_exp", A)
-    check_square("linalg.matrix_exp", A)
-    return apply1(LinalgMatrixExp, A)
+    check_matrix("linalg.matrix_exp", "linalg_matrix_exp", "input", input)
+    check_floating("linalg.matrix_exp", input)
+    check_square("linalg.matrix_exp", input)
+    return apply1(LinalgMatrixExp, input)
 
 
 def old_pinv(input: Tensor, rcond: float = 1e-15) -> Tensor:

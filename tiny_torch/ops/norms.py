@@ -71,7 +71,7 @@ def power_norm(x, p, dims, keepdim):
 
 
 def vector_norm(
-    x: Tensor,
+    input: Tensor,
     ord: Number = 2,
     dim: Any = None,
     keepdim: bool = False,
@@ -81,27 +81,27 @@ def vector_norm(
 ) -> Tensor:
     """(sum |x|^ord)^(1 / ord) over `dim` (all dims without it): ord 0 counts, inf is the largest.
 
-    Raises RuntimeError for integers, or a dtype narrower than x's.
+    Raises RuntimeError for integers, or a dtype narrower than input's.
     https://pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html
 
     >>> import tiny_torch as torch
     >>> torch.linalg.vector_norm(torch.tensor([3.0, -4.0]))
     tensor(5.)
     """
-    check_tensor("linalg_vector_norm", "x", 1, x)
+    check_tensor("linalg_vector_norm", "input", 1, input)
     if not isinstance(ord, bool | int | float):
         raise TypeError(
             "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
             f"{type(ord).__name__}"
         )
-    x = in_dtype("linalg.vector_norm", x, dtype)
-    dims = dims_of(dim, x.ndim)
-    if (ord < 0 or ord == math.inf) and 0 in [x.shape[d] for d in dims or range(x.ndim)]:
+    input = in_dtype("linalg.vector_norm", input, dtype)
+    dims = dims_of(dim, input.ndim)
+    if (ord < 0 or ord == math.inf) and 0 in [input.shape[d] for d in dims or range(input.ndim)]:
         raise RuntimeError(
             f"linalg.vector_norm cannot compute the {ord} norm on the dimension of size 0 of shape "
-            f"{list(x.shape)} because the operation does not have an identity"
+            f"{list(input.shape)} because the operation does not have an identity"
         )
-    return into_same(out, apply1(LinalgVectorNorm, x, ord, dims, keepdim))
+    return into_same(out, apply1(LinalgVectorNorm, input, ord, dims, keepdim))
 
 
 def dims_of(dim: Any, ndim: int) -> tuple | None:
@@ -134,7 +134,7 @@ def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
 
 
 def matrix_norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = "fro",
     dim: Any = (-2, -1),
     keepdim: bool = False,
@@ -152,10 +152,10 @@ def matrix_norm(
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
     """
-    check_tensor("linalg_matrix_norm", "A", 1, A)
+    check_tensor("linalg_matrix_norm", "input", 1, input)
     if ord is None or not isinstance(dim, tuple | list):
         raise TypeError("linalg_matrix_norm() received an invalid combination of arguments")
-    if A.ndim < 2:
+    if input.ndim < 2:
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
@@ -165,18 +165,18 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    rows, columns = [wrap_dim(d, A.ndim) for d in dim]
+    rows, columns = [wrap_dim(d, input.ndim) for d in dim]
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
     if ord in ("nuc", 2, -2):
-        check_precision("linalg.matrix_norm", A, RuntimeError)
-    A = in_dtype("linalg.matrix_norm", A, dtype)
+        check_precision("linalg.matrix_norm", input, RuntimeError)
+    input = in_dtype("linalg.matrix_norm", input, dtype)
     if ord == "fro":
-        return into_same(out, apply1(LinalgVectorNorm, A, 2, (rows, columns), keepdim))
+        return into_same(out, apply1(LinalgVectorNorm, input, 2, (rows, columns), keepdim))
     if ord in ("nuc", 2, -2):
-        return into_same(out, spectral_norm(A, ord, rows, columns, keepdim))
+        return into_same(out, spectral_norm(input, ord, rows, columns, keepdim))
     first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = apply1(LinalgVectorNorm, A, 1, (first,), True)
+    sums = apply1(LinalgVectorNorm, input, 1, (first,), True)
     return into_same(out, extreme(sums, second, ord > 0, keepdim, first))
 
 
@@ -202,7 +202,7 @@ def extreme(x: Tensor, dim: int, largest: bool, keepdim: bool, also: int | None 
 
 
 def norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = None,
     dim: Any = None,
     keepdim: bool = False,
@@ -214,22 +214,22 @@ def norm(
 
     https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
     """
-    check_tensor("linalg_norm", "A", 1, A)
+    check_tensor("linalg_norm", "input", 1, input)
     dims = (dim,) if dim is not None and not isinstance(dim, tuple | list) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"
         )
     if ord is None:
-        return vector_norm(A, 2, dims, keepdim, dtype=dtype, out=out)
-    if dims is None and A.ndim not in (1, 2):
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype, out=out)
+    if dims is None and input.ndim not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A.ndim}D."
+            f"{input.ndim}D."
         )
-    if isinstance(ord, str) or (A.ndim if dims is None else len(dims)) == 2:
-        return matrix_norm(A, ord, dims or (-2, -1), keepdim, dtype=dtype, out=out)
-    return vector_norm(A, ord, dims, keepdim, dtype=dtype, out=out)
+    if isinstance(ord, str) or (input.ndim if dims is None else len(dims)) == 2:
+        return matrix_norm(input, ord, dims or (-2, -1), keepdim, dtype=dtype, out=out)
+    return vector_norm(input, ord, dims, keepdim, dtype=dtype, out=out)
 
 
 def old_norm(

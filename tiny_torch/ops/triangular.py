@@ -83,7 +83,7 @@ class LinalgSolveTriangular(Op):
 
 
 def solve_triangular(
-    A: Tensor,
+    input: Tensor,
     B: Tensor,
     *,
     upper: bool,
@@ -91,7 +91,7 @@ def solve_triangular(
     unitriangular: bool = False,
     out: Any = None,
 ) -> Tensor:
-    """X with A X = B (or X A = B unless `left`), where A is triangular: (*, n, n), (*, n, k).
+    """X with A X = B (or X A = B unless `left`), A = input triangular: (*, n, n), (*, n, k).
 
     A zero on the diagonal gives inf or NaN.
     https://pytorch.org/docs/stable/generated/torch.linalg.solve_triangular.html
@@ -103,10 +103,10 @@ def solve_triangular(
             [2.]])
     """
     name = "linalg.solve_triangular"
-    check_matrix(name, "linalg_solve_triangular", "input", A)
+    check_matrix(name, "linalg_solve_triangular", "input", input)
     check_tensor("linalg_solve_triangular", "B", 2, B)
-    check_pair(name, A, B, left)
-    return into_same(out, applyn(LinalgSolveTriangular, (A, B), upper, left, unitriangular))
+    check_pair(name, input, B, left)
+    return into_same(out, applyn(LinalgSolveTriangular, (input, B), upper, left, unitriangular))
 
 
 def check_pair(name: str, A: Tensor, B: Tensor, left: bool) -> None:
