@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.graph import LEAF
 from tiny_torch.devices import array_module, to_device
+from tiny_torch.ops.public import resize_out
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
@@ -126,7 +126,7 @@ def empty(
 def fill_out(function: str, out: Tensor, size: tuple, value: Any) -> Tensor:
     shape = as_sizes(function, size)
     if tuple(out.shape) != shape:
-        raise NotImplementedError(f"{function}(out=) of another shape than {list(shape)}")
+        resize_out(out, array_module(out.array.device).empty(shape, out.array.dtype))
     return out if value is None else out.fill_(value)
 
 
@@ -242,56 +242,6 @@ def full_like(
     return like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)
 
 
-def arange(
-    *bounds: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """start, start + step, ... below end: arange(end), arange(start, end[, step]).
-
-    https://pytorch.org/docs/stable/generated/torch.arange.html
-
-    >>> import tiny_torch as torch
-    >>> torch.arange(1, 7, 2)
-    tensor([1, 3, 5])
-    """
-    check_options("arange", layout, pin_memory)
-    check_dtype("arange", dtype)
-    if len(bounds) == 1 and end is None:
-        end = bounds[0]
-    elif bounds:
-        names = dict(zip(("start", "end", "step"), bounds, strict=False))
-        start = names.get("start", start)
-        end = names.get("end", end)
-        step = names.get("step", step)
-    if end is None:
-        raise TypeError("arange() received an invalid combination of arguments: no end was given")
-    start = 0 if start is None else as_number(start)
-    end, step = as_number(end), 1 if step is None else as_number(step)
-    if any(isinstance(v, float) and not math.isfinite(v) for v in (start, end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype is None:
-        floats = any(isinstance(v, float) for v in (start, end, step))
-        dtype = _core.get_default_dtype() if floats else int64
-    if all(isinstance(v, int) for v in (start, end, step)):
-        count = -((start - end) // step)
-    else:
-        count = math.ceil((end - start) / step)
-    result = finish(array_module(device).arange(start, step, count, dtype), requires_grad)
-    return result if out is None else out.copy_(result)
-
-
 def as_number(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.item()
@@ -300,51 +250,28 @@ def as_number(value: Any) -> Any:
     return value
 
 
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """`steps` values from start to end, both included, evenly spaced.
-
-    https://pytorch.org/docs/stable/generated/torch.linspace.html
-    """
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    dtype = dtype or _core.get_default_dtype()
-    first, last = as_number(start), as_number(end)
-    module = array_module(device)
-    if steps == 1:
-        return finish(module.full((1,), first, dtype), requires_grad)
-    step = (last - first) / max(steps - 1, 1)
-    # Each half counts from its own end, so that both ends are exact.
-    half = steps // 2
-    lower = module.arange(float(first), float(step), half, dtype)
-    upper = module.arange(float(last - step * (steps - half - 1)), float(step), steps - half, dtype)
-    if steps > half:
-        upper.select(0, steps - half - 1).copy_(last)
-    return finish(module.cat((lower, upper), 0), requires_grad)
-
-
 def eye(
     n: int,
     m: int | None = None,
     *,
+    out: Tensor | None = None,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An (n, m) matrix with ones on the diagonal."""
+    """An (n, m) matrix with ones on the diagonal.
+
+    https://pytorch.org/docs/stable/generated/torch.eye.html
+    """
+    check_options("eye", layout, pin_memory)
     columns = n if m is None else m
     if n < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(n, columns)}")
-    result = zeros(n, columns, dtype=dtype, device=device)
+    result = zeros(n, columns, out=out, dtype=dtype, device=device)
     result.array.diagonal(0, 0, 1).copy_(1)
-    return finish(result.array, requires_grad)
+    return finish(result.array, requires_grad) if out is None else out
 
 
 # ------------------------------------------------------------------------------------ x.new_*(...)
@@ -388,8 +315,7 @@ def new_full(
 FUNCTIONS = {
     f.__name__: f
     for f in (
-        zeros, ones, empty, full, empty_like, zeros_like, ones_like, full_like, arange, linspace,
-        eye,
+        zeros, ones, empty, full, empty_like, zeros_like, ones_like, full_like, eye,
     )
 }  # fmt: skip
 METHODS = {f.__name__: f for f in (new_empty, new_zeros, new_ones, new_full)}

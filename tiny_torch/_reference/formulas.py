@@ -173,6 +173,7 @@ ELEMENTWISE = {**UNARY, **BINARY, **TERNARY}
 # (result, dtypes, what no elements give, or None to raise, formula over a row)
 REDUCTIONS: dict[str, tuple[str, str, float | None, Callable]] = {
     "sum": (SUM, NUMBER, 0, np.sum),
+    "nansum": (SUM, NUMBER, 0, np.nansum),
     "mean": (FLOATING, FLOAT, math.nan, np.mean),
     "prod": (SUM, NUMBER, 1, np.prod),
     "amax": (SAME, ALL, None, np.max),

@@ -6,9 +6,10 @@ import itertools
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.creation import arange, ones, zeros
+from tiny_torch.creation import ones, zeros
 from tiny_torch.ops.join import cat, stack
 from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.public import public
 
 # ----------------------------------------------------------------------------------- arithmetic
@@ -378,6 +380,15 @@ class Cast(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(Cast, grad, saved[0])
+
+
+def widened(x: Any) -> Any:
+    """Of a half dtype in float32: what takes several steps is rounded once, at its end."""
+    return run(Cast, x, _core.float32) if x.dtype in HALVES else x
+
+
+def narrowed(x: Any, dtype: Any) -> Any:
+    return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
 class Clone(Op):

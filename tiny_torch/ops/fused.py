@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES
-from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.elementwise import narrowed, widened
 from tiny_torch.ops.pointwise import result_type
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
-
-
-def widened(x: Any) -> Any:
-    """Of a half dtype in float32: what takes several steps is rounded once, at its end."""
-    return run(Cast, x, _core.float32) if x.dtype in HALVES else x
-
-
-def narrowed(x: Any, dtype: Any) -> Any:
-    return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
 class Softmax(Op):

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from tiny_torch import creation, from_data
+from tiny_torch import creation, from_data, ranges
 from tiny_torch.ops import (
     blocks,
     distances,
@@ -15,6 +15,7 @@ from tiny_torch.ops import (
     matrices,
     moments,
     norms,
+    numeric,
     pointwise,
     products,
     random,
@@ -41,9 +42,11 @@ MODULES: tuple[ModuleType, ...] = (
     matrices,
     moments,
     norms,
+    numeric,
     pointwise,
     products,
     random,
+    ranges,
     reduce,
     samples,
     scan,

@@ -8,9 +8,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.elementwise import Cast, Where
-from tiny_torch.ops.public import check_tensor, into
-from tiny_torch.ops.reduce import amax, as_dims, count, spread, sum
+from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
+from tiny_torch.ops.public import check_tensor, into, named
+from tiny_torch.ops.reduce import amax, amin, as_dims, count, mean, spread, sum
 from tiny_torch.tensor import Tensor
 
 
@@ -21,9 +21,11 @@ class Var(Op):
 
     @staticmethod
     def forward(x, dims, keepdim, correction):
-        squares = (x - x.mean(dims, True)).square()
+        wide = widened(x)
+        squares = (wide - wide.mean(dims, True)).square()
         freedom = count(x.shape, dims) - correction
-        result = squares.sum(dims, keepdim) / (freedom if freedom > 0 else 0.0)
+        variance = squares.sum(dims, keepdim) / (freedom if freedom > 0 else 0.0)
+        result = narrowed(variance, x.dtype)
         return result, (x, dims, keepdim, correction)
 
     @staticmethod
@@ -107,5 +109,109 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
     return into(out, total if keepdim else total.squeeze(dims))
 
 
-FUNCTIONS = {f.__name__: f for f in (var, std, logsumexp)}
-METHODS = FUNCTIONS
+class Nansum(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, dims, keepdim, dtype=None):
+        return x.nansum(dims, keepdim, dtype), (x, dims, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, dims, keepdim = saved
+        grad = run(Where, x == x, spread(grad, tuple(x.shape), dims, keepdim), 0.0)
+        return grad if grad.dtype is x.dtype else run(Cast, grad, x.dtype)
+
+
+def nansum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The sum over `dim` of what is not NaN; of integers and bools in int64.
+
+    https://pytorch.org/docs/stable/generated/torch.nansum.html
+    """
+    check_tensor("nansum", "input", 1, input)
+    return into(out, apply1(Nansum, input, as_dims(dim), keepdim, dtype))
+
+
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The mean over `dim` of what is not NaN; RuntimeError for integers.
+
+    https://pytorch.org/docs/stable/generated/torch.nanmean.html
+    """
+    check_tensor("nanmean", "input", 1, input)
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point dtype, got {input.dtype}"
+        )
+    numbers = sum(input.detach() == input.detach(), dim, keepdim)
+    return into(out, nansum(input, dim, keepdim, dtype=dtype) / numbers)
+
+
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements over `dim` are not 0, in int64.
+
+    https://pytorch.org/docs/stable/generated/torch.count_nonzero.html
+    """
+    check_tensor("count_nonzero", "input", 1, input)
+    return sum(input.detach() != 0, dim)
+
+
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
+    """(min, max) along `dim`, or of all elements; equal extremes share the gradient.
+
+    https://pytorch.org/docs/stable/generated/torch.aminmax.html
+    """
+    check_tensor("aminmax", "input", 1, input)
+    if dim is None and input.numel() == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity"
+        )
+    dims = () if dim is None else (dim.__index__(),)
+    return named("aminmax", (amin(input, dims, keepdim), amax(input, dims, keepdim)), out)
+
+
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple:
+    """(variance, mean) over `dim`. https://pytorch.org/docs/stable/generated/torch.var_mean.html"""
+    return with_mean(Var, "var_mean", input, dim, unbiased, keepdim, correction)
+
+
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple:
+    """(standard deviation, mean) over `dim`.
+
+    https://pytorch.org/docs/stable/generated/torch.std_mean.html
+    """
+    return with_mean(Std, "std_mean", input, dim, unbiased, keepdim, correction)
+
+
+def with_mean(op, name, input, dim, unbiased, keepdim, correction):
+    first = spread_of(op, name, input, dim, unbiased, keepdim, correction)
+    return first, mean(input, None if isinstance(dim, bool) else dim, keepdim)
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        var, std, var_mean, std_mean, logsumexp, nansum, nanmean, count_nonzero, aminmax,
+    )
+}  # fmt: skip
+METHODS = {name: f for name, f in FUNCTIONS.items() if name not in ("var_mean", "std_mean")}

@@ -7,14 +7,21 @@ promote; `out` is written into and returned.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
+NO_HISTORY = (
+    "functions with out=... arguments don't support automatic differentiation, but one of the "
+    "arguments requires grad."
+)
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -107,35 +114,62 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
     if not modes.bits & NO_GRAD:
         for argument in (*arguments, out):
             if isinstance(argument, Tensor) and edge_of(argument) is not None:
-                raise RuntimeError(
-                    f"{function}(): functions with out=... arguments don't support automatic "
-                    "differentiation, but one of the arguments requires grad."
-                )
+                raise RuntimeError(f"{function}(): {NO_HISTORY}")
     arrays = [a.array if isinstance(a, Tensor) else a for a in arguments]
-    op.forward(*arrays, out=out.array)
-    return out
+    if has_shape_of_result(out.array, arrays):
+        op.forward(*arrays, out=out.array)
+        return out
+    return into(out, wrap(op.forward(*arrays)[0]))
 
 
-def into(out: Tensor | None, result: Tensor) -> Tensor:
-    """The result, copied into `out` if there is one; RuntimeError if it cannot hold it."""
+def has_shape_of_result(out: Any, operands: list) -> bool:
+    shapes = [x.shape for x in operands if hasattr(x, "shape")]
+    try:
+        return np.broadcast_shapes(*shapes) == out.shape
+    except ValueError:  # the op will say so
+        return False
+
+
+def into(out: Tensor | None, result: Tensor, exact: bool = False) -> Tensor:
+    """The result, copied into `out` if there is one, which gets its shape.
+
+    Raises RuntimeError if `out` cannot hold the result, or is not of its dtype if that is `exact`.
+    """
     if out is None:
         return result
     check_tensor("out", "out", 1, out)
     if edge_of(result) is not None or edge_of(out) is not None:
+        raise RuntimeError(NO_HISTORY)
+    if exact and result.dtype is not out.dtype:
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of "
-            "the arguments requires grad."
+            f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
         )
     if not _core.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"
         )
     if out.array.shape != result.array.shape:
-        raise RuntimeError(
-            f"output with shape {list(out.shape)} doesn't match the result's {list(result.shape)}"
-        )
+        resize_out(out, result.array)
     out.array.copy_(result.array)
     return out
+
+
+def resize_out(out: Tensor, like: Any) -> None:
+    """Gives `out` the shape and strides of an array; in its own storage, if that has the room."""
+    array = out.array
+    if array.size:
+        warnings.warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(array.shape)}, which does not match the required output shape "
+            f"{list(like.shape)}. This behavior is deprecated, and in a future PyTorch release "
+            "outputs will not be resized unless they have zero elements. You can explicitly reuse "
+            "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=4,
+        )
+    if (array.offset + like.size) * array.itemsize <= array.storage_nbytes:
+        out.array = array.as_strided(like.shape, like.strides, array.offset)
+    else:
+        out.array, out._view = like.empty_like(array.dtype), None
 
 
 def named(name: str, results: Any, out: Any = None) -> Any:

@@ -1,0 +1,254 @@
+"""Evenly spaced numbers and the indices of triangles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.creation import as_number, check_dtype, check_options, finish, int64
+from tiny_torch.devices import array_module
+from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.tensor import Tensor
+
+
+def arange(
+    *bounds: Any,
+    start: Any = None,
+    end: Any = None,
+    step: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... below end: arange(end), arange(start, end[, step]).
+
+    int64 if all are integers, else of the default dtype. Raises ValueError for a step of 0,
+    RuntimeError for bounds that are not finite or in the wrong order.
+    https://pytorch.org/docs/stable/generated/torch.arange.html
+
+    >>> import tiny_torch as torch
+    >>> torch.arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
+    check_options("arange", layout, pin_memory)
+    dtype = dtype_of(out, "arange", dtype)
+    if len(bounds) == 1 and end is None:
+        end = bounds[0]
+    elif bounds:
+        names = dict(zip(("start", "end", "step"), bounds, strict=False))
+        start = names.get("start", start)
+        end = names.get("end", end)
+        step = names.get("step", step)
+    if end is None or len(bounds) > 3:
+        raise TypeError(
+            "arange() received an invalid combination of arguments: expected (end), (start, end) "
+            f"or (start, end, step), got {len(bounds)}"
+        )
+    start = 0 if start is None else number("arange", "start", start)
+    end = number("arange", "end", end)
+    step = 1 if step is None else number("arange", "step", step)
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if dtype is None:
+        floats = any(isinstance(v, float) for v in (start, end, step))
+        dtype = _core.get_default_dtype() if floats else int64
+    if dtype is int64:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise ValueError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = -((start - end) // step) if dtype is int64 else math.ceil((end - start) / step)
+    if not dtype.is_floating_point:
+        check_not_bool("arange_cpu", dtype)
+        start, step = int(start), int(step)
+    if count >= 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
+    return made(array_module(device).arange(start, step, count, dtype), out, requires_grad)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` values from start to end, both included, evenly spaced.
+
+    https://pytorch.org/docs/stable/generated/torch.linspace.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    check_options("linspace", layout, pin_memory)
+    dtype = dtype_of(out, "linspace", dtype) or _core.get_default_dtype()
+    values = spaced("linspace", start, end, steps, dtype, array_module(device))
+    return made(values.astype(dtype), out, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`base` to the powers of linspace(start, end, steps).
+
+    https://pytorch.org/docs/stable/generated/torch.logspace.html
+
+    >>> import tiny_torch as torch
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    check_options("logspace", layout, pin_memory)
+    dtype = dtype_of(out, "logspace", dtype) or _core.get_default_dtype()
+    module = array_module(device)
+    exponents = spaced("logspace", start, end, steps, dtype, module)
+    powers = module.full((1,), float(base), _core.float64).pow(exponents)
+    return made(powers.astype(dtype), out, requires_grad)
+
+
+def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: Any) -> Any:
+    """In float64. Each half is counted from its own end, so that both ends are exact."""
+    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments: argument 'steps' must be "
+            f"int, not {type(steps).__name__}"
+        )
+    count = steps.__index__()
+    if count < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    check_not_bool(f"{function}_cpu", dtype)
+    first, last = (endpoint(function, value) for value in (start, end))
+    if not dtype.is_floating_point:
+        first, last = float(int(first)), float(int(last))
+    if count == 1:
+        return module.full((1,), first, _core.float64)
+    step = (last - first) / max(count - 1, 1)
+    half = count // 2
+    lower = module.arange(first, step, half, _core.float64)
+    upper = module.arange(count - half - 1, -1, count - half, _core.float64).mul(-step).add(last)
+    return module.cat((lower, upper), 0)
+
+
+def endpoint(function: str, value: Any) -> float:
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"{function} only supports 0-dimensional start and end tensors, but got one with "
+            f"{value.ndim} dimension(s)."
+        )
+    return float(number(function, "start", value))
+
+
+def number(function: str, argument: str, value: Any) -> Any:
+    value = as_number(value)
+    if not isinstance(value, bool | int | float):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
+        )
+    return int(value) if isinstance(value, bool) else value
+
+
+def dtype_of(out: Tensor | None, function: str, dtype: Any) -> Any:
+    check_dtype(function, dtype)
+    if out is None:
+        return dtype
+    check_tensor(function, "out", 1, out)
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    return out.dtype
+
+
+def check_not_bool(kernel: str, dtype: Any) -> None:
+    if dtype is _core.bool:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
+def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
+    result = finish(array, requires_grad and out is None)
+    if out is None:
+        return result
+    if out.numel() == array.size:  # the values, in whatever shape it has
+        out.array.copy_(array.view(out.array.shape))
+        return out
+    return into(out, result)
+
+
+# -------------------------------------------------------------------------------- triangles
+
+
+def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any) -> Any:
+    """(2, n): the places of a (row, col) matrix where keeps(j - i), row by row."""
+    dtype = dtype or int64
+    check_dtype(name, dtype)
+    for argument, value in (("row", row), ("col", col)):
+        if value < 0:
+            raise RuntimeError(f"{argument} must be non-negative, got{value}")
+    if dtype not in (int64, _core.int32):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype}'")
+    module = array_module(device)
+    rows = module.arange(0, 1, row, int64).unsqueeze(1)
+    places = keeps(module.arange(0, 1, col, int64).sub(rows)).nonzero()  # (n, 2)
+    return places.transpose(0, 1).contiguous().astype(dtype)
+
+
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """(2, n): rows and columns of the places on and below a diagonal, row by row.
+
+    https://pytorch.org/docs/stable/generated/torch.tril_indices.html
+    """
+    check_options("tril_indices", layout, pin_memory)
+    array = triangle("tril_indices", row, col, lambda x: x.le(offset), dtype, device)
+    return finish(array, requires_grad)
+
+
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """(2, n): rows and columns of the places on and above a diagonal, row by row.
+
+    https://pytorch.org/docs/stable/generated/torch.triu_indices.html
+    """
+    check_options("triu_indices", layout, pin_memory)
+    array = triangle("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
+    return finish(array, requires_grad)
+
+
+FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, tril_indices, triu_indices)}
+METHODS: dict[str, Any] = {}
