@@ -122,9 +122,10 @@ void random_(Generator& generator, const Strided& out, int64_t from, std::option
 // ---- Continuous distributions -------------------------------------------------------------------
 
 void uniform_(Generator& generator, const Strided& out, double from, double to) {
-  with_floating_type("uniform_", out.dtype, [&](auto zero) {
+  with_float_or_half("uniform_", out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    constexpr double limit = std::numeric_limits<T>::max();
+    using F = Computed<T>;
+    constexpr double limit = max_of<T>();
     if (!(std::abs(from) <= limit))
       throw RuntimeError("[uniform_] from is out of bounds for ", out.dtype, ": ", from);
     if (!(std::abs(to) <= limit))
@@ -136,11 +137,13 @@ void uniform_(Generator& generator, const Strided& out, double from, double to) 
       throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype, ": from=", from,
                          ", to=", to);
     if (numel(out) == 0) return;
-    if (from == 0 && to == 1) return fill<T>(generator, out, [&] { return unit<T>(generator); });
-    const T low = static_cast<T>(from), high = static_cast<T>(to), width = high - low;
+    if (from == 0 && to == 1 && !is_half_type<T>)
+      return fill<T>(generator, out, [&] { return unit<F>(generator); });
+    const F low = static_cast<F>(from), width = static_cast<F>(to) - low;
+    const F first = as<T>(from), end = as<T>(to);
     fill<T>(generator, out, [&] {
-      const T value = std::fma(unit<T>(generator), width, low);  // contracted in PyTorch's build
-      return value == high ? low : value;                        // rounding may reach `to`
+      const F value = as<T>(std::fma(unit<F>(generator), width, low));  // contracted in PyTorch
+      return value == end ? first : value;                              // rounding may reach `to`
     });
   });
 }
@@ -163,32 +166,53 @@ void normals_from_uniforms(double* u, int64_t blocks, double mean, double std) {
   }
 }
 
+template <class T>
+void fill_normals(Generator& generator, T* values, int64_t count, double mean, double std) {
+  for (int64_t i = 0; i < count; ++i) put(values + i, unit<T>(generator));
+  normals_from_uniforms(values, count / 16, mean, std);
+  if (count % 16 == 0) return;
+  // The last 16 elements start anew, from uniforms of their own.
+  T* tail = values + count - 16;
+  for (int64_t i = 0; i < 16; ++i) put(tail + i, unit<T>(generator));
+  normals_from_uniforms(tail, 1, mean, std);
+}
+
+// Halves go through float32 in blocks; the block that a tail begins draws nothing.
+template <class H>
+void fill_half_normals(Generator& generator, H* values, int64_t count, double mean, double std) {
+  float block[16];
+  const auto fill_block = [&](H* to) {
+    for (float& value : block) value = unit<float>(generator);
+    normals_from_uniforms(block, 1, mean, std);
+    for (int j = 0; j < 16; ++j) put(to + j, H(block[j]));
+  };
+  for (int64_t i = 0; i + 16 <= count; i += 16) fill_block(values + i);
+  if (count % 16 != 0) fill_block(values + count - 16);
+}
+
 }  // namespace
 
 void normal_(Generator& generator, const Strided& out, double mean, double std) {
   if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
   const int64_t count = numel(out);
   if (count == 0) return;
-  with_floating_type("normal_", out.dtype, [&](auto zero) {
+  with_float_or_half("normal_", out.dtype, [&](auto zero) {
     using T = decltype(zero);
     if (count < 16 || !is_contiguous(out))
       return fill<T>(generator, out, [&] { return next_normal(generator, mean, std); });
     Guard guard(generator.mutex());
     T* values = static_cast<T*>(out.data);
-    for (int64_t i = 0; i < count; ++i) put(values + i, unit<T>(generator));
-    normals_from_uniforms(values, count / 16, mean, std);
-    if (count % 16 == 0) return;
-    // The last 16 elements start anew, from uniforms of their own.
-    T* tail = values + count - 16;
-    for (int64_t i = 0; i < 16; ++i) put(tail + i, unit<T>(generator));
-    normals_from_uniforms(tail, 1, mean, std);
+    if constexpr (is_half_type<T>)
+      fill_half_normals(generator, values, count, mean, std);
+    else
+      fill_normals(generator, values, count, mean, std);
   });
 }
 
 void log_normal_(Generator& generator, const Strided& out, double mean, double std) {
   if (!(std > 0)) throw RuntimeError("[log_normal_] expects std > 0, but found std=", std);
   if (numel(out) == 0) return;
-  with_floating_type("log_normal_", out.dtype, [&](auto zero) {
+  with_float_or_half("log_normal_", out.dtype, [&](auto zero) {
     fill<decltype(zero)>(generator, out,
                          [&] { return std::exp(next_normal(generator, mean, std)); });
   });
@@ -200,7 +224,7 @@ void exponential_(Generator& generator, const Strided& out, double lambda) {
   if (numel(out) == 0) return;
   if (!is_floating(out.dtype))
     throw RuntimeError("[exponential_] expects a floating-point dtype, got ", out.dtype);
-  with_floating_type("exponential_", out.dtype, [&](auto zero) {
+  with_float_or_half("exponential_", out.dtype, [&](auto zero) {
     fill<decltype(zero)>(generator, out,
                          [&] { return -1.0 / lambda * std::log1p(-unit<double>(generator)); });
   });
@@ -211,7 +235,7 @@ void cauchy_(Generator& generator, const Strided& out, double median, double sig
   if (!is_floating(out.dtype))
     throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype);
   if (numel(out) == 0) return;
-  with_floating_type("cauchy_", out.dtype, [&](auto zero) {
+  with_float_or_half("cauchy_", out.dtype, [&](auto zero) {
     fill<decltype(zero)>(generator, out, [&] {
       return std::fma(sigma, std::tan(kPi * (unit<double>(generator) - 0.5)), median);
     });
@@ -245,7 +269,7 @@ void bernoulli_(Generator& generator, const Strided& out, double p) {
 void bernoulli_(Generator& generator, const Strided& out, const Strided& p) {
   if (numel(out) == 0) return;
   const int64_t* const strides[] = {out.strides, p.strides};
-  with_floating_type("bernoulli_", p.dtype, [&](auto zero) {
+  with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {
     using P = decltype(zero);  // also decides how many bits a draw takes
     const P* weights = static_cast<const P*>(p.data);
     for_each_row<2>(out.ndim, out.shape, strides,
@@ -264,8 +288,8 @@ void bernoulli_(Generator& generator, const Strided& out, const Strided& p) {
                         T* to = static_cast<T*>(out.data) + offsets[0];
                         const P* from = weights + offsets[1];
                         for (int64_t i = 0; i < count; ++i) {
-                          const bool one = unit<P>(generator) < get(from + i * steps[1]);
-                          put(to + i * steps[0], static_cast<T>(one));
+                          const bool one = unit<Computed<P>>(generator) < get(from + i * steps[1]);
+                          put(to + i * steps[0], as<T>(one));
                         }
                       });
     });

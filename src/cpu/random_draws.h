@@ -115,21 +115,25 @@ inline bool is_contiguous(const Strided& array) {
   return true;
 }
 
-// Fills `out` with draw(), a number that a cast makes a T.
+template <class T, class Number>
+inline T as(Number number) {
+  return static_cast<T>(static_cast<std::conditional_t<is_half_type<T>, float, Number>>(number));
+}
+
+// Fills `out` with draw(), a number that a cast makes a T; a half by way of float32.
 template <class T, class Draw>
 void fill(Generator& generator, const Strided& out, const Draw& draw) {
   Guard guard(generator.mutex());
   T* const data = static_cast<T*>(out.data);
   if (is_contiguous(out)) {
     const int64_t count = numel(out);
-    for (int64_t i = 0; i < count; ++i) put(data + i, static_cast<T>(draw()));
+    for (int64_t i = 0; i < count; ++i) put(data + i, as<T>(draw()));
     return;
   }
   for_each_row<1>(out.ndim, out.shape, {out.strides},
                   [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
                     T* to = data + offsets[0];
-                    for (int64_t i = 0; i < count; ++i)
-                      put(to + i * steps[0], static_cast<T>(draw()));
+                    for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
                   });
 }
 
@@ -145,11 +149,31 @@ void with_type(DType dtype, const Body& body) {
   }
 }
 
+// float32 and float64: what PyTorch has these samplers for.
 template <class Body>
 void with_floating_type(const char* op, DType dtype, const Body& body) {
   if (dtype == DType::Float32) return body(float{});
   if (dtype == DType::Float64) return body(double{});
   throw NotImplementedError("[", op, "] is not implemented for ", dtype);
+}
+
+// And the half types.
+template <class Body>
+void with_float_or_half(const char* op, DType dtype, const Body& body) {
+  if (dtype == DType::Float16) return body(Half{});
+  if (dtype == DType::BFloat16) return body(BFloat16{});
+  with_floating_type(op, dtype, body);
+}
+
+// What draws of a T are computed in.
+template <class T>
+using Computed = std::conditional_t<is_half_type<T>, float, T>;
+
+template <class T>
+constexpr double max_of() {
+  if (std::is_same_v<T, Half>) return 65504;
+  if (std::is_same_v<T, BFloat16>) return 0x1.fep127;
+  return static_cast<double>(std::numeric_limits<T>::max());
 }
 
 // [0, 1) with as many bits as T has: the low 24 of one word, the low 53 of two.

@@ -22,7 +22,7 @@ void map(const Strided& out, const Strided& x, const Draw& draw) {
                     const T* from = static_cast<const T*>(x.data) + offsets[1];
                     for (int64_t i = 0; i < count; ++i)
                       put(to + i * steps[0],
-                          static_cast<T>(draw(static_cast<double>(get(from + i * steps[1])))));
+                          as<T>(draw(static_cast<double>(get(from + i * steps[1])))));
                   });
 }
 
@@ -35,8 +35,8 @@ void map(const Strided& out, const Strided& x, const Strided& y, const Draw& dra
                     const T* second = static_cast<const T*>(y.data) + offsets[2];
                     for (int64_t i = 0; i < count; ++i)
                       put(to + i * steps[0],
-                          static_cast<T>(draw(static_cast<double>(get(first + i * steps[1])),
-                                              static_cast<double>(get(second + i * steps[2])))));
+                          as<T>(draw(static_cast<double>(get(first + i * steps[1])),
+                                     static_cast<double>(get(second + i * steps[2])))));
                   });
 }
 
@@ -201,7 +201,7 @@ double dirichlet_grad(double x, double a, double total) {
 }  // namespace
 
 void poisson(Generator& generator, const Strided& out, const Strided& rate) {
-  with_floating_type("poisson", out.dtype, [&](auto zero) {
+  with_float_or_half("poisson", out.dtype, [&](auto zero) {
     using T = decltype(zero);
     map<T>(out, rate, [](double r) {
       if (!(r >= 0)) throw RuntimeError("invalid Poisson rate, expected rate to be non-negative");

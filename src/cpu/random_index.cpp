@@ -11,12 +11,14 @@ void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t s
   if (dtype == DType::Bool) throw NotImplementedError("[randperm] is not implemented for bool");
   with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (n > 0 && static_cast<uint64_t>(n) - 1 > static_cast<uint64_t>(largest<T>()))
+    // PyTorch lets bfloat16 round.
+    constexpr bool rounds = std::is_same_v<T, BFloat16>;
+    if (!rounds && n > 0 && static_cast<uint64_t>(n) - 1 > static_cast<uint64_t>(largest<T>()))
       throw RuntimeError("[randperm] ", dtype, " cannot hold the numbers below ", n);
     T* to = static_cast<T*>(out);
     Guard guard(generator.mutex());
     if (n < std::numeric_limits<uint32_t>::max() / 20) {
-      for (int64_t i = 0; i < n; ++i) put(to + i * stride, static_cast<T>(i));
+      for (int64_t i = 0; i < n; ++i) put(to + i * stride, as<T>(i));
       for (int64_t i = 0; i < n - 1; ++i) {
         const int64_t other = i + generator.random() % static_cast<uint32_t>(n - i);
         const T moved = get(to + i * stride);
@@ -49,9 +51,9 @@ struct Weights {
 template <class T>
 void check_weights(const Weights<T>& p) {
   for (int64_t row = 0; row < p.rows; ++row) {
-    T sum = 0;
+    Computed<T> sum = 0;
     for (int64_t j = 0; j < p.categories; ++j) {
-      const T weight = p(row, j);
+      const Computed<T> weight = p(row, j);
       if (!(weight >= 0) || !std::isfinite(weight))
         throw RuntimeError("[multinomial] weights must be finite and >= 0, got ", weight);
       sum += weight;
@@ -60,15 +62,17 @@ void check_weights(const Weights<T>& p) {
   }
 }
 
-// The inverse of the cumulative distribution: summed in the dtype of p, searched with 53 bits.
+// The inverse of the cumulative distribution: summed in the dtype of p (halves in float32),
+// searched with 53 bits.
 template <class T>
 void with_replacement(Generator& generator, const Weights<T>& p, int64_t samples, int64_t* out) {
-  std::vector<T> cumulative(static_cast<size_t>(p.categories));
+  using F = Computed<T>;
+  std::vector<F> cumulative(static_cast<size_t>(p.categories));
   Guard guard(generator.mutex());
   for (int64_t row = 0; row < p.rows; ++row) {
-    T sum = 0;
+    F sum = 0;
     for (int64_t j = 0; j < p.categories; ++j) cumulative[j] = sum += p(row, j);
-    for (T& value : cumulative) value /= sum;
+    for (F& value : cumulative) value /= sum;
     cumulative.back() = 1;
     for (int64_t j = 0; j < samples; ++j) {
       const double u = unit<double>(generator);
@@ -93,13 +97,13 @@ void without_replacement(Generator& generator, const Weights<T>& p, const Stride
   const Weights<T> draws{q.data(), p.rows, p.categories, array.ndim == 2 ? strides[0] : 0,
                          strides.back()};
 
-  using Race = std::pair<T, int64_t>;
+  using Race = std::pair<Computed<T>, int64_t>;
   std::vector<Race> race(static_cast<size_t>(p.categories));
   const auto faster = [](const Race& a, const Race& b) {
     return (std::isnan(a.first) && !std::isnan(b.first)) || a.first > b.first;
   };
   for (int64_t row = 0; row < p.rows; ++row) {
-    for (int64_t j = 0; j < p.categories; ++j) race[j] = {p(row, j) / draws(row, j), j};
+    for (int64_t j = 0; j < p.categories; ++j) race[j] = {as<T>(p(row, j) / draws(row, j)), j};
     // Among ties (weights of 0) the algorithm decides, so it is that of PyTorch's topk.
     if (samples == 1) {
       std::iter_swap(race.begin(), std::min_element(race.begin(), race.end(), faster));
@@ -131,7 +135,7 @@ void multinomial(Generator& generator, const Strided& p, int64_t samples, bool r
     throw RuntimeError("[multinomial] takes at most 2^24 categories, got ", categories);
   if (rows == 0) return;
   if (categories == 0) throw RuntimeError("[multinomial] there are no categories");
-  with_floating_type("multinomial", p.dtype, [&](auto zero) {
+  with_float_or_half("multinomial", p.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Weights<T> weights{static_cast<const T*>(p.data), rows, categories,
                              p.ndim == 2 ? p.strides[0] : 0, p.strides[p.ndim - 1]};
