@@ -88,5 +88,5 @@ def typename(obj: object) -> str:
 
 
 # These build on the names above.
-from tiny_torch import func, linalg, nn, optim, testing, utils
+from tiny_torch import distributions, func, linalg, nn, optim, testing, utils
 from tiny_torch.serialization import load, save

@@ -1,0 +1,83 @@
+"""Kullback-Leibler divergences against PyTorch's, of every pair of distributions."""
+
+import numpy as np
+import pytest
+from helpers import dtype_name
+from test_distributions import leaf, matrix, outcome
+
+import tiny_torch
+
+FAMILIES = {
+    "Bernoulli": lambda d, m, k: d.Bernoulli(leaf(m, 0.1 + k / 4, 0.5, 0.9)),
+    "Beta": lambda d, m, k: d.Beta(leaf(m, 0.5, 2.0 + k, 3.0), leaf(m, 0.5 + k, 1.0, 7.0)),
+    "Categorical": lambda d, m, k: d.Categorical(leaf(m, 1.0, 2.0 + k, 3.0)),
+    "Dirichlet": lambda d, m, k: d.Dirichlet(leaf(m, 1.0, 2.0 + k, 3.0)),
+    "Exponential": lambda d, m, k: d.Exponential(leaf(m, 1.0, 2.0 + k, 0.5)),
+    "Gamma": lambda d, m, k: d.Gamma(leaf(m, 1.0, 2.0 + k, 0.5), leaf(m, 1.0, 2.0, 3.0 + k)),
+    "Geometric": lambda d, m, k: d.Geometric(leaf(m, 0.1 + k / 4, 0.5, 0.9)),
+    "Independent": lambda d, m, k: d.Independent(d.Normal(leaf(m, 1.0, 2.0 + k, 0.5), 1.0), 1),
+    "Laplace": lambda d, m, k: d.Laplace(leaf(m, 1.0, 2.0 + k, 0.5), leaf(m, 1.0, 2.0, 3.0)),
+    "LogNormal": lambda d, m, k: d.LogNormal(leaf(m, 1.0, 2.0 + k, 0.5), leaf(m, 1.0, 2.0, 3.0)),
+    "MultivariateNormal": lambda d, m, k: d.MultivariateNormal(
+        leaf(m, 1.0, 2.0 + k, 0.5), matrix(m) * (1 + k)
+    ),
+    "Normal": lambda d, m, k: d.Normal(leaf(m, 1.0, 2.0 + k, 0.5), leaf(m, 1.0, 2.0, 3.0)),
+    "OneHotCategorical": lambda d, m, k: d.OneHotCategorical(leaf(m, 1.0, 2.0 + k, 3.0)),
+    "Poisson": lambda d, m, k: d.Poisson(leaf(m, 1.0, 2.0 + k, 3.0)),
+    "Uniform": lambda d, m, k: d.Uniform(leaf(m, 0.1, -0.25, 0.5), leaf(m, 0.5, 0.75, 0.9)),
+    "Uniform wide": lambda d, m, k: d.Uniform(leaf(m, -1.0, 0.0, 0.0), leaf(m, 2.0, 1.0, 1.5)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_divergences(oracle, name):
+    for other in FAMILIES:
+        where = f"KL({name}, {other})"
+        results = []
+        for m in (tiny_torch, oracle):
+            d = m.distributions
+            p, q = FAMILIES[name](d, m, 0), FAMILIES[other](d, m, 1)
+            results.append(outcome(lambda d=d, p=p, q=q: d.kl_divergence(p, q)))
+        (our_error, ours), (error, theirs) = results
+        assert type(our_error) is type(error), f"{where}: {our_error!r}, PyTorch {error!r}"
+        for mine, its in zip(ours, theirs, strict=True):
+            assert dtype_name(mine) == dtype_name(its)
+            np.testing.assert_allclose(
+                mine.detach().numpy(), its.detach().numpy(), rtol=2e-5, atol=2e-6, err_msg=where
+            )
+
+
+def test_the_divergence_of_a_family_follows_from_its_normalizer(torch):
+    d = torch.distributions
+    for p, q in (
+        (d.Normal(torch.tensor([1.0, 2.0]), 2.0), d.Normal(0.0, 1.0)),
+        (d.Gamma(torch.tensor([1.0, 2.0]), 2.0), d.Gamma(3.0, 1.0)),
+        (d.Dirichlet(torch.tensor([1.0, 2.0, 3.0])), d.Dirichlet(torch.ones(3))),
+    ):
+        expected = d.kl_divergence(p, q)
+        found = d.kl._kl_expfamily_expfamily(p, q)
+        np.testing.assert_allclose(found.detach().numpy(), expected.numpy(), rtol=1e-5)
+    normal = d.Normal(torch.tensor([1.0, 2.0]), 2.0)
+    entropy = d.ExponentialFamily.entropy(normal).detach().numpy()
+    np.testing.assert_allclose(entropy, normal.entropy().numpy(), rtol=1e-5)
+
+
+def test_ambiguous_divergences_warn(torch):
+    d = torch.distributions
+
+    class P(d.Normal):
+        pass
+
+    class Q(d.Normal):
+        pass
+
+    try:
+        d.register_kl(P, d.Normal)(lambda p, q: 1)
+        d.register_kl(d.Normal, Q)(lambda p, q: 2)
+        assert d.kl_divergence(P(0.0, 1.0), d.Normal(0.0, 1.0)) == 1
+        with pytest.warns(RuntimeWarning, match="Ambiguous"):
+            assert d.kl_divergence(P(0.0, 1.0), Q(0.0, 1.0)) == 1
+    finally:
+        for pair in ((P, d.Normal), (d.Normal, Q)):
+            d.kl._KL_REGISTRY.pop(pair, None)
+        d.kl._KL_MEMOIZE.clear()
