@@ -132,6 +132,8 @@ void add_generator(pb::module_& module) {
   module.def("binomial", drawn(cpu::binomial));
   module.def("standard_gamma", drawn(cpu::standard_gamma));
   module.def("standard_gamma_grad", computed(cpu::standard_gamma_grad));
+  module.def("gammainc", computed(cpu::gammainc));
+  module.def("gamma_density", computed(cpu::gamma_density));
   module.def("dirichlet", drawn(cpu::dirichlet));
   module.def("dirichlet_grad", computed(cpu::dirichlet_grad));
   module.def("multinomial", multinomial);

@@ -272,26 +272,26 @@ void bernoulli_(Generator& generator, const Strided& out, const Strided& p) {
   with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {
     using P = decltype(zero);  // also decides how many bits a draw takes
     const P* weights = static_cast<const P*>(p.data);
-    for_each_row<2>(out.ndim, out.shape, strides,
-                    [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                      for (int64_t i = 0; i < count; ++i) {
-                        const P weight = get(weights + offsets[1] + i * steps[1]);
-                        if (!(weight >= 0 && weight <= 1))
-                          throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
-                      }
-                    });
+    for_each_row(2, out.ndim, out.shape, strides,
+                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                   for (int64_t i = 0; i < count; ++i) {
+                     const P weight = get(weights + offsets[1] + i * steps[1]);
+                     if (!(weight >= 0 && weight <= 1))
+                       throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
+                   }
+                 });
     Guard guard(generator.mutex());
     with_type(out.dtype, [&](auto nil) {
       using T = decltype(nil);
-      for_each_row<2>(out.ndim, out.shape, strides,
-                      [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                        T* to = static_cast<T*>(out.data) + offsets[0];
-                        const P* from = weights + offsets[1];
-                        for (int64_t i = 0; i < count; ++i) {
-                          const bool one = unit<Computed<P>>(generator) < get(from + i * steps[1]);
-                          put(to + i * steps[0], as<T>(one));
-                        }
-                      });
+      for_each_row(2, out.ndim, out.shape, strides,
+                   [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                     T* to = static_cast<T*>(out.data) + offsets[0];
+                     const P* from = weights + offsets[1];
+                     for (int64_t i = 0; i < count; ++i) {
+                       const bool one = unit<Computed<P>>(generator) < get(from + i * steps[1]);
+                       put(to + i * steps[0], as<T>(one));
+                     }
+                   });
     });
   });
 }

@@ -64,4 +64,8 @@ void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided
 void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
                     const Strided& total);
 
+// The probability that a gamma draw is below x, and its derivative by x.
+void gammainc(const Strided& out, const Strided& alpha, const Strided& x);
+void gamma_density(const Strided& out, const Strided& alpha, const Strided& x);
+
 }  // namespace tt::cpu

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,18 @@
 #include "cpu/random.h"
 
 namespace tt::cpu {
+
+// Dims of `shape`, innermost first: insertion sort by the strides of n operands. The first operand
+// decides; where a stride is 0 the next one does; of equal strides the larger dim goes outside.
+std::vector<int> memory_order(int n, int ndim, const int64_t* shape, const int64_t* const* strides);
+
+// Calls row(offsets, count, steps) for each innermost row, in order of memory. Offsets and steps
+// are per operand (at most 4), in elements; dims that lie densely behind each other are one row.
+// Compiled once: the samplers are instantiated for every dtype.
+using Row = std::function<void(const int64_t* offsets, int64_t count, const int64_t* steps)>;
+void for_each_row(int n, int ndim, const int64_t* shape, const int64_t* const* strides,
+                  const Row& row);
+
 namespace {
 
 using Guard = std::lock_guard<ForkSafeLock>;
@@ -29,74 +42,6 @@ inline T get(const T* from) {
 template <class T>
 inline void put(T* to, T value) {
   std::memcpy(to, &value, sizeof value);
-}
-
-// Dims of `shape`, innermost first: insertion sort by stride. The first operand decides; where a
-// stride is 0 the next one does; of equal strides the larger dim goes outside.
-template <int N>
-inline std::vector<int> memory_order(int ndim, const int64_t* shape,
-                                     const int64_t* const (&strides)[N]) {
-  auto compare = [&](int a, int b) {
-    for (const int64_t* stride : strides) {
-      if (stride[a] == 0 || stride[b] == 0) continue;
-      if (stride[a] != stride[b]) return stride[a] < stride[b] ? -1 : 1;
-      if (shape[a] > shape[b]) return 1;
-    }
-    return 0;
-  };
-  std::vector<int> order;
-  for (int dim = ndim - 1; dim >= 0; --dim) order.push_back(dim);
-  for (int i = 1; i < ndim; ++i) {
-    int moving = i;
-    for (int at = i - 1; at >= 0; --at) {
-      const int sign = compare(order[at], order[moving]);
-      if (sign < 0) break;  // a tie keeps looking further in
-      if (sign > 0) std::swap(order[at], order[std::exchange(moving, at)]);
-    }
-  }
-  return order;
-}
-
-// Calls row(offsets, count, steps) for each innermost row, in order of memory. Offsets and steps
-// are per operand, in elements; dims that lie densely behind each other are one row.
-template <int N, class Row>
-void for_each_row(int ndim, const int64_t* shape, const int64_t* const (&strides)[N],
-                  const Row& row) {
-  struct Dim {
-    int64_t size;
-    int64_t strides[N];
-    int64_t index;
-  };
-  std::vector<Dim> dims;
-  for (int from : memory_order(ndim, shape, strides)) {
-    Dim dim{shape[from], {}, 0};
-    for (int k = 0; k < N; ++k) dim.strides[k] = strides[k][from];
-    if (dim.size == 1) continue;
-    bool dense = !dims.empty();
-    for (int k = 0; k < N && dense; ++k)
-      dense = dim.strides[k] == dims.back().size * dims.back().strides[k];
-    if (dense)
-      dims.back().size *= dim.size;
-    else
-      dims.push_back(dim);
-  }
-  if (dims.empty()) {
-    Dim one{1, {}, 0};
-    for (int k = 0; k < N; ++k) one.strides[k] = 1;
-    dims.push_back(one);
-  }
-  int64_t offsets[N] = {};
-  for (;;) {
-    row(offsets, dims[0].size, dims[0].strides);
-    size_t d = 1;
-    for (; d < dims.size(); ++d) {  // the odometer: carry into the next dim
-      for (int k = 0; k < N; ++k) offsets[k] += dims[d].strides[k];
-      if (++dims[d].index < dims[d].size) break;
-      for (int k = 0; k < N; ++k) offsets[k] -= dims[d].size * dims[d].strides[k];
-      dims[d].index = 0;
-    }
-    if (d == dims.size()) return;
-  }
 }
 
 inline int64_t numel(const Strided& array) {
@@ -125,16 +70,11 @@ template <class T, class Draw>
 void fill(Generator& generator, const Strided& out, const Draw& draw) {
   Guard guard(generator.mutex());
   T* const data = static_cast<T*>(out.data);
-  if (is_contiguous(out)) {
-    const int64_t count = numel(out);
-    for (int64_t i = 0; i < count; ++i) put(data + i, as<T>(draw()));
-    return;
-  }
-  for_each_row<1>(out.ndim, out.shape, {out.strides},
-                  [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                    T* to = data + offsets[0];
-                    for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
-                  });
+  for_each_row(1, out.ndim, out.shape, &out.strides,
+               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                 T* to = data + offsets[0];
+                 for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
+               });
 }
 
 // Calls body(T{}) with the C++ type of `dtype`.

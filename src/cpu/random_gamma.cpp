@@ -16,28 +16,30 @@ namespace {
 // out = draw(x), in order of the memory of `out`; PyTorch makes it contiguous.
 template <class T, class Draw>
 void map(const Strided& out, const Strided& x, const Draw& draw) {
-  for_each_row<2>(out.ndim, out.shape, {out.strides, x.strides},
-                  [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                    T* to = static_cast<T*>(out.data) + offsets[0];
-                    const T* from = static_cast<const T*>(x.data) + offsets[1];
-                    for (int64_t i = 0; i < count; ++i)
-                      put(to + i * steps[0],
-                          as<T>(draw(static_cast<double>(get(from + i * steps[1])))));
-                  });
+  const int64_t* const strides[] = {out.strides, x.strides};
+  for_each_row(2, out.ndim, out.shape, strides,
+               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                 T* to = static_cast<T*>(out.data) + offsets[0];
+                 const T* from = static_cast<const T*>(x.data) + offsets[1];
+                 for (int64_t i = 0; i < count; ++i)
+                   put(to + i * steps[0],
+                       as<T>(draw(static_cast<double>(get(from + i * steps[1])))));
+               });
 }
 
 template <class T, class Draw>
 void map(const Strided& out, const Strided& x, const Strided& y, const Draw& draw) {
-  for_each_row<3>(out.ndim, out.shape, {out.strides, x.strides, y.strides},
-                  [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                    T* to = static_cast<T*>(out.data) + offsets[0];
-                    const T* first = static_cast<const T*>(x.data) + offsets[1];
-                    const T* second = static_cast<const T*>(y.data) + offsets[2];
-                    for (int64_t i = 0; i < count; ++i)
-                      put(to + i * steps[0],
-                          as<T>(draw(static_cast<double>(get(first + i * steps[1])),
-                                     static_cast<double>(get(second + i * steps[2])))));
-                  });
+  const int64_t* const strides[] = {out.strides, x.strides, y.strides};
+  for_each_row(3, out.ndim, out.shape, strides,
+               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                 T* to = static_cast<T*>(out.data) + offsets[0];
+                 const T* first = static_cast<const T*>(x.data) + offsets[1];
+                 const T* second = static_cast<const T*>(y.data) + offsets[2];
+                 for (int64_t i = 0; i < count; ++i)
+                   put(to + i * steps[0],
+                       as<T>(draw(static_cast<double>(get(first + i * steps[1])),
+                                  static_cast<double>(get(second + i * steps[2])))));
+               });
 }
 
 // ---- Counts -------------------------------------------------------------------------------------
@@ -149,6 +151,36 @@ double digamma(double x) {
          s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132)))));
 }
 
+double gamma_density(double a, double x) {
+  return std::exp((a - 1) * std::log(x) - x - std::lgamma(a));
+}
+
+// The probability that a draw is below x: a power series, or for large x 1 less a continued
+// fraction (Lentz's way of computing it).
+double gamma_cdf(double a, double x) {
+  if (!(a >= 0 && x >= 0) || (a == 0 && x == 0)) return NAN;
+  if (x == 0) return 0;
+  if (a == 0 || std::isinf(x)) return std::isinf(a) ? NAN : 1;
+  if (std::isinf(a)) return 0;
+  const double scale = gamma_density(a, x) * x;
+  constexpr double kPrecise = 1e-16;
+  if (x < a + 1) {
+    double term = 1 / a, sum = term;
+    for (double n = a + 1; term > kPrecise * sum; ++n) sum += term *= x / n;
+    return scale * sum;
+  }
+  double b = x + 1 - a, c = 1e300, d = 1 / b, fraction = d;
+  for (int i = 1; i < 1000000; ++i) {
+    const double step = -i * (i - a);
+    b += 2;
+    d = 1 / (step * d + b);
+    c = b + step / c;
+    fraction *= d * c;
+    if (std::fabs(d * c - 1) < kPrecise * 4) break;
+  }
+  return 1 - scale * fraction;
+}
+
 // A draw x of a distribution with cumulative F(x; a) moves with a such that F stays what it was:
 // dx/da = -(dF/da) / (dF/dx). Both F here are power series whose terms t[n] have a ratio and a
 // logarithmic derivative with recurrences, so the sum of t[n] * dlog(t[n])/da needs no more than
@@ -240,6 +272,17 @@ void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided
                      [&](auto zero) { map<decltype(zero)>(out, alpha, draw, gamma_grad); });
 }
 
+void gammainc(const Strided& out, const Strided& alpha, const Strided& x) {
+  with_floating_type("gammainc", out.dtype,
+                     [&](auto zero) { map<decltype(zero)>(out, alpha, x, gamma_cdf); });
+}
+
+void gamma_density(const Strided& out, const Strided& alpha, const Strided& x) {
+  with_floating_type("gammainc", out.dtype, [&](auto zero) {
+    map<decltype(zero)>(out, alpha, x, static_cast<double (*)(double, double)>(gamma_density));
+  });
+}
+
 // Rows of contiguous `out` are gamma draws over their sum.
 void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
   with_floating_type("_sample_dirichlet", out.dtype, [&](auto zero) {
@@ -271,16 +314,17 @@ void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
                     const Strided& total) {
   with_floating_type("_dirichlet_grad", out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    for_each_row<4>(out.ndim, out.shape, {out.strides, x.strides, alpha.strides, total.strides},
-                    [&](const int64_t* at, int64_t count, const int64_t* steps) {
-                      const auto element = [&](const Strided& s, int k, int64_t i) {
-                        return get(static_cast<const T*>(s.data) + at[k] + i * steps[k]);
-                      };
-                      for (int64_t i = 0; i < count; ++i)
-                        put(static_cast<T*>(out.data) + at[0] + i * steps[0],
-                            static_cast<T>(dirichlet_grad(element(x, 1, i), element(alpha, 2, i),
-                                                          element(total, 3, i))));
-                    });
+    const int64_t* const strides[] = {out.strides, x.strides, alpha.strides, total.strides};
+    for_each_row(4, out.ndim, out.shape, strides,
+                 [&](const int64_t* at, int64_t count, const int64_t* steps) {
+                   const auto element = [&](const Strided& s, int k, int64_t i) {
+                     return get(static_cast<const T*>(s.data) + at[k] + i * steps[k]);
+                   };
+                   for (int64_t i = 0; i < count; ++i)
+                     put(static_cast<T*>(out.data) + at[0] + i * steps[0],
+                         static_cast<T>(dirichlet_grad(element(x, 1, i), element(alpha, 2, i),
+                                                       element(total, 3, i))));
+                 });
   });
 }
 

@@ -89,7 +89,7 @@ void without_replacement(Generator& generator, const Weights<T>& p, const Stride
   // PyTorch's q is laid out like p, and its draws follow the layout.
   std::vector<int64_t> strides(static_cast<size_t>(array.ndim));
   int64_t stride = 1;
-  for (int dim : memory_order<1>(array.ndim, array.shape, {array.strides})) {
+  for (int dim : memory_order(1, array.ndim, array.shape, &array.strides)) {
     strides[dim] = stride;
     stride *= array.shape[dim];
   }
