@@ -5,10 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
+from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.graph import Op
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import broadcast_all
 from tiny_torch.tensor import Tensor
+
+
+class GammaInc(Op):
+    """The probability that a gamma draw of shape parameter a and rate 1 is below x."""
+
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(a, x):
+        return _core.gammainc(a, x), (a, x)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        if needs[0]:
+            raise NotImplementedError(
+                "the derivative for 'concentration' of cdf is not implemented."
+            )
+        if hasattr(grad, "array"):
+            raise RuntimeError("derivative for Gamma.cdf's backward is not implemented")
+        return None, grad * _core.gamma_density(*saved)
 
 
 class Gamma(ExponentialFamily):
@@ -56,6 +79,13 @@ class Gamma(ExponentialFamily):
             - self.rate * value
             - torch.lgamma(self.concentration)
         )
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Differentiable in `value` and the rate."""
+        if self._validate_args:
+            self._validate_sample(value)
+        a, x = torch.broadcast_tensors(self.concentration, self.rate * value)
+        return applyn(GammaInc, (a, x))
 
     def entropy(self) -> Tensor:
         return (
