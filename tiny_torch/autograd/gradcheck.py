@@ -54,7 +54,11 @@ def gradcheck(
     >>> torch.autograd.gradcheck(torch.log, x)
     True
     """
-    if check_batched_grad or check_batched_forward_grad or check_forward_ad:
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
+    if check_batched_grad or check_forward_ad:
         raise NotImplementedError("gradcheck: batched gradients and forward mode")
     if not check_backward_ad:
         raise AssertionError(
@@ -177,15 +181,15 @@ class Check:
     def inputs_are_fit(self) -> None:
         if not self.inputs:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of the "
+                "gradcheck expects at least one input tensor to require gradient, but none of "
                 "them have requires_grad=True."
             )
         for i, x in enumerate(self.inputs):
             if x.dtype is not _core.float64:
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point. "
-                    "This check will likely fail if all the inputs are not of double precision "
-                    "floating point. ",
+                    f"Input #{i} requires gradient and is not a double precision floating point or "
+                    "complex. This check will likely fail if all the inputs are not of double "
+                    "precision floating point or complex. ",
                     stacklevel=3,
                 )
             pairs = zip(x.array.shape, x.array.strides, strict=True)
