@@ -258,6 +258,8 @@ WRONG = [
     lambda m: m.linalg.lstsq(m.ones(2, 4, 3), m.ones(3, 4, 3)),
     lambda m: m.linalg.lstsq(m.ones(2, 4, 3), m.ones(4)),
     lambda m: m.linalg.lstsq(m.ones(4, 3), m.ones(4, 2).double()),
+    lambda m: m.linalg.lstsq(m.ones(4, 3), m.ones(4, 2), driver="gels"),
+    lambda m: m.cdist(m.full((2, 3), INF), m.full((2, 3), math.nan), p=0),
     lambda m: m.linalg.svd(m.ones(3, 3), driver="gesvd"),
     lambda m: m.linalg.matrix_power(m.ones(3, 4), 2),
     lambda m: m.linalg.matrix_power(m.ones(3), 2),

@@ -83,6 +83,8 @@ def cdist(
     if p == 2 and MODES[compute_mode](max(x1.shape[-2], x2.shape[-2])):
         return applyn(EuclideanDist, (x1, x2))
     pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if p == 0:  # NaN counts in vector_norm, but is NaN here
+        return pairs.abs().ceil().clamp(max=1).sum(-1)
     return vector_norm(pairs, p, -1) if x1.shape[-1] else pairs.sum(-1)
 
 

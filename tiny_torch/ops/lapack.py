@@ -16,8 +16,11 @@ from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """A matrix does not allow what was asked: it is singular, or not positive definite, ..."""
+
+
+LinAlgError = _LinAlgError  # PyTorch's class has that name, too
 
 
 def lapack(name: str, function: Callable, *arrays: Any, reason: str = "failed", **options: Any):

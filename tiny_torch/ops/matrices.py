@@ -31,7 +31,7 @@ from tiny_torch.ops.norms import matrix_norm
 from tiny_torch.ops.pointwise import everywhere
 from tiny_torch.ops.products import wide
 from tiny_torch.ops.public import check_tensor, into, named
-from tiny_torch.ops.solve import inv
+from tiny_torch.ops.solve import inv, inverse_where_regular
 from tiny_torch.ops.triangular import check_broadcast
 from tiny_torch.tensor import Tensor, wrap
 
@@ -182,6 +182,11 @@ class LinalgLstsq(Op):
             return held, residuals, rank, S
 
         held, residuals, rank, S = lapack("torch.linalg.lstsq", solved, A, B)
+        if driver == "gels" and (rank < S.shape[-1]).any():
+            raise LinAlgError(
+                "torch.linalg.lstsq: The least squares solution could not be computed because the "
+                "input matrix does not have full rank."
+            )
         solution = by_columns(held).slice(-2, 0, A.shape[-1], 1)
         if driver == "gels":
             rank = np.empty(0, np.int64)
@@ -281,17 +286,6 @@ def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     inverse, singular = inverse_where_regular(input)
     result = matrix_norm(input, p) * matrix_norm(inverse, p)
     return into_same(out, result if singular is None else result.masked_fill(singular, math.inf))
-
-
-def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The inverses, of the identity instead of singular matrices; and which these are."""
-    try:
-        return inv(A), None
-    except LinAlgError:
-        singular = wrap(by_rows(lapack("linalg.det", np.linalg.det, A.detach().array) == 0))
-        mask = singular.unsqueeze(-1).unsqueeze(-1)
-        eye = wrap(by_rows(np.eye(A.shape[-1]))).to(A.dtype)
-        return inv(A.masked_fill(mask, 0) + eye * mask), singular
 
 
 # ------------------------------------------------------------------------------------------ powers

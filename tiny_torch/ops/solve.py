@@ -5,6 +5,7 @@ Values by LAPACK (lapack.py); gradients are solutions of the transposed systems.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.factor import svd
 from tiny_torch.ops.lapack import (
+    LinAlgError,
     by_columns,
     by_rows,
     check_floating,
@@ -27,7 +29,7 @@ from tiny_torch.ops.matmul import into_same
 from tiny_torch.ops.pointwise import everywhere
 from tiny_torch.ops.public import check_tensor, named
 from tiny_torch.ops.triangular import check_pair
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 # ---------------------------------------------------------------------------------------- inverse
 
@@ -63,6 +65,17 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     check_floating("linalg.inv", A)
     check_precision("linalg.inv", A, RuntimeError)
     return into_same(out, apply1(LinalgInvEx, A))
+
+
+def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The inverses, of the identity instead of singular matrices; and which these are."""
+    try:
+        return inv(A), None
+    except LinAlgError:
+        singular = wrap(by_rows(lapack("linalg.det", np.linalg.det, A.detach().array) == 0))
+        mask = singular.unsqueeze(-1).unsqueeze(-1)
+        eye = wrap(by_rows(np.eye(A.shape[-1]))).to(A.dtype)
+        return inv(A.masked_fill(mask, 0) + eye * mask), singular
 
 
 def inverse(input: Tensor, *, out: Any = None) -> Tensor:
@@ -208,7 +221,10 @@ class LinalgSlogdet(Op):
         (A,) = saved
         if grads[1] is None:
             return A * 0
-        return grads[1].unsqueeze(-1).unsqueeze(-1) * inv(A).mT
+        inverse, singular = inverse_where_regular(A)
+        if singular is not None:
+            inverse = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), math.nan)
+        return grads[1].unsqueeze(-1).unsqueeze(-1) * inverse.mT
 
 
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
