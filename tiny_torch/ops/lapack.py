@@ -54,7 +54,7 @@ def first_failure(function: Callable, matrices: Any, options: dict) -> int:
 
 def by_rows(values: Any) -> Any:
     """An NDArray of NumPy's values, contiguous."""
-    values = np.asarray(values, order="C")
+    values = np.require(values, requirements=("C", "W"))  # a copy, if it is a broadcast view
     if values.size == 0:
         return _core.empty(values.shape, getattr(_core, values.dtype.name))
     return _core.from_numpy(values.reshape(-1)).view(values.shape)
