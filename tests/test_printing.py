@@ -152,6 +152,55 @@ def test_options(settings, options):
         check(lambda m, shape=shape: numbers(m, shape, "int64", 1e6), shape)
 
 
+KINDS = {
+    "normal": lambda r, n: r.normal(size=n),
+    "whole": lambda r, n: np.round(r.normal(size=n) * 10.0 ** r.integers(0, 9)),
+    "wide": lambda r, n: r.normal(size=n) * 10.0 ** r.integers(-8, 8, size=n),
+    "small": lambda r, n: r.normal(size=n) * 1e-5,
+    "large": lambda r, n: r.normal(size=n) * 1e9,
+    "zeros": lambda r, n: r.choice([0.0, -0.0], size=n),
+    "special": lambda r, n: r.choice([0.0, -0.0, 1, -1.5, nan, inf, -inf, 1e-3, 1234.5], size=n),
+    "not finite": lambda r, n: r.choice([nan, inf, -inf], size=n),
+    "sparse": lambda r, n: r.normal(size=n) * (r.random(n) > 0.5),
+}
+ODD_SHAPES = [(), (1,), (7,), (2, 0), (3, 3), (2, 3, 4), (40, 3), (3, 40), (1001,), (2, 1, 7, 3)]
+SETTINGS = {
+    "profile": ["default", "short", "full", "unknown"],
+    "precision": [0, 1, 2, 6, 10],
+    "threshold": [0, 5, 100, inf],
+    "edgeitems": [0, 1, 2, 5],
+    "linewidth": [10, 20, 40, 120],
+    "sci_mode": [True, False, None],
+}
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float64"]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_generated(seed, options):
+    """Values, shapes, dtypes and settings drawn at random."""
+    r = np.random.default_rng(seed)
+    settings = {name: r.choice(values) for name, values in SETTINGS.items() if r.random() < 0.3}
+    settings = {k: v.item() if hasattr(v, "item") else v for k, v in settings.items()}
+    for module in (tiny_torch, torch):
+        module.set_printoptions(**settings)
+    shape = ODD_SHAPES[r.integers(len(ODD_SHAPES))]
+    kind, dtype = r.choice(list(KINDS)), r.choice([*DTYPES, "float32", "float32"])
+    values = KINDS[kind](r, math.prod(shape))
+    if "int" in dtype:
+        values = np.nan_to_num(values, posinf=5, neginf=-5) % 100
+    grad, transposed, sliced = ("float" in dtype, True, True) & (r.random(3) < 0.3)
+
+    def make(module):
+        x = module.from_numpy(values.reshape(shape)).to(getattr(module, dtype))
+        x = x.transpose(0, 1) if transposed and len(shape) > 1 else x
+        x = x[::2] if sliced and shape and shape[0] > 2 else x
+        return x.requires_grad_() if grad else x
+
+    check(make, f"{settings} {shape} {kind} {dtype}")
+    ours, theirs = both(lambda m: f"{make(m)} {make(m).detach()!s}")
+    assert ours == theirs
+
+
 def test_default_dtype():
     try:
         for module in (tiny_torch, torch):

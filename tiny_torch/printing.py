@@ -35,7 +35,7 @@ def set_printoptions(
         "short": (2, 1000, 2, 80),
         "full": (4, math.inf, 3, 80),
     }
-    if profile is not None:
+    if profile in profiles:  # PyTorch ignores others
         (options.precision, options.threshold, options.edgeitems, options.linewidth) = profiles[
             profile
         ]
