@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import random
+import signal
 import struct
 import sys
 import zipfile
@@ -35,7 +36,10 @@ def example(lib):
         "parameters": (lib.nn.Parameter(lib.ones(2)), lib.nn.Parameter(lib.ones(1), False)),
         "dtypes": [
             lib.tensor([1, 0], dtype=getattr(lib, name))
-            for name in ("bool", "uint8", "int32", "int64", "float32", "float64")
+            for name in (
+                *("bool", "uint8", "int8", "int16", "int32", "int64"),
+                *("float16", "bfloat16", "float32", "float64"),
+            )
         ],
         "state": state,
         "optimizer": {"state": {0: {"step": lib.tensor(3.0)}}, "param_groups": [{"lr": 1e-3}]},
@@ -454,6 +458,18 @@ def test_a_save_that_dies_leaves_the_old_file_and_nothing_else(tmp_path, monkeyp
         torch.save(torch.ones(1000), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.pt"]
+
+
+def test_a_process_killed_while_it_saves_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.pt"
+    torch.save("old", path)
+    monkeypatch.setattr(os, "fsync", lambda file: os.kill(os.getpid(), signal.SIGKILL))
+    child = os.fork()
+    if child == 0:
+        torch.save(torch.ones(1000), path)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert torch.load(path) == "old"
 
 
 def test_what_cannot_be_pickled_writes_nothing(tmp_path):

@@ -20,9 +20,12 @@ from tiny_torch import (
     devices,
     dtypes,
     from_data,
+    layouts,
     printing,
     random,
     return_types,
+    switches,
+    tensor_types,
 )
 from tiny_torch._core import (
     dtype,
@@ -45,8 +48,9 @@ from tiny_torch.ops import methods
 from tiny_torch.random import Generator
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
+from tiny_torch.version import __version__
 
-__version__ = "0.1.0"
+newaxis = None
 
 if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
 
@@ -59,23 +63,15 @@ if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
     tensor: Any
 
 
-for _module in (dtypes, *methods.MODULES, random, printing):
+for _module in (
+    dtypes, *methods.MODULES, devices, layouts, printing, random, switches, tensor_types,
+):  # fmt: skip
     globals().update(_module.FUNCTIONS)
 
 
 def is_tensor(obj: object):
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
-
-
-def is_floating_point(input: Tensor):
-    """Whether the elements are floating point numbers."""
-    return input.is_floating_point()
-
-
-def numel(input: Tensor):
-    """The number of elements."""
-    return input.numel()
 
 
 def typename(obj: object) -> str:
@@ -88,5 +84,20 @@ def typename(obj: object) -> str:
 
 
 # These build on the names above.
-from tiny_torch import distributions, func, linalg, nn, optim, testing, utils
+from tiny_torch import (
+    absent,
+    accelerator,
+    backends,
+    cuda,
+    distributions,
+    func,
+    linalg,
+    nn,
+    optim,
+    testing,
+    utils,
+    version,
+)
 from tiny_torch.serialization import load, save
+
+absent.install()

@@ -1,4 +1,4 @@
-"""Making tensors that are filled by a rule. From data: from_data.py."""
+"""Making tensors that are filled by a rule. From data: from_data.py; sequences: ranges.py."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch import _core
-from tiny_torch.autograd.graph import LEAF
+from tiny_torch import _core, layouts
+from tiny_torch.autograd.graph import LEAF, NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
-from tiny_torch.ops.public import resize_out
+from tiny_torch.dtypes import check_range
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
+PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
 def finish(array, requires_grad: bool = False) -> Tensor:
@@ -23,14 +24,23 @@ def finish(array, requires_grad: bool = False) -> Tensor:
 
 def check_options(function: str, layout: Any, pin_memory: Any) -> None:
     """Only strided tensors in ordinary memory exist here."""
-    if layout is not None and str(layout) != "torch.strided":
-        raise NotImplementedError(f"{function}(layout={layout})")
+    if layout is not None and not isinstance(layout, layouts.layout):
+        raise TypeError(
+            f"{function}(): argument 'layout' must be torch.layout, not {type(layout).__name__}"
+        )
     if pin_memory:
-        raise NotImplementedError(f"{function}(pin_memory=True)")
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+            "allocator is available on this system."
+        )
 
 
-def as_sizes(function: str, size: tuple) -> tuple:
-    """Sizes given one by one or as one sequence; ints, of which none is negative."""
+def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
+    """Sizes given one by one, as one sequence or by name; ints, of which none is negative."""
+    if named is not None:
+        size = (named,)
+    if not size:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     for position, n in enumerate(size):
@@ -52,25 +62,31 @@ def as_sizes(function: str, size: tuple) -> tuple:
     return tuple(n.__index__() for n in size)
 
 
-def check_dtype(function: str, dtype: Any) -> None:
-    if dtype is not None and not isinstance(dtype, _core.dtype):
-        raise TypeError(
-            f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
-        )
+def as_dtype(function: str, dtype: Any) -> Any:
+    """A dtype, which may be given as Python's float, int or bool; None for None."""
+    if dtype is None or isinstance(dtype, _core.dtype):
+        return dtype
+    if isinstance(dtype, type) and dtype in PYTHON_TYPES:
+        return PYTHON_TYPES[dtype]
+    raise TypeError(
+        f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+    )
 
 
-def filled(function, size, value, dtype, device, requires_grad, layout=None, pin_memory=False):
+def filled(
+    function, size, value, dtype, device, requires_grad, layout=None, pin_memory=False, named=None
+):
     check_options(function, layout, pin_memory)
-    check_dtype(function, dtype)
-    shape = as_sizes(function, size)
+    shape = as_sizes(function, size, named)
     module = array_module(device)
-    dtype = dtype or _core.get_default_dtype()
+    dtype = as_dtype(function, dtype) or _core.get_default_dtype()
     array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
     return finish(array, requires_grad)
 
 
 def zeros(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Any = None,
@@ -86,12 +102,13 @@ def zeros(
             [0., 0., 0.]])
     """
     if out is not None:
-        return fill_out("zeros", out, size, 0)
-    return filled("zeros", size, 0, dtype, device, requires_grad, layout, pin_memory)
+        return fill_out("zeros", out, as_sizes("zeros", sizes, size), 0, dtype)
+    return filled("zeros", sizes, 0, dtype, device, requires_grad, layout, pin_memory, size)
 
 
 def ones(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Any = None,
@@ -101,12 +118,13 @@ def ones(
 ) -> Tensor:
     """A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
     if out is not None:
-        return fill_out("ones", out, size, 1)
-    return filled("ones", size, 1, dtype, device, requires_grad, layout, pin_memory)
+        return fill_out("ones", out, as_sizes("ones", sizes, size), 1, dtype)
+    return filled("ones", sizes, 1, dtype, device, requires_grad, layout, pin_memory, size)
 
 
 def empty(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Any = None,
@@ -116,17 +134,81 @@ def empty(
     memory_format: Any = None,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
-    if memory_format is not None and str(memory_format) != "torch.contiguous_format":
-        raise NotImplementedError(f"empty(memory_format={memory_format})")
     if out is not None:
-        return fill_out("empty", out, size, None)
-    return filled("empty", size, None, dtype, device, requires_grad, layout, pin_memory)
+        return fill_out("empty", out, as_sizes("empty", sizes, size), None, dtype)
+    if memory_format is None:
+        return filled("empty", sizes, None, dtype, device, requires_grad, layout, pin_memory, size)
+    check_options("empty", layout, pin_memory)
+    layouts.check_format("empty", memory_format)
+    shape = as_sizes("empty", sizes, size)
+    dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
+    return finish(layouts.empty(shape, dtype, memory_format, device), requires_grad)
 
 
-def fill_out(function: str, out: Tensor, size: tuple, value: Any) -> Tensor:
-    shape = as_sizes(function, size)
-    if tuple(out.shape) != shape:
-        resize_out(out, array_module(out.array.device).empty(shape, out.array.dtype))
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor of that shape and those strides; elements may share memory.
+
+    https://pytorch.org/docs/stable/generated/torch.empty_strided.html
+
+    >>> import tiny_torch as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    check_options("empty_strided", layout, pin_memory)
+    dtype = as_dtype("empty_strided", dtype) or _core.get_default_dtype()
+    shape = sequence("empty_strided", "size", 1, size)
+    strides = sequence("empty_strided", "stride", 2, stride)
+    as_sizes("empty_strided", (shape,))
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+            f"({len(strides)})"
+        )
+    if any(step < 0 for step in strides):
+        raise RuntimeError(
+            "Storage size calculation overflowed with sizes="
+            f"{list(shape)} and strides={list(strides)}"
+        )
+    last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    count = 0 if 0 in shape else last + 1
+    array = array_module(device).empty((count,), dtype).as_strided(shape, strides, 0)
+    return finish(array, requires_grad)
+
+
+def sequence(function: str, argument: str, position: int, values: Any) -> tuple:
+    """Ints in a tuple or list, as a tuple."""
+    if not isinstance(values, tuple | list):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not "
+            f"{type(values).__name__}"
+        )
+    for place, value in enumerate(values):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, "
+                f"but found element of type {type(value).__name__} at pos {place}"
+            )
+    return tuple(value.__index__() for value in values)
+
+
+def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
+    if as_dtype(function, dtype) not in (None, out.dtype):
+        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    if modes.bits & NO_GRAD == 0 and out.requires_grad:
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    out.resize_(shape)
     return out if value is None else out.fill_(value)
 
 
@@ -145,14 +227,48 @@ def full(
 
     https://pytorch.org/docs/stable/generated/torch.full.html
     """
-    size = tuple(size) if isinstance(size, tuple | list) else (size,)
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
+    shape = as_sizes("full", (sequence("full", "size", 1, size),))
+    fill_value = as_fill("full", "fill_value", 2, fill_value)
     if out is not None:
-        return fill_out("full", out, size, fill_value)
+        return fill_out("full", out, shape, fill_value, dtype)
+    dtype = as_dtype("full", dtype)
     if dtype is None:
         dtype = dtype_of_number(fill_value)
-    return filled("full", size, fill_value, dtype, device, requires_grad, layout, pin_memory)
+    check_range(fill_value, dtype)
+    return filled("full", (shape,), fill_value, dtype, device, requires_grad, layout, pin_memory)
+
+
+def as_fill(function: str, argument: str, position: int, value: Any) -> Any:
+    """A number that fills a tensor: Python's, NumPy's, or a 0-d tensor's."""
+    if isinstance(value, Tensor) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, bool | int | float | np.generic):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Number, not "
+            f"{type(value).__name__}"
+        )
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 0-d tensor of a number, of the default dtype whatever the number's type."""
+    value = as_fill("scalar_tensor", "s", 1, s)
+    return filled("scalar_tensor", ((),), value, dtype, device, requires_grad, layout, pin_memory)
+
+
+def as_number(value: Any) -> Any:
+    """A Python number of a tensor of one element or of NumPy's scalar; else the value itself."""
+    return value.item() if isinstance(value, Tensor | np.generic) else value
 
 
 def dtype_of_number(value: Any) -> Any:
@@ -163,23 +279,30 @@ def dtype_of_number(value: Any) -> Any:
     return int64
 
 
-def like(function, input, value, dtype, device, requires_grad, layout, memory_format):
-    check_options(function, layout, False)
+def like(
+    function,
+    input,
+    value,
+    dtype,
+    device,
+    requires_grad,
+    layout,
+    memory_format,
+    pin_memory=False,
+):
+    check_options(function, layout, pin_memory)
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{function}(): argument 'input' (position 1) must be Tensor, not "
             f"{type(input).__name__}"
         )
-    if memory_format is not None and str(memory_format) not in (
-        "torch.preserve_format",
-        "torch.contiguous_format",
-    ):
-        raise NotImplementedError(f"{function}(memory_format={memory_format})")
     array = input.array
-    if str(memory_format) == "torch.contiguous_format":
-        result = array_module(array.device).empty(array.shape, dtype or array.dtype)
-    else:
+    dtype = as_dtype(function, dtype)
+    if memory_format is None or memory_format is layouts.preserve_format:
         result = array.empty_like(dtype)
+    else:
+        layouts.check_format(function, memory_format)
+        result = layouts.empty(array.shape, dtype or array.dtype, memory_format, array.device)
     if device is not None:
         result = to_device(result, device)
     if value is not None:
@@ -193,11 +316,14 @@ def empty_like(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """An uninitialised tensor of the shape, dtype and (dense) strides of `input`."""
-    return like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)
+    return like(
+        "empty_like", input, None, dtype, device, requires_grad, layout, memory_format, pin_memory
+    )
 
 
 def zeros_like(
@@ -206,11 +332,14 @@ def zeros_like(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """Zeros of the shape, dtype and (dense) strides of `input`."""
-    return like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)
+    return like(
+        "zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format, pin_memory
+    )
 
 
 def ones_like(
@@ -219,11 +348,14 @@ def ones_like(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """Ones of the shape, dtype and (dense) strides of `input`."""
-    return like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)
+    return like(
+        "ones_like", input, 1, dtype, device, requires_grad, layout, memory_format, pin_memory
+    )
 
 
 def full_like(
@@ -233,71 +365,47 @@ def full_like(
     dtype: Any = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
     """One value, in the shape, dtype and (dense) strides of `input`."""
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
-    return like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)
-
-
-def as_number(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.item()
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
-
-
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """An (n, m) matrix with ones on the diagonal.
-
-    https://pytorch.org/docs/stable/generated/torch.eye.html
-    """
-    check_options("eye", layout, pin_memory)
-    columns = n if m is None else m
-    if n < 0 or columns < 0:
-        raise RuntimeError(f"n must be greater or equal to 0, got {min(n, columns)}")
-    result = zeros(n, columns, out=out, dtype=dtype, device=device)
-    result.array.diagonal(0, 0, 1).copy_(1)
-    return finish(result.array, requires_grad) if out is None else out
+    value = as_fill("full_like", "fill_value", 2, fill_value)
+    result = like(
+        "full_like", input, None, dtype, device, requires_grad, layout, memory_format, pin_memory
+    )
+    check_range(value, result.dtype)
+    result.array.copy_(value)
+    return result
 
 
 # ------------------------------------------------------------------------------------ x.new_*(...)
 
 
-def new(function, self, size, value, dtype, device, requires_grad):
-    device = self.array.device if device is None else device
-    return filled(function, size, value, dtype or self.array.dtype, device, requires_grad)
+def new(name: str, value: Any) -> Any:
+    """x.new_zeros(...) and its kin: shape as given, dtype and device of x."""
 
+    def method(
+        self: Tensor,
+        *sizes: Any,
+        size: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        return filled(
+            name, sizes, value, dtype or self.array.dtype, device or self.array.device,
+            requires_grad, layout, pin_memory, size,
+        )  # fmt: skip
 
-def new_empty(
-    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    return new("new_empty", self, size, None, dtype, device, requires_grad)
-
-
-def new_zeros(
-    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    return new("new_zeros", self, size, 0, dtype, device, requires_grad)
-
-
-def new_ones(
-    self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    return new("new_ones", self, size, 1, dtype, device, requires_grad)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = (
+        f"A tensor with this one's dtype and device, of another size.\n\n"
+        f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"
+    )
+    return method
 
 
 def new_full(
@@ -306,16 +414,30 @@ def new_full(
     fill_value: Any,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    return new("new_full", self, tuple(size), fill_value, dtype, device, requires_grad)
+    """A tensor of one value, with this one's dtype and device."""
+    value = as_fill("new_full", "fill_value", 2, fill_value)
+    dtype = as_dtype("new_full", dtype) or self.array.dtype
+    check_range(value, dtype)
+    shape = as_sizes("new_full", (sequence("new_full", "size", 1, size),))
+    device = device or self.array.device
+    return filled("new_full", (shape,), value, dtype, device, requires_grad, layout, pin_memory)
 
 
 FUNCTIONS = {
     f.__name__: f
     for f in (
-        zeros, ones, empty, full, empty_like, zeros_like, ones_like, full_like, eye,
+        zeros, ones, empty, empty_strided, full, scalar_tensor, empty_like, zeros_like, ones_like,
+        full_like,
     )
 }  # fmt: skip
-METHODS = {f.__name__: f for f in (new_empty, new_zeros, new_ones, new_full)}
+METHODS = {
+    "new_empty": new("new_empty", None),
+    "new_zeros": new("new_zeros", 0),
+    "new_ones": new("new_ones", 1),
+    "new_full": new_full,
+}

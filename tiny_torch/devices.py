@@ -7,6 +7,7 @@ C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in pla
 from __future__ import annotations
 
 import re
+import threading
 from operator import index as as_index
 from typing import Any
 
@@ -90,6 +91,54 @@ class device:
         arguments = (self._type,) if self._index is None else (self._type, self._index)
         return device, arguments
 
+    def __enter__(self) -> device:
+        """`with torch.device("ref"):` makes new tensors there, where no other device is named."""
+        default.outer.append(default.device)
+        default.device = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        default.device = default.outer.pop()
+
+
+_device = device
+
+
+class _Default(threading.local):
+    """Where a thread's new tensors go if nothing else is said; None is the CPU."""
+
+    device: device | None = None
+
+    def __init__(self) -> None:
+        self.outer: list[device | None] = []  # of the `with` blocks that are open
+
+
+default = _Default()
+
+
+def get_default_device() -> device:
+    """Where tensors are made that are not told where: "cpu", or what `set_default_device` said.
+
+    https://pytorch.org/docs/stable/generated/torch.get_default_device.html
+    """
+    array_module()  # raises for CUDA
+    return default.device or device("cpu")
+
+
+def set_default_device(device: Any) -> None:
+    """Tensors that are not told where to be are made on `device`; None: on the CPU.
+
+    It holds for the calling thread, and not for tensors made from NumPy's or from other tensors.
+    https://pytorch.org/docs/stable/generated/torch.set_default_device.html
+
+    >>> import tiny_torch as torch
+    >>> torch.set_default_device("ref")
+    >>> torch.zeros(2)
+    tensor([0., 0.], device='ref')
+    >>> torch.set_default_device(None)
+    """
+    default.device = None if device is None else _device(device)
+
 
 def parse(text: str) -> tuple[str, int | None]:
     """The type and index that a string like "cpu" or "cpu:0" names."""
@@ -107,11 +156,13 @@ def parse(text: str) -> tuple[str, int | None]:
 
 
 def array_module(where: Any = None) -> Any:
-    """The module whose functions make a device's arrays; None is the CPU.
+    """The module whose functions make a device's arrays; None is the default device.
 
     Raises AssertionError for CUDA, and RuntimeError where there is no such device.
     """
-    name = where if where in TYPES else "cpu" if where is None else device(where).type
+    if where is None:
+        where = default.device or "cpu"
+    name = where if where in TYPES else device(where).type
     if name == "cpu":
         return _core
     if name == "ref":
@@ -128,3 +179,6 @@ def to_device(array: Any, where: Any) -> Any:
         return array
     # The copy is made on this side; NumPy then hands its memory over to the other.
     return module.from_numpy(array.clone().numpy())
+
+
+FUNCTIONS = {f.__name__: f for f in (get_default_device, set_default_device)}

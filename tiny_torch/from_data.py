@@ -1,24 +1,20 @@
-"""Tensors from numbers, nested sequences and NumPy arrays."""
+"""Tensors from numbers, nested sequences, NumPy arrays and buffers."""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.creation import (
-    as_sizes,
-    check_dtype,
-    check_options,
-    dtype_of_number,
-    finish,
-    int64,
-)
-from tiny_torch.devices import array_module, to_device
-from tiny_torch.dtypes import HALVES, check_elements
+from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
+from tiny_torch.devices import default, device, to_device
+from tiny_torch.dtypes import check_elements
 from tiny_torch.tensor import Tensor, wrap
+
+MOST_DIMS = 128
 
 
 def tensor(
@@ -32,7 +28,7 @@ def tensor(
     """A copy of data: numbers, nested sequences, NumPy arrays or tensors.
 
     Ints become int64, floats the default dtype, bools bool. Raises ValueError for ragged
-    sequences, TypeError for what is no number.
+    sequences, TypeError and RuntimeError for what is no number.
     https://pytorch.org/docs/stable/generated/torch.tensor.html
 
     >>> import tiny_torch as torch
@@ -41,7 +37,7 @@ def tensor(
             [3, 4]])
     """
     check_options("tensor", None, pin_memory)
-    check_dtype("tensor", dtype)
+    dtype = as_dtype("tensor", dtype)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -51,103 +47,279 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        array = data.array.clone() if dtype is None else data.array.astype(dtype)
-    else:
-        array = from_data(data, dtype)
-        if isinstance(data, np.ndarray | np.generic):
-            array = array.clone()
-    if device is not None:
-        array = to_device(array, device)
-    return finish(array, requires_grad)
+    array = from_data(data, dtype)
+    if isinstance(data, np.ndarray | Tensor):
+        array = array.clone()
+    return finish(place(array, device), requires_grad)
+
+
+def place(array: Any, where: Any) -> Any:
+    """The array on a device; on the default one where none is named."""
+    where = default.device if where is None else where
+    return array if where is None else to_device(array, where)
 
 
 def from_data(data: Any, dtype: Any):
-    """An NDArray of numbers, nested sequences or NumPy data; it may share NumPy's memory."""
-    if isinstance(data, np.ndarray | np.generic):
-        array = _core.from_numpy(
-            np.array(data) if data.ndim == 0 or not data.flags.writeable else data
-        )
+    """An NDArray of numbers, nested sequences or NumPy data; it may share memory."""
+    if isinstance(data, Tensor):
+        array = data.array
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
-    if isinstance(data, bool | int | float):
-        if dtype is not None:
-            check_elements(np.array(data), dtype)
-        return _core.full((), data, dtype or dtype_of_number(data))
-    if hasattr(data, "__array__") and not isinstance(data, list | tuple):
-        return from_data(np.asarray(data), dtype)
-    if not hasattr(data, "__len__") or isinstance(data, str | bytes | dict | set):
-        raise TypeError(f"Could not infer dtype of {type(data).__name__}")
-    leaves: list = []
-    shape = collect(data, leaves, 0)
-    kinds = set(map(type, leaves))
-    if not kinds <= {bool, int, float}:
-        strange = next(
-            (leaf for leaf in leaves if not isinstance(leaf, bool | int | float | np.generic)), None
-        )
-        if strange is not None:
-            name = type(strange).__name__
-            raise TypeError(
-                f"new(): invalid data type '{name}'"
-                if isinstance(strange, str)
-                else f"Could not infer dtype of {name}"
-            )
-    if dtype is None:
-        if any(isinstance(leaf, float | np.floating) for leaf in leaves) or not leaves:
-            dtype = _core.get_default_dtype()
-        elif kinds <= {bool, np.bool_}:
-            dtype = _core.bool
-        else:
-            dtype = int64
-    try:
-        flat = np.array(leaves, dtype=None if dtype.is_floating_point or leaves else dtype.name)
-        if flat.dtype.kind == "O":
-            raise OverflowError
-    except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
-    check_elements(flat, dtype)
-    with np.errstate(over="ignore"):  # float32 has no larger number than inf
-        flat = flat.astype("float32" if dtype in HALVES else dtype.name)  # NumPy has no bfloat16
-    array = _core.from_numpy(flat).view(shape) if flat.size else _core.empty(shape, dtype)
-    return array.astype(dtype) if dtype in HALVES else array
-
-
-def collect(data: Any, leaves: list, depth: int) -> tuple:
-    """Appends the numbers of nested sequences; answers their shape."""
-    if isinstance(data, Tensor):
-        if data.ndim == 0:
-            leaves.append(data.item())
-            return ()
-        data = data.tolist()
     if isinstance(data, np.ndarray):
-        data = data.tolist()
-    if not isinstance(data, list | tuple | range) and not (
-        hasattr(data, "__len__")
-        and hasattr(data, "__getitem__")
-        and not isinstance(data, str | dict)
-    ):
-        leaves.append(data.item() if isinstance(data, np.generic) else data)
-        return ()
-    shape: tuple | None = None
-    for i, row in enumerate(data):
-        below = collect(row, leaves, depth + 1)
-        if shape is None:
-            shape = below
-        elif below != shape:
-            if below and shape:
-                raise ValueError(
-                    f"expected sequence of length {shape[0]} at dim {depth + 1} (got {below[0]})"
-                )
-            raise TypeError(
-                f"not a sequence: element {i} at dim {depth} has shape {below}, others {shape}"
-            )
-    return (len(data), *(shape or ()))
+        with warnings.catch_warnings():  # that it is read-only: what is shared is copied after
+            if not data.flags.writeable:
+                data = data.copy()
+            array = _core.from_numpy(data)
+        return array if dtype is None or array.dtype is dtype else array.astype(dtype)
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    sizes = sizes_of(data)
+    leaves: list = []
+    collect(data, sizes, 0, leaves)
+    if dtype is None:
+        dtype = dtype_of_leaves(leaves)
+    flat = flat_array(leaves, dtype) if leaves else _core.empty((0,), dtype)
+    return flat.view(sizes)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """data itself, or a tensor that shares its memory, where dtype and device allow it."""
+def is_sequence(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return True
+    if isinstance(data, Tensor | dict | np.generic):
+        return False
+    if isinstance(data, np.ndarray):
+        return data.ndim > 0
+    return hasattr(type(data), "__getitem__") and hasattr(type(data), "__len__")
+
+
+def sizes_of(data: Any) -> tuple:
+    """The shape that the first elements of nested sequences show."""
+    sizes: list[int] = []
+    while is_sequence(data):
+        sizes.append(len(data))
+        if len(sizes) > MOST_DIMS:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if sizes[-1] == 0:
+            break
+        data = data[0]
+    return tuple(sizes)
+
+
+def collect(data: Any, sizes: tuple, dim: int, leaves: list) -> None:
+    """Appends the numbers of nested sequences of that shape."""
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if dim == len(sizes):
+        leaves.append(data)
+        return
+    if not is_sequence(data):
+        raise TypeError("not a sequence")
+    if 0 in sizes:
+        return
+    if len(data) != sizes[dim]:
+        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    if dim == len(sizes) - 1:
+        leaves.extend(data)
+    else:
+        for row in data:
+            collect(row, sizes, dim + 1, leaves)
+
+
+def dtype_of_leaves(leaves: list) -> Any:
+    """The dtype that holds all; the default one for none."""
+    kinds = set(map(type, leaves))
+    if float in kinds and kinds <= {float, int, bool}:  # the common case, at once
+        return _core.get_default_dtype()
+    if kinds == {int}:
+        return int64
+    dtypes = {dtype_of_leaf(leaf) for leaf in leaves}
+    return functools.reduce(_core.promote_types, dtypes) if dtypes else _core.get_default_dtype()
+
+
+def dtype_of_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return leaf.array.dtype
+    if isinstance(leaf, np.generic | np.ndarray):
+        return _core.from_numpy(np.empty(0, leaf.dtype)).dtype
+    if isinstance(leaf, bool):
+        return _core.bool
+    if isinstance(leaf, int):
+        return int64
+    if isinstance(leaf, float):
+        return _core.get_default_dtype()
+    if isinstance(leaf, complex):
+        raise NotImplementedError("complex numbers are not in tiny_torch")
+    if isinstance(leaf, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
+    if is_sequence(leaf):
+        raise TypeError(f"'{type(leaf).__name__}' object cannot be interpreted as a number")
+    raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
+
+
+def flat_array(leaves: list, dtype: Any) -> Any:
+    """A 1-d NDArray of numbers. RuntimeError or ValueError where one does not fit an integer."""
+    if not set(map(type, leaves)) <= {float, int, bool}:
+        leaves = [plain_number(leaf, dtype) for leaf in leaves]
+    if dtype is _core.bool:
+        return _core.from_numpy(np.array([bool(leaf) for leaf in leaves]))
+    if dtype.is_floating_point:
+        flat = np.array(leaves, dtype=np.float64)
+        if dtype is not _core.float64:
+            with np.errstate(over="ignore"):  # float32 has no larger number than inf
+                flat = flat.astype(np.float32)
+        array = _core.from_numpy(flat)
+        return array if array.dtype is dtype else array.astype(dtype)
+    try:
+        flat = np.array([int(leaf) for leaf in leaves], dtype=np.int64)
+    except OverflowError:
+        if any(isinstance(leaf, float) for leaf in leaves):
+            raise RuntimeError(
+                f"value cannot be converted to type {dtype.name} without overflow"
+            ) from None
+        raise ValueError("Overflow when unpacking long long") from None
+    except ValueError:  # NaN
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype.name} without overflow"
+        ) from None
+    check_elements(flat, dtype)
+    array = _core.from_numpy(flat)
+    return array if array.dtype is dtype else array.astype(dtype)
+
+
+def plain_number(leaf: Any, dtype: Any) -> Any:
+    """A Python number of what counts as one."""
+    if isinstance(leaf, Tensor):
+        of_integers = not (dtype.is_floating_point or dtype is _core.bool)
+        if of_integers and (leaf.numel() != 1 or leaf.is_floating_point()):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        if leaf.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return leaf.item()
+    if isinstance(leaf, np.generic):
+        return leaf.item()
+    dtype_of_leaf(leaf)  # raises for what is no number
+    return leaf
+
+
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """data itself, or a tensor that shares its memory, where dtype and device allow it.
+
+    https://pytorch.org/docs/stable/generated/torch.as_tensor.html
+    """
+    dtype = as_dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
-        return data.to(device=device, dtype=dtype)
-    array = from_data(data, dtype)
-    return wrap(array if device is None else to_device(array, device))
+        return data.to(device=default.device if device is None else device, dtype=dtype)
+    return wrap(place(from_data(data, dtype), device))
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of a tensor, a NumPy array or scalar, a DLPack object, a buffer, or a sequence.
+
+    It shares memory where it can; `copy=True` never does, `copy=False` raises ValueError where it
+    cannot. https://pytorch.org/docs/stable/generated/torch.asarray.html
+    """
+    dtype = as_dtype("asarray", dtype)
+    shares = True
+    if isinstance(obj, Tensor):
+        result = obj
+    elif isinstance(obj, np.ndarray):
+        result = from_numpy(obj)
+    elif isinstance(obj, np.generic):
+        if copy is False:
+            raise RuntimeError(
+                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
+            )
+        shares, result = False, wrap(from_data(obj, None))
+    elif hasattr(obj, "__dlpack__"):
+        from tiny_torch.dlpack import from_dlpack
+
+        result = from_dlpack(obj)
+    elif is_buffer(obj):
+        result = frombuffer(obj, dtype=dtype or _core.get_default_dtype())
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        shares, result = False, wrap(from_data(obj, dtype))
+    wanted = result.to(device=default.device if device is None else device, dtype=dtype)
+    if wanted is not result and copy is False:
+        raise ValueError(
+            f"can't alias tensor with dtype '{result.dtype}' and device '{result.device}' into "
+            f"dtype '{wanted.dtype}' and device '{wanted.device}'."
+        )
+    if wanted is result and copy and shares:
+        wanted = result.clone()
+    return wanted.requires_grad_() if requires_grad else wanted
+
+
+def is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-d tensor on the memory of bytes, a bytearray, an array.array or another buffer.
+
+    `count` elements (all that follow if it is negative) from byte `offset`. Raises ValueError where
+    the buffer does not hold them. https://pytorch.org/docs/stable/generated/torch.frombuffer.html
+
+    >>> import tiny_torch as torch
+    >>> torch.frombuffer(bytearray(b"\\1\\2\\3"), dtype=torch.uint8)
+    tensor([1, 2, 3], dtype=torch.uint8)
+    """
+    dtype = as_dtype("frombuffer", dtype)
+    if dtype is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if not view.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    if requires_grad and not dtype.is_floating_point:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    size, length = dtype.itemsize, view.nbytes
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % size != 0:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({size})"
+        )
+    count = (length - offset) // size if count < 0 else count
+    if count * size > length - offset:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({length} bytes)"
+        )
+    if view.readonly:
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "This means you can write to the underlying (supposedly non-writable) buffer using the "
+            "tensor. You may want to copy the buffer to protect its data or make it writable "
+            "before converting it to a tensor.",
+            stacklevel=2,
+        )
+    data = np.frombuffer(view, np.uint8, count * size, offset)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is read-only was said
+        array = _core.from_numpy(data)
+    return finish(array.reinterpret(dtype, (count,), (1,), 0), requires_grad)
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -159,25 +331,75 @@ def from_numpy(ndarray: Any) -> Tensor:
     return wrap(_core.from_numpy(ndarray))
 
 
+# -------------------------------------------------------------------------- torch.Tensor(2, 3)
+
+
 def legacy_constructor(cls: type, *args: Any, **options: Any) -> Tensor:
-    """torch.Tensor(2, 3): uninitialised float32 of that shape; torch.Tensor([1, 2]): that data."""
-    device = options.pop("device", None)
-    if options:
-        raise TypeError(f"new() received unexpected keyword arguments {sorted(options)}")
-    float32 = _core.float32
-    if len(args) == 1 and not isinstance(args[0], int):
-        if isinstance(args[0], Tensor):
-            return wrap(args[0].array, None, cls)
-        array = from_data(args[0], float32)
-        array = array.clone() if isinstance(args[0], np.ndarray) else array
-        return wrap(array if device is None else to_device(array, device), None, cls)
-    shape = as_sizes("new", args) if args else (0,)
-    return wrap(array_module(device).empty(shape, float32), None, cls)
+    """torch.Tensor(2, 3): uninitialised, of that shape; torch.Tensor([1, 2]): that data."""
+    return legacy_tensor(cls, None, args, options)
+
+
+def legacy_tensor(cls: type, dtype: Any, args: tuple, options: dict, where: Any = "cpu") -> Tensor:
+    """The legacy constructor of a dtype; None: the default one, and a tensor keeps its own."""
+    from tiny_torch.storage import TypedStorage, UntypedStorage
+
+    where = options.pop("device", None) or where
+    if device(where).type == "cuda":
+        raise RuntimeError(f"legacy constructor expects device type: cpu but {where} was passed")
+    named = {name: options.pop(name) for name in ("size", "data") if name in options}
+    if options or len(named) + bool(args) > 1:
+        raise TypeError("new() received an invalid combination of arguments")
+    first = named["data"] if "data" in named else args[0] if len(args) == 1 else None
+    kind = dtype or _core.get_default_dtype()
+    if isinstance(first, Tensor):
+        if dtype is not None and first.dtype is not dtype:
+            raise TypeError(f"expected a tensor of dtype {dtype} (got {first.dtype})")
+        return alias(first, cls)
+    if isinstance(first, UntypedStorage | TypedStorage):
+        array = first.array_of(kind)
+    elif "size" in named or not is_data(args, named):
+        sizes = as_sizes("new", args, named.get("size")) if args or named else (0,)
+        array = _core.empty(sizes, kind)
+    elif is_sequence(first) or isinstance(first, str | np.ndarray):
+        array = from_data(first, kind)
+        array = array.clone() if isinstance(first, np.ndarray) else array
+    else:
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return wrap(to_device(array, where), None, cls)
+
+
+def is_data(args: tuple, named: dict) -> bool:
+    """Whether arguments are data, not sizes."""
+    if "data" in named:
+        return True
+    if len(args) != 1 or type(args[0]).__name__ == "Size":
+        return False
+    if isinstance(args[0], bool) or not hasattr(args[0], "__index__"):
+        return True
+    return isinstance(args[0], np.ndarray) and not (
+        args[0].ndim == 0 and args[0].dtype.kind in "iu"
+    )
+
+
+def alias(x: Tensor, cls: type) -> Tensor:
+    """x again, as another tensor on its memory and with its history."""
+    if x.requires_grad:
+        from tiny_torch.autograd.apply import apply_view
+        from tiny_torch.ops.views import Alias
+
+        return apply_view(Alias, x, ())
+    return wrap(x.array, None, cls)
+
+
+def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The legacy constructor for this tensor's dtype and device."""
+    return legacy_tensor(Tensor, self.array.dtype, args, options, self.array.device)
 
 
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
+    """A copy of data, in this tensor's dtype and on its device unless others are named."""
     return tensor(
         data,
         dtype=dtype or self.array.dtype,
@@ -186,5 +408,5 @@ def new_tensor(
     )
 
 
-FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy)}
-METHODS = {"new_tensor": new_tensor}
+FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, asarray, frombuffer, from_numpy)}
+METHODS = {"new": new, "new_tensor": new_tensor}

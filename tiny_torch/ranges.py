@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.creation import as_number, check_dtype, check_options, finish, int64
+from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.tensor import Tensor
@@ -168,7 +168,7 @@ def number(function: str, argument: str, value: Any) -> Any:
 
 
 def dtype_of(out: Tensor | None, function: str, dtype: Any) -> Any:
-    check_dtype(function, dtype)
+    dtype = as_dtype(function, dtype)
     if out is None:
         return dtype
     check_tensor(function, "out", 1, out)
@@ -192,13 +192,46 @@ def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
     return into(out, result)
 
 
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """An (n, m) matrix with ones on the diagonal."""
+    check_options("eye", layout, pin_memory)
+    rows = count_of("eye", "n", 1, n)
+    columns = rows if m is None else count_of("eye", "m", 2, m)
+    for name, size in (("n", rows), ("m", columns)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    dtype = as_dtype("eye", dtype) or (out.dtype if out is not None else None)
+    array = array_module(device).full((rows, columns), 0, dtype or _core.get_default_dtype())
+    array.diagonal(0, 0, 1).copy_(1)
+    return into(out, finish(array, requires_grad and out is None))
+
+
+def count_of(function: str, argument: str, position: int, value: Any) -> int:
+    """An int; TypeError for anything else."""
+    if isinstance(value, bool | float) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be int, not "
+            f"{type(value).__name__}"
+        )
+    return value.__index__()
+
+
 # -------------------------------------------------------------------------------- triangles
 
 
 def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any) -> Any:
     """(2, n): the places of a (row, col) matrix where keeps(j - i), row by row."""
-    dtype = dtype or int64
-    check_dtype(name, dtype)
+    dtype = as_dtype(name, dtype) or int64
     for argument, value in (("row", row), ("col", col)):
         if value < 0:
             raise RuntimeError(f"{argument} must be non-negative, got{value}")
@@ -250,5 +283,5 @@ def triu_indices(
     return finish(array, requires_grad)
 
 
-FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, tril_indices, triu_indices)}
+FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, eye, tril_indices, triu_indices)}
 METHODS: dict[str, Any] = {}

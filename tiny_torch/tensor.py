@@ -373,11 +373,19 @@ class Tensor:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
+        self.array.fix_memory()
         return self.array.numpy()
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
-        return array if dtype is None else array.astype(dtype, copy=False)
+        if copy is False and dtype is not None and array.dtype != dtype:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        result = array if dtype is None else array.astype(dtype, copy=False)
+        return result.copy() if copy and result is array else result
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What NumPy's functions answer for a tensor: a tensor; of bools, one of uint8."""
+        return wrap(_core.from_numpy(array.astype("uint8") if array.dtype == bool else array))
 
     def __len__(self) -> int:
         if self.array.ndim == 0:

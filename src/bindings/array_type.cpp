@@ -150,6 +150,15 @@ NDArray alias(const NDArray& x) { return x.alias(); }
 NDArray as_strided(const NDArray& x, const Dims& shape, const Dims& strides, int64_t offset) {
   return x.as_strided(shape, strides, offset);
 }
+NDArray reinterpret(const NDArray& x, DType dtype, const Dims& shape, const Dims& strides,
+                    int64_t offset) {
+  return x.reinterpret(dtype, shape, strides, offset);
+}
+// Of the whole storage, whoever else looks at it.
+void fix_memory(const NDArray& x) { x.storage()->resizable = false; }
+void grow_memory(const NDArray& x, int64_t bytes) { x.storage()->grow(bytes); }
+void share_memory(const NDArray& x) { x.storage()->share(); }
+bool is_shared(const NDArray& x) { return x.storage()->shared; }
 NDArray view(const NDArray& x, const Dims& shape) { return x.view(shape); }
 NDArray permute(const NDArray& x, const Dims& dims) { return x.permute(dims); }
 NDArray transpose(const NDArray& x, int64_t a, int64_t b) { return x.transpose(a, b); }
@@ -222,6 +231,11 @@ PyMethodDef methods[] = {
     method<new_full>("new_full"),
     method<alias>("alias"),
     method<as_strided>("as_strided"),
+    method<reinterpret>("reinterpret"),
+    method<fix_memory>("fix_memory"),
+    method<grow_memory>("grow_memory"),
+    method<share_memory>("share_memory"),
+    method<is_shared>("is_shared"),
     method<view>("view"),
     method<permute>("permute"),
     method<transpose>("transpose"),
@@ -287,7 +301,9 @@ void add_array_type(PyObject* module) {
   static PyType_Spec spec = {"tiny_torch._core.NDArray", sizeof(ArrayObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   array_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  // NumPy's arrays leave operators with ours to us.
   if (!array_type ||
+      PyObject_SetAttrString(reinterpret_cast<PyObject*>(array_type), "__array_ufunc__", Py_None) ||
       PyModule_AddObjectRef(module, "NDArray", reinterpret_cast<PyObject*>(array_type)) < 0)
     throw PythonError();
 }

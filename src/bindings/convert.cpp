@@ -1,4 +1,5 @@
 // Python values to C++ ones and back, and C++ exceptions to Python's.
+#include <cstring>
 #include <new>
 
 #include "bindings/bind.h"
@@ -64,6 +65,9 @@ Dims dims_from(PyObject* object) {
 std::optional<Scalar> scalar_from(PyObject* object) {
   if (PyFloat_Check(object)) return Scalar::of_double(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Scalar::of_bool(object == Py_True);
+  // It has one's methods if it has one element, but NumPy is to compute with it.
+  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0)
+    throw TypeError("expected a number, got numpy.ndarray");
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
   if (number && number->nb_index) return Scalar::of_int(int_from(object));
   if (number && number->nb_float) {  // NumPy's float32

@@ -137,6 +137,7 @@ PYBIND11_MODULE(_core, module) {
   };
   py::add_array_type(module.ptr());
   if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
+  py::add_dlpack(module);
   py::add_dtypes(module);
   py::add_generator(module);
   py::add_memory(module);

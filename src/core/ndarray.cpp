@@ -165,6 +165,13 @@ NDArray NDArray::as_strided(const Dims& shape, const Dims& strides, int64_t offs
   return result;
 }
 
+NDArray NDArray::reinterpret(DType dtype, const Dims& shape, const Dims& strides,
+                             int64_t offset) const {
+  NDArray result(storage_, shape, strides, offset, dtype);
+  result.own_version_ = own_version_;
+  return result;
+}
+
 std::optional<NDArray> NDArray::try_view(const Dims& shape) const {
   const Dims full = infer_shape(shape, numel_);
   const std::optional<Dims> strides = view_strides(shape_, strides_, full, numel_);

@@ -39,6 +39,8 @@ class NDArray {
 
   NDArray alias() const;  // the same elements under a version cell of its own: `.data`
   NDArray as_strided(const Dims& shape, const Dims& strides, int64_t offset) const;
+  // The same memory as elements of another dtype.
+  NDArray reinterpret(DType dtype, const Dims& shape, const Dims& strides, int64_t offset) const;
   // A size may be -1. nullopt where the strides allow no view.
   std::optional<NDArray> try_view(const Dims& shape) const;
   NDArray view(const Dims& shape) const;

@@ -1,6 +1,11 @@
 #include "core/storage.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+
 #include "core/allocator.h"
+#include "core/error.h"
 
 namespace tt {
 
@@ -8,9 +13,72 @@ Storage::Storage(size_t bytes)
     : data(static_cast<char*>(Allocator::instance().allocate(bytes))), bytes(bytes) {}
 
 Storage::Storage(void* data, size_t bytes, Release release, void* owner)
-    : data(static_cast<char*>(data)), bytes(bytes), release_(release), owner_(owner) {}
+    : data(static_cast<char*>(data)),
+      bytes(bytes),
+      resizable(false),
+      release_(release),
+      owner_(owner) {}
 
-Storage::~Storage() {
+Storage::~Storage() { free(); }
+
+void Storage::grow(size_t to_bytes) {
+  if (to_bytes <= bytes) return;
+  if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
+  char* const larger = static_cast<char*>(Allocator::instance().allocate(to_bytes));
+  if (bytes) std::memcpy(larger, data, bytes);
+  free();
+  data = larger;
+  bytes = to_bytes;
+}
+
+namespace {
+
+// Shared memory, and the memory that it took the place of if others may still have its address.
+struct Mapping {
+  void* address;
+  size_t bytes;
+  Storage::Release release;
+  void* owner;
+  char* before;
+  size_t before_bytes;
+};
+
+void unmap(void* owner) {
+  auto* mapping = static_cast<Mapping*>(owner);
+  munmap(mapping->address, mapping->bytes);
+  if (mapping->release)
+    mapping->release(mapping->owner);
+  else if (mapping->before)
+    Allocator::instance().release(mapping->before, mapping->before_bytes);
+  delete mapping;
+}
+
+}  // namespace
+
+void Storage::share() {
+  if (shared) return;
+  const size_t length = std::max<size_t>(bytes, 1);
+  void* const memory =
+      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw RuntimeError("[share_memory_] the system gave no ", length, " bytes of shared memory");
+  if (bytes) std::memcpy(memory, data, bytes);
+  auto* mapping = new Mapping{memory, length, nullptr, nullptr, nullptr, 0};
+  if (resizable) {
+    free();
+  } else {
+    mapping->release = release_;
+    mapping->owner = owner_;
+    if (!release_) mapping->before = data, mapping->before_bytes = bytes;
+  }
+  data = static_cast<char*>(memory);
+  release_ = unmap;
+  owner_ = mapping;
+  resizable = false;
+  shared = true;
+}
+
+void Storage::free() {
   if (release_)
     release_(owner_);
   else

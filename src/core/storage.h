@@ -71,13 +71,22 @@ struct Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  // More memory, to which the elements move. RuntimeError where somebody else has the address.
+  void grow(size_t to_bytes);
+  // Moves into memory that processes forked from now on share.
+  void share();
+
   std::atomic<int64_t> references{1};
   Version version;
   char* data;
   size_t bytes;
+  bool resizable = true;  // our own memory, of which NumPy or another library has no address
+  bool shared = false;
 
  private:
-  Release release_ = nullptr;
+  void free();
+
+  Release release_ = nullptr;  // null: the allocator's memory
   void* owner_ = nullptr;
 };
 

@@ -51,13 +51,10 @@ def copied_with_storage(array: Any, memo: dict) -> Any:
     if array.device != "cpu" or not array.storage_nbytes:
         return array.clone()
     copies = memo.setdefault("torch", {})  # where PyTorch has them, too
-    key = storage_key(array), array.dtype
+    key = storage_key(array)
     if key not in copies:
-        whole = storage_bytes(array)
-        copies[key] = array_from_bytes(
-            whole[: len(whole) // array.itemsize * array.itemsize], array.dtype
-        )
-    return copies[key].as_strided(array.shape, array.strides, array.offset)
+        copies[key] = array_from_bytes(storage_bytes(array), torch.uint8)
+    return copies[key].reinterpret(array.dtype, array.shape, array.strides, array.offset)
 
 
 def tensor_from_array(array: Any) -> torch.Tensor:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch import _core
+from tiny_torch import _core, layouts
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.creation import PYTHON_TYPES, as_dtype
 from tiny_torch.devices import array_module, device, to_device
-from tiny_torch.dtypes import TYPE_NAMES
+from tiny_torch.layouts import (
+    check_format,
+    contiguous_format,
+    has_format,
+    preserve_format,
+    suggested_format,
+)
 from tiny_torch.ops.elementwise import Cast, Clone
+from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor
+from tiny_torch.tensor_types import dtype_of_type, type_name
 
-PYTHON_TYPES = {float: _core.float64, int: _core.int64, bool: _core.bool}
+
+class ToCopy(Cast):
+    """A dtype that has a gradient."""
 
 
 class ToInteger(Op):
@@ -24,16 +35,17 @@ class ToInteger(Op):
         return x.astype(dtype), ()
 
 
-class Contiguous(Op):
-    """A copy in row-major order."""
+class Arranged(Clone):
+    """A copy whose elements lie in a memory format's order."""
 
     @staticmethod
-    def forward(x):
-        return (x.clone() if x.is_contiguous() else x.contiguous()), ()
+    def forward(x, form):
+        result = layouts.empty(x.shape, x.dtype, form, x.device)
+        result.copy_(x)
+        return result, ()
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        return grad
+
+Arranged.__name__ = "Clone"  # in the graph it is one
 
 
 class ToDevice(Op):
@@ -46,32 +58,33 @@ class ToDevice(Op):
         return run(ToDevice, grad, saved[0])
 
 
-def check_format(function: str, memory_format: Any, *supported: str) -> None:
-    if str(memory_format).removeprefix("torch.") not in supported:
-        raise NotImplementedError(f"{function}(memory_format={memory_format})")
+def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its elements lie in the order of `memory_format`, else a copy that does.
 
-
-def contiguous(self: Tensor, memory_format: Any = "contiguous_format") -> Tensor:
-    """The tensor itself if its elements lie in row-major order, else a copy that does.
-
-    Raises NotImplementedError for another memory format.
+    Raises RuntimeError for channels_last where there are not four dims.
     https://pytorch.org/docs/stable/generated/torch.Tensor.contiguous.html
 
     >>> import tiny_torch as torch
     >>> torch.zeros(2, 3).t().contiguous().stride()
     (2, 1)
     """
-    check_format("contiguous", memory_format, "contiguous_format")
-    return self if self.array.is_contiguous() else apply1(Contiguous, self)
+    if memory_format is contiguous_format:
+        return self if self.array.is_contiguous() else apply1(Arranged, self, contiguous_format)
+    check_format("contiguous", memory_format)
+    if has_format(self.array, memory_format):
+        return self
+    return apply1(Arranged, self, memory_format)
 
 
-def is_contiguous(self: Tensor, memory_format: Any = "contiguous_format") -> bool:
-    """Whether the elements lie in row-major order."""
-    check_format("is_contiguous", memory_format, "contiguous_format")
-    return self.array.is_contiguous()
+def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in the order of `memory_format`."""
+    if memory_format is contiguous_format:
+        return self.array.is_contiguous()
+    check_format("is_contiguous", memory_format)
+    return has_format(self.array, memory_format)
 
 
-def clone(input: Tensor, *, memory_format: Any = "preserve_format") -> Tensor:
+def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with the same strides (if they are dense); gradients pass through.
 
     https://pytorch.org/docs/stable/generated/torch.clone.html
@@ -80,67 +93,77 @@ def clone(input: Tensor, *, memory_format: Any = "preserve_format") -> Tensor:
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
     """
-    check_format("clone", memory_format, "contiguous_format", "preserve_format")
-    keeps = str(memory_format).endswith("preserve_format")
-    return apply1(Clone if keeps else Contiguous, input)
+    check_tensor("clone", "input", 1, input)
+    if memory_format is preserve_format or memory_format is None:
+        return apply1(Clone, input)
+    check_format("clone", memory_format)
+    return apply1(Arranged, input, memory_format)
 
 
 def convert(
     x: Tensor, dtype: Any = None, where: Any = None, copy: bool = False, memory_format: Any = None
 ) -> Tensor:
     """x in another dtype, on another device; x itself where it is so already, unless `copy`."""
-    if memory_format is not None:
-        check_format("to", memory_format, "contiguous_format", "preserve_format")
     result = x
     if where is not None and array_module(where) is not array_module(x.array.device):
         result = apply1(ToDevice, result, device(where).type)
     if dtype is not None and dtype is not x.array.dtype:
-        result = apply1(Cast if dtype.is_floating_point else ToInteger, result, dtype)
-    if copy and result is x:
-        result = apply1(Clone, x)
-    return contiguous(result) if str(memory_format).endswith("contiguous_format") else result
+        result = apply1(ToCopy if dtype.is_floating_point else ToInteger, result, dtype)
+    if memory_format is None or memory_format is preserve_format:
+        return apply1(Clone, x) if copy and result is x else result
+    check_format("to", memory_format)
+    if result is x and not copy and suggested_format(x.array) is memory_format:
+        return x
+    arranged = contiguous(result, memory_format=memory_format)
+    return apply1(Arranged, x, memory_format) if arranged is x else arranged
 
 
-def to(
-    self: Tensor,
-    *target: Any,
-    dtype: Any = None,
-    device: Any = None,
-    other: Tensor | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) -> Tensor:
     """The tensor in another dtype or on another device, or in those of another tensor.
 
-    Itself where nothing changes, unless `copy`. Raises AssertionError for "cuda".
-    https://pytorch.org/docs/stable/generated/torch.Tensor.to.html
+    to(dtype), to(device, dtype) and to(other), each with non_blocking=False, copy=False: itself
+    where nothing changes, unless `copy`. Raises AssertionError for "cuda", TypeError for other
+    arguments. https://pytorch.org/docs/stable/generated/torch.Tensor.to.html
 
     >>> import tiny_torch as torch
     >>> torch.tensor([1.5]).to(torch.int64)
     tensor([1])
     """
-    flags = []  # non_blocking, copy
-    for value in target if other is None else (other, *target):
-        if isinstance(value, _core.dtype):
-            dtype = value
-        elif isinstance(value, Tensor):
-            dtype, device = value.array.dtype, value.array.device
-        elif isinstance(value, bool):
-            flags.append(value)
-        elif isinstance(value, type) and value in PYTHON_TYPES:
-            dtype = PYTHON_TYPES[value]
-        elif value is not None:
-            device = value
-    if isinstance(dtype, type):
-        dtype = PYTHON_TYPES.get(dtype, dtype)
-    if dtype is not None and not isinstance(dtype, _core.dtype):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return convert(self, dtype, device, copy or flags[1:2] == [True], memory_format)
+    if target and isinstance(target[0], _core.dtype | type):
+        names: tuple[str, ...] = TO_DTYPE
+    elif target and isinstance(target[0], Tensor):
+        names = TO_OTHER
+    else:
+        names = TO_DEVICE
+    values = dict(zip(names, target, strict=False))
+    wrong = len(target) > len(names) or "other" in options or options.keys() & values.keys()
+    values.update(options)
+    other = values.get("other")
+    dtype, where, copy = values.get("dtype"), values.get("device"), values.get("copy", False)
+    if (
+        wrong
+        or not values.keys() <= set(names)
+        or not (where is None or isinstance(where, device | str | int))
+        or not (isinstance(copy, bool) and isinstance(values.get("non_blocking", False), bool))
+        or not (dtype is None or isinstance(dtype, _core.dtype) or dtype in PYTHON_TYPES)
+    ):
+        given = [type(value).__name__ for value in target]
+        given += [f"{name}={type(value).__name__}" for name, value in options.items()]
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(given)})"
+        )
+    if other is not None:
+        dtype, where = other.array.dtype, other.array.device
+    return convert(self, as_dtype("to", dtype), where, copy, memory_format)
+
+
+TO_DTYPE = ("dtype", "non_blocking", "copy")
+TO_DEVICE = ("device", "dtype", "non_blocking", "copy")
+TO_OTHER = ("other", "non_blocking", "copy")
 
 
 def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
-    def method(self, memory_format=None):
+    def method(self, *, memory_format=None):
         return convert(self, dtype, None, False, memory_format)
 
     method.__name__ = method.__qualname__ = name
@@ -150,13 +173,14 @@ def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of another."""
+    check_tensor("type_as", "other", 1, other)
     return convert(self, other.array.dtype, other.array.device)
 
 
 def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or the tensor in a dtype, given as such or by that name.
 
-    Raises ValueError for a name that is none.
+    Raises ValueError for a name that is none, AssertionError for a type of CUDA's.
     https://pytorch.org/docs/stable/generated/torch.Tensor.type.html
 
     >>> import tiny_torch as torch
@@ -164,19 +188,11 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> 
     ('torch.FloatTensor', tensor([0]))
     """
     if dtype is None:
-        return next(name for name, kind in TYPE_NAMES.items() if kind is self.array.dtype)
-    if isinstance(dtype, str):
-        if dtype not in TYPE_NAMES:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = TYPE_NAMES[dtype]
-    if isinstance(dtype, type):
-        dtype = PYTHON_TYPES.get(dtype, dtype)
-    if not isinstance(dtype, _core.dtype):
-        raise TypeError("dtype must be a type, str, or dtype object")
-    return convert(self, dtype)
+        return type_name(self.array.dtype)
+    return convert(self, dtype_of_type(dtype))
 
 
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor on the CPU; itself if it is there already."""
     return convert(self, None, "cpu", False, memory_format)
 
@@ -185,9 +201,23 @@ def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
     """Raises AssertionError: there is no CUDA in this build."""
+    if isinstance(device, int):
+        raise RuntimeError("Cannot access accelerator device when none is available.")
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
+CONVERSIONS = {
+    "bool": _core.bool,
+    "byte": _core.uint8,
+    "char": _core.int8,
+    "short": _core.int16,
+    "int": _core.int32,
+    "long": _core.int64,
+    "half": _core.float16,
+    "bfloat16": _core.bfloat16,
+    "float": _core.float32,
+    "double": _core.float64,
+}
 FUNCTIONS: dict[str, Callable] = {"clone": clone}
 METHODS: dict[str, Any] = {
     **FUNCTIONS,
@@ -198,14 +228,5 @@ METHODS: dict[str, Any] = {
     "type_as": type_as,
     "cpu": cpu,
     "cuda": cuda,
-    "bool": conversion("bool", _core.bool),
-    "byte": conversion("byte", _core.uint8),
-    "char": conversion("char", _core.int8),
-    "short": conversion("short", _core.int16),
-    "int": conversion("int", _core.int32),
-    "long": conversion("long", _core.int64),
-    "half": conversion("half", _core.float16),
-    "bfloat16": conversion("bfloat16", _core.bfloat16),
-    "float": conversion("float", _core.float32),
-    "double": conversion("double", _core.float64),
+    **{name: conversion(name, dtype) for name, dtype in CONVERSIONS.items()},
 }

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from tiny_torch import creation, from_data, ranges
+from tiny_torch import creation, dlpack, from_data, memory, ranges, storage
 from tiny_torch.ops import (
     blocks,
     distances,
@@ -32,6 +32,7 @@ MODULES: tuple[ModuleType, ...] = (
     blocks,
     creation,
     distances,
+    dlpack,
     einsum,
     factor,
     from_data,
@@ -40,6 +41,7 @@ MODULES: tuple[ModuleType, ...] = (
     join,
     matmul,
     matrices,
+    memory,
     moments,
     norms,
     numeric,
@@ -52,6 +54,7 @@ MODULES: tuple[ModuleType, ...] = (
     scan,
     shape,
     solve,
+    storage,
     vectors,
 )
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
@@ -352,22 +354,22 @@ logical_not_ = inplace(e.Eq)
 
 
 def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """A number operator of Tensor. The operand is anything that C++ takes, or a NumPy array."""
+    """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
 
     def method(self, other):
         try:
             return apply2(op, other, self) if swapped else apply2(op, self, other)
         except TypeError:
-            if isinstance(other, Tensor) or (
-                hasattr(other, "__float__") and not hasattr(other, "__array__")
-            ):
+            if isinstance(other, Tensor | np.generic):
                 raise
-        if not hasattr(other, "__array__"):
-            return NotImplemented
-        from tiny_torch.from_data import as_tensor
-
-        other = as_tensor(other)
-        return apply2(op, other, self) if swapped else apply2(op, self, other)
+            if hasattr(other, "__float__") and not isinstance(other, np.ndarray):
+                raise
+        if isinstance(other, np.ndarray):
+            if op is e.Eq or op is e.Ne:
+                return apply2(op, self, wrap(_core.from_numpy(other)))
+            if op is e.Div and swapped:
+                return self.reciprocal() * other
+        return NotImplemented
 
     return method
 

@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.graph import Op
-from tiny_torch.creation import as_sizes, check_dtype, check_options, filled, like
+from tiny_torch.creation import as_dtype, as_sizes, check_options, filled, like
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor, wrap
@@ -145,9 +145,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 def shaped(function: str, out: Tensor, shape: Any) -> Tensor:
     """`out`, of that shape."""
     check_tensor(function, "out", 1, out)
-    if tuple(out.array.shape) != tuple(shape):
-        raise NotImplementedError(f"{function}(out=) of another shape than {list(shape)}")
-    return out
+    return out.resize_(shape)
 
 
 def new_random(function, size, out, dtype, device, layout, pin_memory):
@@ -253,7 +251,7 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     check_options("randperm", layout, pin_memory)
-    check_dtype("randperm", dtype)
+    dtype = as_dtype("randperm", dtype)
     if out is not None:
         dtype = dtype or out.dtype
     array = _core.randperm(n, core_of(generator), dtype or _core.int64)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, named, write_out
+from tiny_torch.ops.views import int_tuple
 from tiny_torch.tensor import Tensor
 
 
@@ -340,10 +342,34 @@ def argmin(
     return position(Argmin, input, dim, keepdim, out, "argmin")
 
 
+def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The sum over what broadcasting `size` to this shape would repeat, in that size.
+
+    Raises RuntimeError where `size` does not broadcast to this shape.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html
+
+    >>> import tiny_torch as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    if not sizes and size is None:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    wanted, shape = int_tuple("sum_to_size", "size", named if size is None else size), self.shape
+    leading = len(shape) - len(wanted)
+    pairs = list(zip(shape[leading:], wanted, strict=True)) if leading >= 0 else []
+    if leading < 0 or not builtins.all(new in (1, old) for old, new in pairs):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = [*range(leading)]
+    dims += [leading + i for i, (old, new) in enumerate(pairs) if new == 1 != old]
+    result = self.sum(dims, keepdim=True) if dims else self
+    return result.view(wanted) if leading else result
+
+
 FUNCTIONS = {
     f.__name__: f
     for f in (
         sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin,
     )
 }  # fmt: skip
-METHODS = FUNCTIONS
+METHODS = {**FUNCTIONS, "sum_to_size": sum_to_size}

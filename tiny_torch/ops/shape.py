@@ -40,7 +40,7 @@ from tiny_torch.tensor import Tensor
 
 
 def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """The same memory in another shape; one size may be -1.
+    """The same memory in another shape, of which one size may be -1; or as another dtype.
 
     Raises RuntimeError where the strides allow no such view.
     https://pytorch.org/docs/stable/generated/torch.Tensor.view.html
@@ -50,8 +50,10 @@ def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tens
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], _core.dtype)):
-        raise NotImplementedError("view(dtype): the same bytes as another dtype")
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], _core.dtype | type)):
+        from tiny_torch.memory import view_as_dtype
+
+        return view_as_dtype(self, sizes[0] if dtype is None else dtype)
     return apply_view(View, self, one_or_many("view", "size", sizes, size))
 
 

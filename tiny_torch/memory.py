@@ -1,0 +1,191 @@
+"""What a tensor's memory is and where: predicates, sizes that change, sharing between processes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+from tiny_torch import layouts
+from tiny_torch._reference.layout import contiguous_strides
+from tiny_torch.creation import as_dtype, as_sizes
+from tiny_torch.ops.public import check_tensor
+from tiny_torch.tensor import Tensor, wrap
+
+# -------------------------------------------------------------------------------------- predicates
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    check_tensor("is_signed", "input", 1, input)
+    return input.array.dtype.is_signed
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero; RuntimeError if there is not just one.
+
+    https://pytorch.org/docs/stable/generated/torch.is_nonzero.html
+    """
+    check_tensor("is_nonzero", "input", 1, input)
+    return bool(input)
+
+
+def is_complex(input: Tensor) -> bool:
+    """False: there are no complex numbers here."""
+    check_tensor("is_complex", "input", 1, input)
+    return False
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating point numbers."""
+    check_tensor("is_floating_point", "input", 1, input)
+    return input.array.dtype.is_floating_point
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    check_tensor("numel", "input", 1, input)
+    return input.array.size
+
+
+def get_device(self: Tensor) -> int:
+    """-1: the number of the GPU, and there is none."""
+    return -1
+
+
+def layout(self: Tensor) -> Any:
+    """How the elements are stored: torch.strided."""
+    return layouts.strided
+
+
+def no(self: Tensor) -> bool:
+    """False: there is nothing of the kind here."""
+    return False
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: memory is pinned for a GPU, and there is none."""
+    return False
+
+
+def pin_memory(self: Tensor, device: Any = None) -> NoReturn:
+    """Raises RuntimeError: memory is pinned for a GPU, and there is none."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+# ------------------------------------------------------------------------------------------ sharing
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether processes that are forked share the memory."""
+    return self.is_cpu and self.array.is_shared()
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Moves the memory, for all that look at it, where processes forked from now on share it.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.share_memory_.html
+    """
+    self.array.share_memory()
+    return self
+
+
+# -------------------------------------------------------------------------------------------- sizes
+
+
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
+    """Another shape for the elements as they lie in memory; new ones are whatever it held.
+
+    Others that look at the memory keep sharing it. Raises RuntimeError for a tensor that requires
+    grad, and where the memory would have to grow but NumPy or another library has its address.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    shape = as_sizes("resize_", sizes, size)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if shape == self.array.shape and memory_format is None:
+        return self
+    if memory_format in layouts.ORDERS:
+        strides = layouts.strides_of(shape, memory_format)
+    elif memory_format is None or memory_format is layouts.contiguous_format:
+        strides = contiguous_strides(shape)
+    else:
+        layouts.check_format("resize_", memory_format)
+        raise RuntimeError("Unsupported memory format Preserve")
+    array = self.array
+    count = math.prod(shape)
+    if count:
+        array.grow_memory((array.offset + count) * array.itemsize)
+    offset = array.offset if count else min(array.offset, array.storage_nbytes // array.itemsize)
+    self.array = array.reinterpret(array.dtype, shape, strides, offset)
+    return self
+
+
+def view_as_dtype(x: Tensor, dtype: Any) -> Tensor:
+    """The same bytes as elements of another dtype; the last size grows or shrinks with theirs.
+
+    Without a gradient. Raises RuntimeError where the bytes of the new elements do not lie together.
+    """
+    array, dtype = x.array, as_dtype("view", dtype)
+    old, new, shape, strides = array.itemsize, dtype.itemsize, array.shape, array.strides
+    what = f"to view {array.dtype} as {dtype} (different element sizes)"
+    offset = array.offset
+    if old != new:
+        if not shape:
+            raise RuntimeError(f"self.dim() cannot be 0 {what}")
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {strides[-1]}")
+    if old > new:
+        ratio = old // new
+        shape = (*shape[:-1], shape[-1] * ratio)
+        strides = (*(stride * ratio for stride in strides[:-1]), 1)
+        offset *= ratio
+    elif old < new:
+        ratio = new // old
+        numbers = {"self.size(-1)": shape[-1], "self.storage_offset()": offset}
+        numbers |= {f"self.stride({i})": stride for i, stride in enumerate(strides[:-1])}
+        for name, number in numbers.items():
+            if number % ratio:
+                raise RuntimeError(f"{name} must be divisible by {ratio} {what}, but got {number}")
+        shape = (*shape[:-1], shape[-1] // ratio)
+        strides = (*(stride // ratio for stride in strides[:-1]), 1)
+        offset //= ratio
+    return wrap(array.reinterpret(dtype, shape, strides, offset))
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor; `preserve_format` gives its memory format, too."""
+    check_tensor("resize_as_", "the_template", 1, the_template)
+    if memory_format is layouts.preserve_format:
+        memory_format = layouts.suggested_format(the_template.array)
+    return resize_(self, the_template.array.shape, memory_format=memory_format)
+
+
+def set_state(self: Tensor, state: tuple) -> None:
+    """The state of a tensor in the pickles of very old PyTorch."""
+    if not self.is_leaf:
+        raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+    if len(state) == 4:
+        storage, offset, size, stride = state
+        self.array = storage.array_of(self.array.dtype).as_strided(size, stride, offset)
+        return
+    if len(state) == 5:
+        self.data, requires_grad = state[0], state[2]
+    else:
+        requires_grad = state[0]
+    self.requires_grad = requires_grad
+
+
+FUNCTIONS = {f.__name__: f for f in (is_signed, is_nonzero, is_complex, is_floating_point, numel)}
+METHODS = {
+    **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
+    **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_)},
+    "__setstate__": set_state,
+    "layout": property(layout),
+    "is_sparse": property(no),
+    "is_quantized": property(no),
+}

@@ -1,0 +1,95 @@
+"""Settings that PyTorch's scripts make. They can be set and read; here they change nothing.
+
+Results do not depend on a setting: float32 is always computed in float32, every kernel is
+deterministic, and there is one kind of threads (`set_num_threads`).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+PRECISIONS = ("highest", "high", "medium")
+
+
+class Settings:
+    matmul_precision = "highest"
+    deterministic = False
+    interop_threads: int | None = None
+
+
+settings = Settings()
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` has set: "highest", "high" or "medium"."""
+    return settings.matmul_precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allows less than float32's precision in matrix products; this build never uses less.
+
+    Warns where `precision` is not "highest", "high" or "medium"; RuntimeError where it is no text.
+    https://pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html
+    """
+    if not isinstance(precision, str):
+        raise RuntimeError(
+            "set_float32_matmul_precision expects a str, but got " + type(precision).__name__
+        )
+    if precision not in PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
+            "setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
+        return
+    settings.matmul_precision = precision
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was called with. Without it, too, all are."""
+    return settings.deterministic
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for deterministic algorithms; here there are no others.
+
+    https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+    """
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"use_deterministic_algorithms(): argument '{name}' must be bool, not "
+                f"{type(value).__name__}"
+            )
+    settings.deterministic = mode
+
+
+def get_num_interop_threads() -> int:
+    """The number of threads for operations that run beside each other: none does here."""
+    return settings.interop_threads or os.cpu_count() or 1
+
+
+def set_num_interop_threads(num: Any) -> None:
+    """Can be set once, as in PyTorch; RuntimeError for a second time or a number below 1."""
+    if isinstance(num, bool) or not isinstance(num, int):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(num).__name__}")
+    if num < 1:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if settings.interop_threads is not None:
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has started or "
+            "set_num_interop_threads called"
+        )
+    settings.interop_threads = num
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        get_float32_matmul_precision, set_float32_matmul_precision,
+        are_deterministic_algorithms_enabled, use_deterministic_algorithms,
+        get_num_interop_threads, set_num_interop_threads,
+    )
+}  # fmt: skip

@@ -1,0 +1,88 @@
+"""torch.FloatTensor and its kin: a dtype as a type, from before there were dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core, layouts
+from tiny_torch.dtypes import TYPE_NAMES
+from tiny_torch.tensor import Tensor
+
+
+class tensortype(type):
+    """`isinstance(x, torch.FloatTensor)` asks for the dtype; a call is the legacy constructor."""
+
+    __module__ = "tiny_torch"
+    dtype: Any
+    layout = layouts.strided
+    is_cuda = False
+    is_sparse = False
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.array.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, **options: Any) -> Tensor:
+        from tiny_torch.from_data import legacy_tensor
+
+        return legacy_tensor(Tensor, cls.dtype, args, options)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+TYPES: dict[str, Any] = {
+    name: tensortype(name.removeprefix("torch."), (), {"__module__": "tiny_torch", "dtype": dtype})
+    for name, dtype in TYPE_NAMES.items()
+}
+_NAMES = {dtype: name for name, dtype in TYPE_NAMES.items()}
+
+
+def type_name(dtype: Any) -> str:
+    """ "torch.FloatTensor" for float32."""
+    return _NAMES[dtype]
+
+
+def dtype_of_type(kind: Any) -> Any:
+    """The dtype that a dtype, a type such as torch.FloatTensor, or the name of one stands for.
+
+    Raises ValueError for a name that is none, TypeError for anything else.
+    """
+    if isinstance(kind, _core.dtype):
+        return kind
+    if kind is Tensor:
+        return _core.get_default_dtype()
+    if isinstance(kind, tensortype):
+        return kind.dtype
+    if not isinstance(kind, str | type):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    name = kind if isinstance(kind, str) else kind.__name__
+    if name.replace("torch.cuda.", "torch.") in TYPES and name not in TYPES:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    if name == "torch.Tensor":
+        return _core.get_default_dtype()
+    if name not in TYPES:
+        raise ValueError(f"invalid type: '{name}'")
+    return TYPES[name].dtype
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """`set_default_dtype`, of a type or its name; TypeError where it is no floating type.
+
+    https://pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html
+    """
+    if isinstance(t, str) and t.startswith("torch.cuda."):
+        raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
+    if isinstance(t, str):
+        t = TYPES.get(t, t)
+    if not isinstance(t, tensortype) and t is not Tensor:
+        raise TypeError("invalid type object: only floating-point types are supported")
+    dtype = dtype_of_type(t)
+    if not dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _core.set_default_dtype(dtype)
+
+
+FUNCTIONS = {
+    **{kind.__name__: kind for kind in TYPES.values()},
+    "set_default_tensor_type": set_default_tensor_type,
+}
