@@ -1,6 +1,10 @@
-"""`python -m tiny_torch` prints what was built and what of it this machine uses."""
+"""`python -m tiny_torch` prints what was built and what of it this machine uses.
+
+`python -m tiny_torch run script.py [args…]` runs a PyTorch script: _run.py.
+"""
 
 import platform
+import sys
 
 import numpy as np
 
@@ -25,4 +29,11 @@ def diagnosis() -> str:
 
 
 if __name__ == "__main__":
-    print(diagnosis())
+    if sys.argv[1:2] == ["run"]:
+        from tiny_torch import _run
+
+        _run.run(sys.argv[2:])
+    elif sys.argv[1:]:
+        raise SystemExit("usage: python -m tiny_torch [run script.py [args…]]")
+    else:
+        print(diagnosis())

@@ -1,0 +1,182 @@
+"""`python -m tiny_torch run script.py`: a PyTorch script, untouched, as Python would run it."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import tiny_torch
+
+
+def run(folder, text, *arguments, name="script.py", command=None):
+    """The finished process of a script of that text."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    package = os.path.dirname(os.path.dirname(tiny_torch.__file__))
+    paths = [package, os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, *(command or ("-m", "tiny_torch", "run", str(path))), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    )
+
+
+def output(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_imports_answer_with_the_very_modules(tmp_path):
+    text = """
+        import torch
+        import torch as t
+        import torch.nn.functional as F
+        import torch.utils.data
+        from torch import nn, optim, Tensor
+        from torch.optim import SGD
+        from torch.utils.data import DataLoader, TensorDataset
+        from torch.autograd import Variable
+        from torch.backends import cudnn
+        from torch.cuda import is_available
+        import tiny_torch
+
+        assert torch is t is tiny_torch and nn is tiny_torch.nn and F is tiny_torch.nn.functional
+        assert torch.utils.data is tiny_torch.utils.data and Tensor is tiny_torch.Tensor
+        assert torch.__spec__.name == "tiny_torch" and torch.__version__ == tiny_torch.__version__
+        assert not is_available() and cudnn.benchmark is False
+        print(F.relu(torch.tensor([-1.0, 2.0])))
+        """
+    assert output(run(tmp_path, text)) == "tensor([0., 2.])\n"
+
+
+def test_the_script_finds_what_python_gives_it(tmp_path):
+    (tmp_path / "beside.py").write_text("value = 3\n")
+    text = """
+        import sys, __main__, beside
+        print(__name__, __file__ == sys.argv[0], sys.argv[1:], __main__.__file__ == __file__)
+        print(beside.value, __spec__, __doc__, vars(__main__) is globals())
+        if __name__ == "__main__":
+            sys.exit(7)
+        """
+    done = run(tmp_path, text, "--lr", "0.1")
+    expected = "__main__ True ['--lr', '0.1'] True\n3 None None True\n"
+    assert (done.returncode, done.stdout) == (7, expected)
+    plain = run(tmp_path, text, "--lr", "0.1", command=(str(tmp_path / "script.py"),))
+    assert (plain.returncode, plain.stdout) == (7, expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["def f():\n    return 1 / 0\nf()\n", "x = (\n", "raise SystemExit('stop')\n"]
+)
+def test_errors_look_as_pythons(tmp_path, text):
+    ours = run(tmp_path, text)
+    plain = run(tmp_path, text, command=(str(tmp_path / "script.py"),))
+    assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr)
+
+
+def test_a_script_that_is_not_there(tmp_path):
+    done = run(tmp_path, "", command=("-m", "tiny_torch", "run", "other.py"))
+    assert done.returncode == 2 and "can't open file" in done.stderr and "other.py" in done.stderr
+
+
+def test_a_module_and_a_folder(tmp_path):
+    text = "import sys, torch\nprint(__name__, sys.argv[1:], torch.ones(1).item())\n"
+    for command in (
+        ("-m", "tiny_torch", "run", "-m", "package.part"),
+        ("-m", "tiny_torch", "run", "package"),
+    ):
+        name = "package/part.py" if "package.part" in command else "package/__main__.py"
+        done = run(tmp_path, text, "a", name=name, command=command)
+        assert output(done) == "__main__ ['a'] 1.0\n"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_child_processes(tmp_path, method):
+    text = f"""
+        import multiprocessing, torch
+        from torch.utils.data import TensorDataset
+
+        class Config:
+            pass
+
+        def work(queue, config):
+            import torch
+            queue.put((torch.__name__, float(torch.arange(4).sum()), type(config).__name__))
+
+        if __name__ == "__main__":
+            context = multiprocessing.get_context("{method}")
+            queue = context.Queue()
+            process = context.Process(target=work, args=(queue, Config()))
+            process.start()
+            print(queue.get(timeout=60))
+            process.join()
+        """
+    assert output(run(tmp_path, text)) == "('tiny_torch', 6.0, 'Config')\n"
+
+
+ABSENT = {
+    "import torch\n\ntorch.vmapp": ("AttributeError: torch.vmapp is not in tiny_torch (SCRIPT:3)",),
+    "import torch\ntorch.arnge(3)": (
+        "AttributeError: torch.arnge is not in tiny_torch (SCRIPT:2); did you mean torch.arange?",
+    ),
+    "import torch.nn as nn\nnn.functional.reluu": (
+        "torch.nn.functional.reluu is not in tiny_torch (SCRIPT:2); "
+        "did you mean torch.nn.functional.relu?",
+    ),
+    "from torch import jit": ("ImportError: torch.jit is not in tiny_torch (SCRIPT:1)", "later"),
+    "from torch.nn.functional import relus": ("ImportError: torch.nn.functional.relus", "relu?"),
+    "import torch.fft": ("ModuleNotFoundError: torch.fft is not in tiny_torch", "outside"),
+    "import torch.a.b.c": ("ModuleNotFoundError: torch.a is not in tiny_torch (SCRIPT:1)",),
+    "import torchvision": ("ModuleNotFoundError: torchvision is built on PyTorch", "SCRIPT:1"),
+    "from torchaudio.x import y": ("ModuleNotFoundError: torchaudio is built on", "SCRIPT:1"),
+    "import torch\ntorch.zeros(2).fooo": (
+        "AttributeError: 'Tensor' object has no attribute 'fooo'",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ABSENT)
+def test_absent_names_are_named_with_their_place(tmp_path, text):
+    done = run(tmp_path, text)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1].replace(str(tmp_path / "script.py"), "SCRIPT")
+    for part in ABSENT[text]:
+        assert part in last, done.stderr
+
+
+def test_probing_for_names_is_quiet(tmp_path):
+    text = """
+        import torch
+        print(hasattr(torch, "nothing"), getattr(torch, "nothing", 3))
+        try:
+            import torch.nothing
+        except ImportError as error:
+            print(error.name)
+        try:
+            import torchvision
+        except ImportError:
+            print("without torchvision")
+        """
+    assert output(run(tmp_path, text)) == "False 3\ntorch.nothing\nwithout torchvision\n"
+
+
+def test_without_run_absent_names_are_named_too():
+    with pytest.raises(AttributeError, match=r"torch\.arnge .*test_run\.py.*torch\.arange"):
+        tiny_torch.arnge  # noqa: B018
+    with pytest.raises(ImportError, match=r"torch\.nn\.Linaer .*torch\.nn\.Linear"):
+        from tiny_torch.nn import Linaer  # noqa: F401
+
+
+def test_usage(tmp_path):
+    done = run(tmp_path, "", command=("-m", "tiny_torch", "run"))
+    assert done.returncode == 1 and done.stderr.startswith("usage: python -m tiny_torch run")
+    done = run(tmp_path, "", command=("-m", "tiny_torch", "walk"))
+    assert done.returncode == 1 and done.stderr.startswith("usage: python -m tiny_torch")
+    done = run(tmp_path, "", command=("-m", "tiny_torch"))
+    assert output(done).startswith("tiny_torch")
