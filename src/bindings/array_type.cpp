@@ -9,6 +9,7 @@
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
 #include "core/api/scan.h"
+#include "core/api/sort.h"
 
 namespace tt::py {
 
@@ -265,6 +266,11 @@ PyMethodDef methods[] = {
     method<cummin>("cummin"),
     method<logcumsumexp>("logcumsumexp"),
     method<linear_scan>("linear_scan"),
+    method<sort>("sort"),
+    method<topk>("topk"),
+    method<kthvalue>("kthvalue"),
+    method<median>("median"),
+    method<mode>("mode"),
     {"item", item, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},

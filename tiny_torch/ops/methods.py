@@ -24,6 +24,7 @@ from tiny_torch.ops import (
     scan,
     shape,
     solve,
+    sort,
     vectors,
 )
 from tiny_torch.tensor import Tensor
@@ -56,6 +57,7 @@ MODULES: tuple[ModuleType, ...] = (
     solve,
     storage,
     vectors,
+    sort,
 )
 
 for module in MODULES:

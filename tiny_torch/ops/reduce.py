@@ -12,10 +12,10 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, named, write_out
 from tiny_torch.ops.views import int_tuple
+from tiny_torch.ops.selection import Select
 from tiny_torch.tensor import Tensor
 
 
@@ -137,71 +137,22 @@ class Argmin(Op):
         return x.argmin(dim, keepdim), ()
 
 
-class Max(Op):
-    """(largest elements along dim, where they are); the gradient goes to that one element."""
+class Max(Select):
+    """(largest elements along dim, where the first of them are)."""
 
-    outputs = 2
-    saves = (~1,)
     find = "argmax"
 
     @classmethod
-    def forward(cls, x, dim, keepdim):
+    def pick(cls, x, dim, keepdim):
         positions = getattr(x, cls.find)(dim, True)
-        values = x.gather(dim, positions) if x.ndim else x.clone()
-        if not keepdim and x.ndim:
-            values, positions = values.squeeze((dim,)), positions.squeeze((dim,))
-        return (values, positions), (positions, x.shape, dim, keepdim)
-
-    @staticmethod
-    def backward(saved, grads, needs):
-        positions, shape, dim, keepdim = saved
-        return run(AtPositions, grads[0], positions, shape, dim, keepdim)
+        values = x.gather(dim, positions)
+        if keepdim or not x.ndim:
+            return values, positions
+        return values.squeeze((dim,)), positions.squeeze((dim,))
 
 
 class Min(Max):
     find = "argmin"
-
-
-class AtPositions(Op):
-    """Zeros, but for x at one position along dim each: the transpose of Max."""
-
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(x, positions, shape, dim, keepdim):
-        result = array_module(x.device).full(shape, 0, x.dtype)
-        if shape:
-            at = positions if keepdim else positions.unsqueeze(dim)
-            result.scatter_(dim, at, x if keepdim else x.unsqueeze(dim))
-        else:
-            result.copy_(x)
-        return result, (positions, dim, keepdim)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        positions, dim, keepdim = saved
-        return run(ReadPositions, grad, positions, dim, keepdim), None
-
-
-class ReadPositions(Op):
-    """x at one position along dim each: the transpose of AtPositions."""
-
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(x, positions, dim, keepdim):
-        if not x.ndim:
-            return x.clone(), (positions, x.shape, dim, keepdim)
-        at = positions if keepdim else positions.unsqueeze(dim)
-        values = x.gather(dim, at)
-        return values if keepdim else values.squeeze((dim,)), (positions, x.shape, dim, keepdim)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        positions, shape, dim, keepdim = saved
-        return run(AtPositions, grad, positions, shape, dim, keepdim), None
 
 
 # ------------------------------------------------------------------------------ public functions

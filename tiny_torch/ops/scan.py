@@ -12,9 +12,8 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
-from tiny_torch.ops.gather import ScatterAdd
-from tiny_torch.ops.public import check_int, check_tensor, into, named
-from tiny_torch.ops.views import wrap_dim, zeros
+from tiny_torch.ops.public import into, named
+from tiny_torch.ops.selection import Select, checked_dim
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------- ops
@@ -112,34 +111,15 @@ class Shift(Op):
         return run(Shift, grad, dim, -by, 0)
 
 
-class Cummax(Op):
-    outputs = 2
-    saves = (~1,)
-
-    @staticmethod
-    def forward(x, dim):
-        values, indices = x.cummax(dim)
-        return (values, indices), (indices, dim)
-
-    @staticmethod
-    def backward(saved, grads, needs):
-        indices, dim = saved
-        return run(ScatterAdd, zeros(grads[0], indices.shape), grads[0], indices, dim)
+class Cummax(Select):
+    method = "cummax"
 
 
-class Cummin(Cummax):
-    @staticmethod
-    def forward(x, dim):
-        values, indices = x.cummin(dim)
-        return (values, indices), (indices, dim)
+class Cummin(Select):
+    method = "cummin"
 
 
 # ------------------------------------------------------------------------------ public functions
-
-
-def checked_dim(function: str, input: Any, dim: Any) -> int:
-    check_tensor(function, "input", 1, input)
-    return wrap_dim(check_int(function, "dim", 2, dim), input.array.ndim)
 
 
 def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: Any) -> Tensor:
@@ -228,7 +208,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     values=tensor([1, 3, 3, 3]),
     indices=tensor([0, 1, 1, 3]))
     """
-    return named("cummax", apply1(Cummax, input, checked_dim("cummax", input, dim)), out)
+    return named("cummax", apply1(Cummax, input, checked_dim("cummax", input, dim), True), out)
 
 
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
@@ -236,7 +216,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.cummin.html
     """
-    return named("cummin", apply1(Cummin, input, checked_dim("cummin", input, dim)), out)
+    return named("cummin", apply1(Cummin, input, checked_dim("cummin", input, dim), True), out)
 
 
 SHARED: dict[str, Callable] = {

@@ -1,0 +1,24 @@
+// Sorting, and the selection of elements by their order. NaN is the largest; of equal elements the
+// first comes first. Each answers [values, indices (int64)].
+#pragma once
+#include <vector>
+
+#include "core/ndarray.h"
+
+namespace tt {
+
+// Laid out as x, if that is dense.
+std::vector<NDArray> sort(const NDArray& x, int64_t dim, bool descending);
+
+// These are contiguous.
+// The k largest or smallest along a dim, in order.
+std::vector<NDArray> topk(const NDArray& x, int64_t dim, int64_t k, bool largest);
+// The k-th smallest, counted from 1.
+std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64_t k);
+// The lower of two middle elements. A NaN is the median, unless it is ignored.
+std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan);
+// The most frequent element, the smallest of several, and where the last of it stands. A NaN equals
+// nothing.
+std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim);
+
+}  // namespace tt

@@ -1,0 +1,57 @@
+"""Ops that answer elements along a dim and where they stand: what max, sort, cummax, ... share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.gather import ScatterAdd
+from tiny_torch.ops.public import check_int, check_tensor
+from tiny_torch.ops.views import wrap_dim, zeros
+
+
+class Select(Op):
+    """Elements of x along a dim, each as often as it is picked: the gradient goes back to them."""
+
+    outputs = 2
+    saves = (~1,)
+    method = ""  # of arrays: method(dim, *arguments) answers the two
+
+    @classmethod
+    def pick(cls, x, dim, keepdim, *arguments):
+        return getattr(x, cls.method)(dim, *arguments)
+
+    @classmethod
+    def forward(cls, x, dim, keepdim, *arguments):
+        values, positions = cls.pick(x, dim, keepdim, *arguments)
+        return (values, positions), (positions, x.shape, dim, keepdim)
+
+    @staticmethod
+    def backward(saved, grads, needs):
+        positions, shape, dim, keepdim = saved
+        grad = grads[0]
+        if not keepdim and shape:
+            grad, positions = grad.unsqueeze(dim), positions.unsqueeze(dim)
+        return run(ScatterAdd, zeros(grad, shape), grad, positions, dim)
+
+
+class SelectOne(Select):
+    """One element per line, whose dim is dropped unless `keepdim`."""
+
+    @classmethod
+    def pick(cls, x, dim, keepdim, *arguments):
+        return getattr(x, cls.method)(dim, keepdim, *arguments)
+
+
+def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:
+    """The dim counted from the front; TypeError or IndexError where it is none."""
+    check_tensor(function, "input", 1, input)
+    return wrap_dim(check_int(function, "dim", position, dim), input.array.ndim)
+
+
+def check_bool(function: str, argument: str, position: int, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be bool, not "
+            f"{type(value).__name__}"
+        )
