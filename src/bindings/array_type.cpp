@@ -5,10 +5,12 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/copy.h"
+#include "core/api/histogram.h"
 #include "core/api/index.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
 #include "core/api/scan.h"
+#include "core/api/search.h"
 #include "core/api/sort.h"
 
 namespace tt::py {
@@ -271,6 +273,12 @@ PyMethodDef methods[] = {
     method<kthvalue>("kthvalue"),
     method<median>("median"),
     method<mode>("mode"),
+    method<searchsorted>("searchsorted"),
+    method<isin>("isin"),
+    method<unique>("unique"),
+    method<unique_rows>("unique_rows"),
+    method<bincount>("bincount"),
+    method<histogram>("histogram"),
     {"item", item, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},

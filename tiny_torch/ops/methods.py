@@ -9,6 +9,7 @@ from tiny_torch.ops import (
     einsum,
     factor,
     fused,
+    histogram,
     index,
     join,
     matmul,
@@ -22,9 +23,11 @@ from tiny_torch.ops import (
     reduce,
     samples,
     scan,
+    search,
     shape,
     solve,
     sort,
+    unique,
     vectors,
 )
 from tiny_torch.tensor import Tensor
@@ -38,6 +41,7 @@ MODULES: tuple[ModuleType, ...] = (
     factor,
     from_data,
     fused,
+    histogram,
     index,
     join,
     matmul,
@@ -53,11 +57,14 @@ MODULES: tuple[ModuleType, ...] = (
     reduce,
     samples,
     scan,
+    search,
     shape,
     solve,
     storage,
     vectors,
     sort,
+    unique,
+    vectors,
 )
 
 for module in MODULES:

@@ -27,7 +27,7 @@ constexpr Bits<T> kNanKey = static_cast<Bits<T>>(-1);
 template <class T>
 Bits<T> order_key(T value) {
   constexpr Bits<T> sign = Bits<T>(1) << (8 * sizeof(T) - 1);
-  if constexpr (is_floating(dtype_of<T>())) {
+  if constexpr (is_float_type<T>) {
     if (value != value) return kNanKey<T>;
     if (value == static_cast<T>(0.0f)) return sign;
     Bits<T> bits;

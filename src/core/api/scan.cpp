@@ -22,7 +22,7 @@ constexpr int64_t kChunk = 4096;  // elements of a long line that are summed ahe
 
 // What sums and products are taken in; integers wrap around.
 template <class T>
-using Acc = std::conditional_t<!is_floating(dtype_of<T>()), uint64_t,
+using Acc = std::conditional_t<!is_float_type<T>, uint64_t,
                                std::conditional_t<sizeof(T) == 2, float, double>>;
 
 template <class T>
@@ -296,7 +296,7 @@ NDArray logcumsumexp(const NDArray& x, int64_t dim) {
   if (out.numel() == 0) return out;
   with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
-    if constexpr (is_floating(dtype_of<T>())) run<T>(LogSumExp<T>{data_of<T>(out)}, lines, false);
+    if constexpr (is_float_type<T>) run<T>(LogSumExp<T>{data_of<T>(out)}, lines, false);
   });
   return out;
 }
@@ -314,7 +314,7 @@ NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool 
   if (out.numel() == 0) return out;
   with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
-    if constexpr (is_floating(dtype_of<T>())) {
+    if constexpr (is_float_type<T>) {
       if (reverse)
         run<T>(Linear<T, true>{data_of<T>(out), data_of<T>(a)}, lines, true);
       else

@@ -241,7 +241,7 @@ std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ig
                              [=](auto type, const auto& keys, auto& memory) -> int64_t {
                                using T = decltype(type);
                                int64_t size = keys.n;
-                               if constexpr (is_floating(dtype_of<T>())) {
+                               if constexpr (is_float_type<T>) {
                                  for (int64_t i = 0; i < keys.n; ++i) {
                                    if (keys[i] != kNanKey<T>) continue;
                                    if (!ignore_nan) return i;
@@ -265,7 +265,7 @@ std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim) {
         int64_t found = 0, longest = 0;
         for (int64_t start = 0, end = 0; start < keys.n; start = end) {
           const Bits<T> key = keys[position_of(items[start])];
-          const bool nan = is_floating(dtype_of<T>()) && key == kNanKey<T>;
+          const bool nan = is_float_type<T> && key == kNanKey<T>;
           for (end = start + 1; end < keys.n && keys[position_of(items[end])] == key && !nan;)
             ++end;
           if (end - start <= longest) continue;
