@@ -78,6 +78,44 @@ def test_elementwise_values_do_not_depend_on_their_place(name, dtype):
         assert same_bits(getattr(x[start:], name)(), expected[start:])
 
 
+INDEXED = {
+    "gather": lambda x, rows, at: x.gather(1, at),
+    "scatter": lambda x, rows, at: x.scatter(1, at, x * 2),
+    "scatter_add": lambda x, rows, at: x.scatter_add(1, at, x),
+    "scatter_add of dim 0": lambda x, rows, at: x.scatter_add(0, at % len(x), x),
+    "scatter_reduce": lambda x, rows, at: x.scatter_reduce(1, at, x, "prod", include_self=False),
+    "index_select": lambda x, rows, at: x.index_select(0, rows),
+    "index_add": lambda x, rows, at: x.index_add(0, rows, x),
+    "index_add of dim 1": lambda x, rows, at: x.index_add(1, at[0], x),
+    "index_put": lambda x, rows, at: x.index_put((rows,), x),
+    "index_put accumulating": lambda x, rows, at: x.index_put((rows,), x, accumulate=True),
+    "x[i, j]": lambda x, rows, at: x[rows[:, None], at],
+    "x[i, j] += y": lambda x, rows, at: x.index_put((rows[:, None], at), x, accumulate=True),
+    "take": lambda x, rows, at: x.take(at),
+    "put": lambda x, rows, at: x.put(at, x, accumulate=True),
+    "masked_select": lambda x, rows, at: x[x > 0],
+    "masked_scatter": lambda x, rows, at: x.masked_scatter(x > 0, -x),
+    "masked_fill": lambda x, rows, at: x.masked_fill(x > 0, 3),
+    "nonzero": lambda x, rows, at: (x > 0).nonzero(),
+    "flip and roll": lambda x, rows, at: x.flip((0, 1)).roll((3, 5), (0, 1)),
+    "triangles": lambda x, rows, at: x.tril(2) - x.triu(-1),
+    "argmax": lambda x, rows, at: x.argmax(1),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+@pytest.mark.parametrize("shape", [(300, 400), (20_000, 5), (3, 50_000)])
+def test_indexing_has_the_same_bits_for_any_number_of_threads(name, shape):
+    x, random = draw(shape), np.random.default_rng(1)
+    rows = torch.from_numpy(random.integers(0, shape[0], shape[0]))
+    at = torch.from_numpy(random.integers(0, shape[1], shape))
+    torch.set_num_threads(1)
+    expected = INDEXED[name](x, rows, at)
+    for n in (2, 3, 8):
+        torch.set_num_threads(n)
+        assert same_bits(INDEXED[name](x, rows, at), expected), n
+
+
 @pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 300, 7), (64, 784, 10), (130, 500, 129)])
 def test_matmul_has_the_same_bits_in_every_layout_and_number_of_threads(m, k, n):
     a, b = draw((m, k)), draw((k, n))

@@ -11,153 +11,10 @@ import pytest
 from helpers import check, compare, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from index_cases import OUTS, READS, SHAPES, VALUES, WRITES, cases, tensors
 from op_cases import LAYOUTS
 
 import tiny_torch
-
-VALUES = np.random.default_rng(1).permutation(4096).astype("float64") / 64 - 30
-
-# x has shape (2, 3, 4), m (3, 4), v (5,), s (), e (2, 0, 3); i, j, k are int64 tensors of shapes
-# (3,), (3,) and (2, 2); p is a mask of m's shape, q of m's rows; n is m as int64, u as uint8.
-SHAPES = {"x": (2, 3, 4), "m": (3, 4), "v": (5,), "s": (), "e": (2, 0, 3)}
-
-READS = """
-x[0]             x[-1]            x[2]             x[-3]            x[0, 1, 2]
-x[0, 0, 0, 0]    x[0, -1]         x[0, 3]          s[0]             s[...]
-s[None]          s[()]            x[()]            x[...]           x[..., 0]
-x[0, ...]        x[..., 1, :]     x[0, ..., 1]     x[..., ..., 0]   x[10**30]
-x[:]             x[1:]            x[:, 1:3]        x[:, ::2]        x[..., 1:-1]
-x[5:]            x[:, 2:1]        x[:, -2:]        x[::-1]          x[::0]
-x[:10**30]       x[0:1.5]         x['a']           x[1.5]           x[0, 1.5]
-x[None]          x[:, None]       x[None, 0, None]  x[..., None]    x[0:1, None, 1]
-s[0:1]           e[0]             e[:, 0]          e[1:]            e[:, :, None]
-x[0][1:][0]      x[1][:, 1::2]    m.t()[1:, 0]     m.t()[2][1]      x[:, :, 3]
-x[True]          x[False]         x[None, True]    x[:, True]       x[True, 0]
-x[{}]            x[np.int64(1)]   x[np.array(1)]   x[np.array([1, 0])]  x[np.array([[0], [1]])]
-x[np.array([True, False])]        x[np.bool_(True)]                 x[torch.tensor(1)]
-x[torch.tensor(True)]             x[torch.tensor(False)]            x[torch.tensor(0), 1:]
-x[[0, 1]]        x[[0, -1, 0]]    x[[]]            x[[True, False]]  x[(0, 1), (0, 1)]
-x[[0, 1], [0, 1]]                 x[[0, 1], 1]     x[0, [0, 1]]     x[:, [0, 2]]
-x[[0], :, [1, 2]]                 x[0, :, [1, 2]]  x[..., [3, 0]]   x[[[0, 1], [1, 0]]]
-x[range(2)]      x[[5]]           x[[0, 1], [0, 1, 2]]              x[[1.0]]
-m[i]             m[:, i]          m[i, j]          m[k]             m[:, k]
-m[i, :]          m[None, i]       m[i, None]       m[i, None, j]    m[i, 1:]
-m[1:, i]         m[k, k]          m[k, i]          m[i.int()]       m[i.float()]
-m[k[0], k]       x[:, i, j]       x[i % 2, :, j]   x[i % 2, j]      x[:, i]
-x[..., i]        x[0, i]          x[k % 2, 1:, k]  x[k, 0]          v[i]
-v[k]             v[i + 9]         v[-i]            s[i]             m[i[:0]]
-m[p]             m[q]             m[q, 1:]         m[q, i[:2]]      m[:, p[0]]
-x[:, p]          x[0, p]          x[p]             x[None, :, p]    m[p.byte()]
-m[~p]            m[p, None]       m[p & False]     s[s > 0]         s[s > 99]
-m[q, q]          m[p, 0]          x[:, q, 0]       x[:, q, 1:3]     x[x > 0]
-e[:, :, i]       e[[0, 1]]        e[e > 0]         m[torch.tensor([], dtype=torch.int64)]
-m[k.t()]         m[i[:2], k]      x.transpose(0, 2)[i]              x.transpose(0, 2)[:, :, [1, 0]]
-x.gather(2, x[:, :, :1].long() * 0)                m.gather(0, k)   m.gather(1, k)
-m.gather(0, i)   m.gather(0, k + 9)                m.gather(0, -k)  m.gather(2, k)
-m.gather(0, k.int())              m.gather(0, k.float())            m.gather(-1, k[:1])
-s.gather(0, torch.tensor(0))      v.gather(0, i)   m.gather(1, k[:, :0])
-torch.gather(m, 0, torch.tensor([[0, 1, 2, 0, 1]]))
-m.take_along_dim(k[:1, :1], 0)    torch.take_along_dim(m, k[:1, :1], 1)  m.take_along_dim(i)
-m.take_along_dim(i, 0)            m.take_along_dim(k, 0)
-m.scatter(0, k, 1.5)              m.scatter(1, k, m)                m.scatter(0, k[:1], m[1:])
-m.scatter(0, k, s)                m.scatter(0, k, m.double())       m.scatter(0, k + 9, 1.0)
-m.scatter(0, k, value=2)          n.scatter(0, k, 1.5)              u.scatter(0, k, 300)
-m.scatter(0, k, m[:1])            m.scatter(3, k, 1.0)              m.scatter(0, i, 1.0)
-m.scatter_add(0, k, m)            m.scatter_add(1, k, m[1:, :2])    m.scatter_add(0, k, m.double())
-m.scatter_add(0, k, 1.0)          m.scatter_add(0, k + 9, m)        v.scatter_add(0, i, v[:3])
-m.index_select(0, i)              m.index_select(1, i)              m.index_select(-1, i[:1])
-m.index_select(0, k)              m.index_select(0, -i)             m.index_select(0, i + 9)
-m.index_select(0, i.float())      m.index_select(0, i[0])           m.index_select(2, i)
-s.index_select(0, i[:1] * 0)      x.index_select(1, i)              torch.index_select(v, 0, i)
-m.index_add(0, i, m)              m.index_add(1, i, m[:, :3])       m.index_add(0, i, m, alpha=2)
-m.index_add(0, i, m.double())     m.index_add(0, i, m[:2])          m.index_add(0, i, m[:, :2])
-m.index_add(0, -i, m)             m.index_add(0, i + 9, m)          m.index_add(0, k, m)
-v.index_add(0, i, v[:3])          torch.index_add(x, 2, i, x[..., :3])
-m.index_copy(0, torch.tensor([2, 0, 1]), m)        m.index_copy(1, torch.tensor([3, 0]), m[:, 1:3])
-m.index_copy(0, i + 9, m)
-m.index_fill(0, i, 1.5)           m.index_fill(1, -i, s)            m.index_fill(0, i, v)
-m.index_fill(0, i + 9, 1.0)       n.index_fill(0, i, 1.5)           u.index_fill(0, i, 300)
-m.index_fill(0, k, 1.0)           m.index_fill(0, i[0], 1.0)        v.index_fill(0, i, -1)
-m.index_put((i,), s)              m.index_put((i, j), v[:3])        m.index_put((i,), m, True)
-m.index_put((i,), v)              m.index_put((p,), s)              m.index_put((i, j, i), s)
-m.index_put(i, s)                 m.index_put((i,), m.double())
-m.index_put([k], s, accumulate=True)
-m.index_put((i + 9,), s)          torch.index_put(m, (i, j), v[:1])
-m.masked_fill(p, 1.5)             m.masked_fill(p, s)               m.masked_fill(p[0], 0)
-m.masked_fill(q, 1)               m.masked_fill(m, 1)               m.masked_fill(p, v)
-v.masked_fill(v > 0, float("-inf"))                m[0].masked_fill(p, 1.0)
-n.masked_fill(p, 1.5)             u.masked_fill(p, 300)             u.masked_fill(p, -1)
-m.masked_fill(p, 1e300)           m.masked_fill(p, s.double())      x.masked_fill(p, 0.0)
-m.masked_fill(p.byte(), 1)        m.masked_fill(q[:, None], 2)      torch.masked_fill(m, ~p, True)
-m.masked_select(p)                m.masked_select(q[:, None])       m[:1].masked_select(p)
-m.masked_select(m)                m.masked_select(q[:2])            s.masked_select(s > 0)
-torch.masked_select(x, p)
-torch.where(p, m, 0.0)            torch.where(p, 0, m)              torch.where(p, m, s)
-torch.where(p, m, m.double())     torch.where(p, m[0], x)           torch.where(q[:, None], m, -m)
-torch.where(p, 1, 2)              torch.where(p, 1.0, 2)            torch.where(p, True, False)
-torch.where(p, True, 2.5)         torch.where(p, n, 2.5)            torch.where(p, n, m)
-torch.where(p, u, 300)            torch.where(m, 1, 2)              torch.where(p, m)
-torch.where(True, m, m)           torch.where(p, m, v)              m.where(p, 0.0)
-m.where(p, s)                     torch.where(p.byte(), m, 1.0)     torch.where(p)
-torch.where(q)                    torch.where(p, s.double(), m)
-m.nonzero()      n.nonzero()      p.nonzero()      q.nonzero()      s.nonzero()
-e.nonzero()      p.nonzero(as_tuple=True)          s.nonzero(as_tuple=True)
-torch.nonzero(q)                  torch.argwhere(p)                 (m > 99).nonzero()
-"""
-
-# Statements; what `m`, `x`, ... are afterwards is compared.
-WRITES = """
-m[0] = 1.5       m[-1] = s        m[:, 1] = m[:, 0]  m[1:] = m[:1]  m[0] = v
-m[0, 0] = 7      m[...] = 2       m[()] = s        m[None] = 1.0    m[:, None] = 3
-m[0] = [1, 2]    m[0] = None      m[0] = 'a'       m[0] = np.ones(4)  m[0] = np.float64(3)
-m[5] = 1         m[::-1] = 1      m[1.5] = 1       m[10**30] = 1    m[0, 0] = 10**30
-m[0] = m[None, None, 1]           m[0:2] = m[1:3]  m[:, 0:2] = m[:, 1:3]
-m[0] = m[0].double()              n[0] = 1.5       n[0] = s         n[0] = True
-n[0] = float('inf')               u[0] = 300       u[0] = -1        u[0] = -300
-u.fill_(300)     n.fill_(1.5)     n.fill_(float('nan'))             m.fill_(1e300)
-m.fill_(s)       m.fill_(v)       m.fill_('a')     m.fill_(value=2)  m.zero_()
-m.copy_(m[0])    m.copy_(s)       m[0].copy_(m[1])  m.copy_(v)      m.copy_([1])
-m.copy_(n)       n.copy_(m)       m.t().copy_(m[:3, :3])            v.copy_(True)
-s[...] = 1       s[None] = 2      s[0] = 1         s[True] = 4      m[True] = 1
-m[False] = 1     m[p] = 0         m[p] = v[:1]     m[p] = s         m[q] = 1.5
-m[p] = v         x[:, p] = 0      x[0][p] = 1.0    x[p] = 1         m[p] = m[p] * 2
-m[q, 0] = 5      m[q] = m[0].clone()               m[~p] = float('nan')
-m[[0, 2]] = 1    m[i] = 2.5       m[:, i] = s      m[[0, 2]] = m[:2].clone()
-m[[0, 2]] = m[:, :2].clone()
-m[[0, 2]] = m[None, :2].clone()   m[[2, 0], [1, 3]] = v[:2]         m[[0, 9]] = 1
-m[[0]] = m[:1].double()           n[[0]] = 1.5     u[[0]] = 300     n[p] = 2.5
-m[[0]] = s.double()  m[p] = s.double()             x[0, :, [1, 2]] = 0.0
-x[:, [0, 2], 1:] = 1              x[[0], :, [3]] = m[:, 0]          x[1, [0, 1]] = m[0]
-x[..., [1, 2]] = x[..., :2].clone()
-m[[0, 1]] += 1   m[0] += m[1]     m[:, 1] *= 2     m[p] -= 1        x[0, 1:] /= 2
-m.scatter_(0, k, 9.0)             m.scatter_(1, k, m.clone())       m.scatter_(0, k, value=3)
-m.scatter_add_(0, k, m.clone())   m.index_add_(0, i, m.clone())
-m.index_add_(0, i, m.clone(), alpha=-1)
-m.index_fill_(1, i, 4)            m.index_copy_(0, torch.tensor([2, 0, 1]), m.clone())
-m.index_put_((i, j), v[:3], accumulate=True)       m.index_put_((p,), s)
-m.masked_fill_(p, 6)              m.masked_fill_(p[:, :1], s)       v.masked_fill_(p, 1)
-m.t().masked_fill_(p.t(), -1)     m.tril_()        m.triu_(1)       x[1].tril_(-1)
-"""
-
-
-def cases(text: str) -> list[str]:
-    parts = [part.strip() for line in text.splitlines() for part in line.split("  ")]
-    return [part for part in parts if part]
-
-
-def tensors(module, layout: str, dtype: str = "float32") -> dict:
-    made = {}
-    for name, shape in SHAPES.items():
-        usable = layout if shape and 0 not in shape else "contiguous"
-        made[name] = make(module, VALUES.astype(dtype), shape, usable)
-    made["n"] = made["m"].long()
-    made["u"] = made["m"].abs().byte()
-    made["i"] = module.tensor([2, 0, 2])
-    made["j"] = module.tensor([1, 3, 1])
-    made["k"] = module.tensor([[0, 1], [1, 1]])
-    made["p"] = made["m"] > 0
-    made["q"] = module.tensor([True, False, True])
-    return {"torch": module, "np": np, **made}
 
 
 @pytest.mark.torch
@@ -188,6 +45,27 @@ def test_write(case, layout):
         lambda: written(case, tiny_torch, layout),
         lambda: written(case, torch, layout),
     )
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("out", ["same", "float64", "int64", "permuted"])
+@pytest.mark.parametrize("case", cases(OUTS))
+def test_out(case, out):
+    torch = pytest.importorskip("torch")
+
+    def call(module):
+        names = tensors(module, "contiguous")
+        found = eval(case.replace(", out=o", ""), dict(names))
+        shape = tuple((found[0] if isinstance(found, tuple) else found).shape)
+        dtype = getattr(module, out if "64" in out else "int64" if "nonzero" in case else "float32")
+        names["o"] = module.zeros(shape, dtype=dtype)
+        if out == "permuted":
+            names["o"] = module.zeros(shape[::-1], dtype=dtype).permute(*range(len(shape))[::-1])
+        result = eval(case, names)
+        assert result is names["o"]
+        return result
+
+    check(f"{case} into {out}", lambda: call(tiny_torch), lambda: call(torch))
 
 
 def gradients(case: str, module, layout: str) -> list:
@@ -437,11 +315,13 @@ def test_overlapping_memory_raises():
         x[1:] = x[:-1]
 
 
-@pytest.mark.parametrize("call", ["gather", "scatter", "scatter_"])
-def test_what_is_not_implemented_says_so(call):
+def test_what_is_not_implemented_says_so():
     x, index = tiny_torch.zeros(2), tiny_torch.tensor([0])
-    with pytest.raises(NotImplementedError, match=call):
-        if call == "gather":
-            x.gather(0, index, sparse_grad=True)
-        else:
-            getattr(x, call)(0, index, 1.0, reduce="add")
+    with pytest.raises(NotImplementedError, match="sparse_grad"):
+        x.gather(0, index, sparse_grad=True)
+
+
+def test_uint8_masks_warn():
+    mask = tiny_torch.tensor([1, 0], dtype=tiny_torch.uint8)
+    with pytest.warns(UserWarning, match="uint8 is now deprecated"):
+        tiny_torch.zeros(2)[mask]

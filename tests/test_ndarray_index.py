@@ -20,10 +20,10 @@ def test_gather_and_scatter(dim, dtype, shape):
     s = np.random.default_rng(1).integers(0, 9, (3, 4)).astype("float64")
     compare(lambda m, x, i: x.gather(dim, i), ROWS, i)
     compare(lambda m, x, i: LAYOUTS["permuted"](x).gather(dim, i), ROWS, i)
-    for name in ("scatter_", "scatter_add_"):
+    for place in range(5):  # set, add, multiply, maximum, minimum
 
-        def scattered(m, x, i, s, name=name):
-            getattr(x, name)(dim, i, s)
+        def scattered(m, x, i, s, place=place):
+            x.scatter_(dim, i, s, place)
             return x
 
         compare(scattered, ROWS.copy(), i, s)
@@ -54,8 +54,8 @@ def zero_d(x):
 def test_gather_and_scatter_between_0_and_1_dims(x, i, s):
     x, i, s = np.ones(x), np.zeros(i, np.int64), np.full(s, 5.0)
     compare(lambda m, x, i, s: x.gather(0, i), x, i, s)
-    for name in ("scatter_", "scatter_add_"):
-        compare(lambda m, x, i, s, n=name: (getattr(x, n)(0, i, s), x)[1], x.copy(), i, s)
+    for place in (0, 1):
+        compare(lambda m, x, i, s, p=place: (x.scatter_(0, i, s, p), x)[1], x.copy(), i, s)
 
 
 @pytest.mark.parametrize("at", range(len(INDICES)))

@@ -354,12 +354,7 @@ class RefArray:
 
     where = compute.where
     matmul = compute.matmul
-    gather = indexing.gather
-    scatter_ = indexing.scatter
-    scatter_add_ = indexing.scatter_add
-    nonzero = indexing.nonzero
-    index = indexing.index
-    index_put_ = indexing.index_put
+    vars().update(indexing.METHODS)  # gather, scatter_, index, ...
 
     def argmax(self, dim: int, keepdim: bool = False) -> RefArray:
         return compute.arg_extreme("argmax", gt, self, dim, keepdim)
@@ -494,6 +489,6 @@ METHODS = (
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),
     *("is_contiguous", "is_dense", "same_shape", "unless_like", "mark_written"),
-    *("gather", "scatter_", "scatter_add_", "nonzero", "index", "index_put_", "matmul"),
+    *("matmul", *indexing.METHODS),
     *("argmax", "argmin", *UNARY, *BINARY, *TERNARY, *REDUCTIONS),
 )

@@ -4,9 +4,12 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/api/arrange.h"
 #include "core/api/copy.h"
 #include "core/api/histogram.h"
+#include "core/api/gather.h"
 #include "core/api/index.h"
+#include "core/api/mask.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
 #include "core/api/scan.h"
@@ -258,7 +261,10 @@ PyMethodDef methods[] = {
     method<matmul>("matmul"),
     method<gather>("gather"),
     method<scatter>("scatter_"),
-    method<scatter_add>("scatter_add_"),
+    method<index_select>("index_select"),
+    method<index_place>("index_place_"),
+    method<take>("take"),
+    method<put>("put_"),
     method<index>("index"),
     method<index_put>("index_put_"),
     method<nonzero>("nonzero"),
@@ -279,6 +285,13 @@ PyMethodDef methods[] = {
     method<unique_rows>("unique_rows"),
     method<bincount>("bincount"),
     method<histogram>("histogram"),
+    method<masked_select>("masked_select"),
+    method<masked_fill>("masked_fill_"),
+    method<masked_scatter>("masked_scatter_"),
+    method<flip>("flip"),
+    method<roll>("roll"),
+    method<triangle>("triangle"),
+    method<repeated_positions>("repeated_positions"),
     {"item", item, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},

@@ -3,7 +3,7 @@
 #include "bindings/types.h"
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
-#include "core/api/index.h"
+#include "core/api/join.h"
 #include "core/gil.h"
 #include "cpu/parallel.h"
 

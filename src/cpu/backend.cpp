@@ -6,6 +6,7 @@
 
 #include "cpu/box_muller.h"
 #include "cpu/gemm.h"
+#include "cpu/index.h"
 #include "cpu/optim.h"
 #include "cpu/run.h"
 #include "cpu/tables.h"
@@ -87,7 +88,8 @@ const Backend& cpu_backend() {
                    cpu::merged(*isa.reduce, cpu::reduce_int_table),
                    {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
                     cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
-                   cpu::copy};
+                   cpu::copy,
+                   cpu::index_table};
   }();
   return backend;
 }

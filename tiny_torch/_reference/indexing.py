@@ -1,12 +1,12 @@
 """RefArray's reading and writing by tensors of indices. `x` is always a RefArray.
 
 All find the places of the chosen elements first, as a list; then one copy moves them. The twin of
-src/core/api/index.cpp.
+src/core/api/gather.cpp, mask.cpp, arrange.cpp, index.cpp and join.cpp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,30 +66,185 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     return x._new(index.shape, x.dtype)._store(x._flat[places])
 
 
-def scattered(op: str, x: Any, dim: int, index: Any, source: Any) -> tuple[list[int], Any]:
-    if x.dtype is not source.dtype:
+# How what is written meets what is there, by the argument `place`: None writes.
+PLACES: tuple[Any, ...] = (None, np.add, np.multiply, np.maximum, np.minimum)
+
+
+def write(x: Any, places: Sequence[int], values: Any, place: int) -> None:
+    """Of several writes to one place the last one stays; combined, all count, one by one."""
+    if PLACES[place] is None:
+        x._flat[places] = values
+    else:
+        PLACES[place].at(x._flat, np.array(places, np.int64), values)
+    x.mark_written()
+
+
+def scatter(x: Any, dim: int, index: Any, source: Any, place: int) -> None:
+    """x[index[i, j], j] = source[i, j], or combined with it."""
+    if is_array(source) and x.dtype is not source.dtype:
         raise RuntimeError(
-            f"{op}(): Expected self.dtype to be equal to src.dtype, got {x.dtype.name} and "
+            f"scatter(): Expected self.dtype to be equal to src.dtype, got {x.dtype.name} and "
             f"{source.dtype.name}"
         )
     check_writable(x)
-    places = places_along(op, x, dim, index, source)
-    from_ = positions(index.shape or (1,), source.strides or (0,), source.offset) if places else []
-    return places, source._flat[from_]
+    if not is_array(source):
+        source = x.new_full((), source).expand(index.shape)
+    places = places_along("scatter", x, dim, index, source)
+    if places:
+        from_ = positions(index.shape or (1,), source.strides or (0,), source.offset)
+        write(x, places, source._flat[from_], place)
 
 
-def scatter(x: Any, dim: int, index: Any, source: Any) -> None:
-    """x[index[i, j], j] = source[i, j]: of several writes to one place the last one stays."""
-    places, values = scattered("scatter", x, dim, index, source)
-    x._flat[places] = values
-    x.mark_written()
+# ----------------------------------------------------------------------------- slices along a dim
+def places_of_slices(x: Any, dim: int, index: Any, low: int, error: type[Exception]) -> list[int]:
+    """Where the elements of x's slices at the positions of a vector lie, in row-major order."""
+    size, stride = (x.shape[dim], x.strides[dim]) if x.ndim else (1, 0)
+    begins = positions(x.shape[:dim], x.strides[:dim], x.offset)
+    rests = positions(x.shape[dim + 1 :], x.strides[dim + 1 :])
+    chosen = elements(index, index.shape, _core.int64).tolist()
+    for i in chosen:
+        if not low <= i < size:
+            raise error(f"index {i} is out of bounds for dimension {dim} with size {size}")
+    return [b + i % size * stride + r for b in begins for i in chosen for r in rests]
 
 
-def scatter_add(x: Any, dim: int, index: Any, source: Any) -> None:
-    """x[index[i, j], j] += source[i, j], one after another."""
-    places, values = scattered("scatter_add", x, dim, index, source)
-    np.add.at(x._flat, np.array(places, np.int64), values)
-    x.mark_written()
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    """out[k] = x[index[k]] for dim 0."""
+    dim = wrap_dim(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_select(): Index is supposed to be a vector, got {list(index.shape)}"
+        )
+    if index.dtype not in (_core.int32, _core.int64):
+        raise RuntimeError(
+            f"index_select(): Expected dtype int32/int64 for index, got {index.dtype.name}"
+        )
+    if not x.ndim and index.size != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+        )
+    places = places_of_slices(x, dim, index, 0, IndexError)
+    shape = (*x.shape[:dim], index.size, *x.shape[dim + 1 :]) if x.ndim else ()
+    return x._new(shape, x.dtype)._store(x._flat[places])
+
+
+def index_place(x: Any, dim: int, index: Any, source: Any, place: int, wraps: bool) -> None:
+    """x[index[k]] = source[k] for dim 0, or combined with it; below 0 from the end if `wraps`."""
+    dim = wrap_dim(dim, x.ndim)
+    check_writable(x)
+    error = RuntimeError if PLACES[place] is np.add else IndexError
+    low = -x.shape[dim] if wraps and x.ndim else -1 if wraps else 0
+    places = places_of_slices(x, dim, index, low, error)
+    if not is_array(source):
+        source = x.new_full((), source)
+    shape = (*x.shape[:dim], index.size, *x.shape[dim + 1 :]) if x.ndim else (index.size,)
+    write(x, places, elements(source, shape, x.dtype), place)
+
+
+def take(x: Any, index: Any) -> Any:
+    """The flat elements of x at positions, in their shape."""
+    places = positions(x.shape, x.strides, x.offset)
+    return x._new(index.shape, x.dtype)._store(x._flat[checked_take("take", places, index)])
+
+
+def put(x: Any, index: Any, source: Any, accumulate: bool) -> None:
+    """The reverse of take."""
+    check_writable(x)
+    chosen = checked_take("put_", positions(x.shape, x.strides, x.offset), index)
+    write(x, chosen, elements(source, source.shape, x.dtype), 1 if accumulate else 0)
+
+
+def checked_take(op: str, places: list[int], index: Any) -> list[int]:
+    n = len(places)
+    if n == 0 and index.size:
+        raise IndexError(f"{op}(): tried to take from an empty tensor")
+    chosen = elements(index, index.shape, _core.int64).tolist()
+    for i in chosen:
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of bounds for dimension 0 with size {n}")
+    return [places[i] for i in chosen]
+
+
+# ------------------------------------------------------------------------------------- by masks
+def masked_places(x: Any, mask: Any) -> list[int]:
+    places = positions(x.shape, x.strides, x.offset)
+    holds = elements(mask, x.shape, _core.bool)
+    return [place for place, held in zip(places, holds, strict=True) if held]
+
+
+def masked_select(x: Any, mask: Any) -> Any:
+    """The elements of x where the mask holds."""
+    places = masked_places(x, mask)
+    return x._new((len(places),), x.dtype)._store(x._flat[places])
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> None:
+    """x = value where the mask holds."""
+    check_writable(x)
+    if not is_array(value):
+        value = x.new_full((), value)
+    write(x, masked_places(x, mask), elements(value, (1,), x.dtype)[0], 0)
+
+
+def masked_scatter(x: Any, mask: Any, source: Any) -> None:
+    """x = the next element of source, where the mask holds."""
+    check_writable(x)
+    places = masked_places(x, mask)
+    if source.size < len(places):
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    write(x, places, elements(source, source.shape, x.dtype)[: len(places)], 0)
+
+
+# ----------------------------------------------------------------------------- in another order
+def flip(x: Any, dims: Sequence[int]) -> Any:
+    """Strides may not be negative in an array, but a walk may go backwards."""
+    begin, strides = x.offset, list(x.strides)
+    for dim in dims if x.ndim else ():
+        begin += (x.shape[dim] - 1) * strides[dim]
+        strides[dim] = -strides[dim]
+    out = x.empty_like()
+    if x.size:
+        out._store(x._flat[positions(x.shape, strides, begin)])
+    return out
+
+
+def roll(x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    """Along each dim two slices trade places."""
+    result = x.contiguous() if dims else x.clone()
+    for shift, dim in zip(shifts, dims, strict=True):
+        n = x.shape[dim]
+        cut = -shift % n if n else 0
+        result = cat((result.slice(dim, cut, n, 1), result.slice(dim, 0, cut, 1)), dim)
+    return result
+
+
+def triangle(x: Any, diagonal: int, lower: bool, out: Any = None) -> Any:
+    """x with zeros right of a diagonal (lower), or left of it."""
+    rows, columns = x.shape[-2:]
+    row, column = np.indices((rows, columns))
+    keeps = column - row <= diagonal if lower else column - row >= diagonal
+    values = elements(x, x.shape, x.dtype).reshape(x.shape)
+    result = x._new(x.shape, x.dtype)._store(np.where(keeps, values, 0).reshape(-1))
+    if out is None:
+        return result
+    out.copy_(result)
+    return out
+
+
+def repeated_positions(repeats: Any, size: int) -> Any:
+    """0 .. size - 1, each repeated as often as `repeats` says."""
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    counts = elements(repeats, repeats.shape, _core.int64)
+    if counts.size not in (1, size):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size(0) = {size}"
+        )
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    found = np.repeat(np.arange(size), np.broadcast_to(counts, (size,)))
+    return repeats._new((found.size,), _core.int64)._store(found)
 
 
 # --------------------------------------------------------------------------------- x[indices]
@@ -137,8 +292,9 @@ def expand_masks(x: Any, indices: Sequence[Any]) -> list[Any]:
     return result
 
 
-def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
-    """The shape of x[indices], its strides if it is a new array, and where its elements lie in x.
+def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...], Callable]:
+    """The shape of x[indices], its strides if it is a new array, and a function that answers where
+    its elements lie in x.
 
     Indices broadcast together. Their dims take the place of the indexed dims if these are adjacent,
     else the front; the other dims are walked as ever. A place is the sum of the three parts.
@@ -164,16 +320,19 @@ def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...
     before = [d for d in kept if given and adjacent and d < given[0]]
     after = [d for d in kept if d not in before]
 
-    offsets = positions(shape, [0] * len(shape))
-    for d in given:
-        size = x.shape[d]
-        for k, i in enumerate(elements(indices[d], shape, _core.int64).tolist()):
-            if not -size <= i < size:
-                raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
-            offsets[k] += i % size * x.strides[d]
-    begins = positions([x.shape[d] for d in before], [x.strides[d] for d in before], x.offset)
-    rests = positions([x.shape[d] for d in after], [x.strides[d] for d in after])
-    places = [b + i + r for b in begins for i in offsets for r in rests]
+    def places() -> list[int]:
+        offsets = positions(shape, [0] * len(shape))
+        for d in given:
+            size = x.shape[d]
+            for k, i in enumerate(elements(indices[d], shape, _core.int64).tolist()):
+                if not -size <= i < size:
+                    raise IndexError(
+                        f"index {i} is out of bounds for dimension {d} with size {size}"
+                    )
+                offsets[k] += i % size * x.strides[d]
+        begins = positions([x.shape[d] for d in before], [x.strides[d] for d in before], x.offset)
+        rests = positions([x.shape[d] for d in after], [x.strides[d] for d in after])
+        return [b + i + r for b in begins for i in offsets for r in rests]
 
     # The strides are those of an elementwise op of x, as it is seen in the result's shape, and the
     # indices, which have sizes of 1 along the dims that are not theirs.
@@ -190,7 +349,7 @@ def indexed(x: Any, raw: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...
 def index(x: Any, indices: Sequence[Any]) -> Any:
     """x[indices]: one entry per leading dim; None keeps a dim whole."""
     shape, strides, places = indexed(x, indices)
-    return x._new(shape, x.dtype, strides)._store(x._flat[places])
+    return x._new(shape, x.dtype, strides)._store(x._flat[places()])
 
 
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = False) -> None:
@@ -212,11 +371,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = Fal
             f"indexing result of shape {list(shape)}"
         )
     source = elements(values.squeeze(tuple(range(values.ndim - len(own)))), shape, x.dtype)
-    if accumulate:
-        np.add.at(x._flat, np.array(places, np.int64), source)
-    else:
-        x._flat[places] = source
-    x.mark_written()
+    write(x, places(), source, 1 if accumulate else 0)
 
 
 # -------------------------------------------------------------------------------------- joining
@@ -248,3 +403,23 @@ def cat(arrays: Sequence[Any], dim: int) -> Any:
         out.slice(d, start, start + x.shape[d], 1).copy_(x)
         start += x.shape[d]
     return out
+
+
+METHODS = {
+    "gather": gather,
+    "scatter_": scatter,
+    "index_select": index_select,
+    "index_place_": index_place,
+    "take": take,
+    "put_": put,
+    "masked_select": masked_select,
+    "masked_fill_": masked_fill,
+    "masked_scatter_": masked_scatter,
+    "flip": flip,
+    "roll": roll,
+    "triangle": triangle,
+    "repeated_positions": repeated_positions,
+    "nonzero": nonzero,
+    "index": index,
+    "index_put_": index_put,
+}

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.ops.indexing import into_same
+from tiny_torch.ops.join import stack
+from tiny_torch.ops.public import check_tensor
 from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -39,17 +39,7 @@ class Repeat(Op):
 class Flip(Op):
     @staticmethod
     def forward(x, dims):
-        result = x
-        for dim in dims:
-            n = x.shape[dim]
-            backwards = array_module(x.device).arange(n - 1, -1, n, _core.int64)
-            result = result.index((None,) * dim + (backwards,))
-        if result is x:
-            return x.clone(), (dims,)
-        if not x.is_contiguous():
-            result, flipped = x.empty_like(), result
-            result.copy_(flipped)
-        return result, (dims,)
+        return x.flip(dims), (dims,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -59,15 +49,7 @@ class Flip(Op):
 class Roll(Op):
     @staticmethod
     def forward(x, shifts, dims):
-        result = x.clone() if x.is_contiguous() else x.contiguous()
-        for shift, dim in zip(shifts, dims, strict=True):
-            n = x.shape[dim]
-            if n == 0:
-                continue
-            cut = -shift % n
-            parts = result.slice(dim, cut, n, 1), result.slice(dim, 0, cut, 1)
-            result = array_module(x.device).cat(parts, dim)
-        return result, (shifts, dims)
+        return x.roll(shifts, dims), (shifts, dims)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -75,36 +57,28 @@ class Roll(Op):
         return run(Roll, grad, tuple([-shift for shift in shifts]), dims)
 
 
-class Triangle(Op):
-    """Zeros on one side of a diagonal; its own transpose."""
+class Tril(Op):
+    """Zeros right of a diagonal; its own transpose."""
 
-    @classmethod
-    def forward(cls, x, diagonal, out=None):
-        arange = array_module(x.device).arange
-        rows = arange(diagonal, 1, x.shape[-2], _core.int64).unsqueeze(1)
-        columns = arange(0, 1, x.shape[-1], _core.int64)
-        # `False` rather than 0: it promotes no dtype.
-        result = cls.keeps(columns, rows).where(x.contiguous(), False)
-        if out is not None:
-            out.copy_(result)
-            result = out
-        return result, (diagonal,)
-
-    @classmethod
-    def backward(cls, saved, grad, needs):
-        return run(cls, grad, saved[0])
-
-
-class Tril(Triangle):
     @staticmethod
-    def keeps(columns, rows):
-        return columns <= rows
+    def forward(x, diagonal, out=None):
+        return x.triangle(diagonal, True, out), (diagonal,)
 
-
-class Triu(Triangle):
     @staticmethod
-    def keeps(columns, rows):
-        return columns >= rows
+    def backward(saved, grad, needs):
+        return run(Tril, grad, saved[0])
+
+
+class Triu(Op):
+    """Zeros left of a diagonal; its own transpose."""
+
+    @staticmethod
+    def forward(x, diagonal, out=None):
+        return x.triangle(diagonal, False, out), (diagonal,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Triu, grad, saved[0])
 
 
 class DiagEmbed(Op):
@@ -184,36 +158,43 @@ def repeat_interleave(
     tensor([1, 1, 2, 2])
     """
     if repeats is None:
-        return wrap(interleaved(input.array, input.array.size))
+        if input.array.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return wrap(interleaved(input.array, input.array.size, output_size))
+    if not isinstance(repeats, Tensor | int) or isinstance(repeats, bool):
+        raise TypeError(
+            "repeat_interleave(): argument 'repeats' (position 2) must be Tensor or int, not "
+            f"{type(repeats).__name__}"
+        )
     if dim is None:
         input, dim = input.flatten(), 0
     shape = input.array.shape or (1,)
     dim = wrap_dim(dim, len(shape))
-    if not isinstance(repeats, Tensor):
-        if repeats < 0:
-            raise RuntimeError("Repeats must be non-negative")
-        copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
-        return copies.clone(memory_format="contiguous_format").flatten(dim, dim + 1)
-    return input.index_select(dim, wrap(interleaved(repeats.array, shape[dim])))
+    if isinstance(repeats, Tensor):
+        positions = interleaved(repeats.array, shape[dim], output_size)
+        return input.index_select(dim, wrap(positions))
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if output_size is not None and output_size != repeats * shape[dim]:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {repeats * shape[dim]} but got "
+            f"{output_size}"
+        )
+    if 0 < repeats <= 16 and math.prod(shape[dim + 1 :]) == 1:
+        # So the inner loop of the copy is along the tensor, not along the few repeats.
+        return stack([input] * repeats, dim + 1).flatten(dim, dim + 1)
+    copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
+    return copies.clone(memory_format="contiguous_format").flatten(dim, dim + 1)
 
 
-def interleaved(repeats: Any, size: int) -> Any:
+def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
     """The indices 0 to size - 1, each repeated so many times."""
     if repeats.dtype not in (_core.int32, _core.int64):
         raise NotImplementedError(f'"repeat_interleave" not implemented for {repeats.dtype}')
-    if repeats.ndim > 1:
-        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    counts = repeats.numpy()
-    if counts.size == 1:
-        counts = np.broadcast_to(counts, (size,))
-    if counts.size != size:
-        raise RuntimeError(
-            "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts.size} and input.size(0) = {size}"
-        )
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
-    return array_module(repeats.device).from_numpy(np.repeat(np.arange(size), counts))
+    positions = repeats.repeated_positions(size)
+    if output_size is not None and output_size != positions.size:
+        raise RuntimeError("allocated size does not match required size")
+    return positions if repeats.dtype is _core.int64 else positions.astype(repeats.dtype)
 
 
 def flip(input: Tensor, dims: Any) -> Tensor:
@@ -270,15 +251,26 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
-    return apply1(Roll, input, shifts, tuple([wrap_dim(dim, input.array.ndim) for dim in dims]))
+    if not input.array.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    totals: dict[int, int] = {}  # a dim may be named twice
+    for shift, dim in zip(shifts, dims, strict=True):
+        dim = wrap_dim(dim, input.array.ndim)
+        totals[dim] = totals.get(dim, 0) + shift
+    return apply1(Roll, input, tuple(totals.values()), tuple(totals))
 
 
-def check_triangle(name: str, x: Tensor) -> None:
+def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
+    check_tensor(name, "input", 1, x)
     if x.array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    if isinstance(diagonal, bool | float) or not hasattr(diagonal, "__index__"):
+        raise TypeError(
+            f"{name}(): argument 'diagonal' (position 2) must be int, not {type(diagonal).__name__}"
+        )
 
 
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of each matrix, up to a diagonal; zeros elsewhere.
 
     https://pytorch.org/docs/stable/generated/torch.tril.html
@@ -288,11 +280,11 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[1., 0.],
             [1., 1.]])
     """
-    check_triangle("tril", input)
-    return apply1(Tril, input, diagonal)
+    check_triangle("tril", input, diagonal)
+    return into_same("tril", out, apply1(Tril, input, diagonal))
 
 
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of each matrix, from a diagonal on; zeros elsewhere.
 
     https://pytorch.org/docs/stable/generated/torch.triu.html
@@ -302,19 +294,19 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[0., 1.],
             [0., 0.]])
     """
-    check_triangle("triu", input)
-    return apply1(Triu, input, diagonal)
+    check_triangle("triu", input, diagonal)
+    return into_same("triu", out, apply1(Triu, input, diagonal))
 
 
 def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
     """tril in place."""
-    check_triangle("tril_", self)
+    check_triangle("tril_", self, diagonal)
     return apply_inplace(Tril, self, diagonal)
 
 
 def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
     """triu in place."""
-    check_triangle("triu_", self)
+    check_triangle("triu_", self, diagonal)
     return apply_inplace(Triu, self, diagonal)
 
 
@@ -335,7 +327,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return apply1(DiagEmbed, input, offset, dim1, dim2)
 
 
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as the diagonal of a matrix; of a matrix, a copy of its diagonal.
 
     Raises RuntimeError for other dims. https://pytorch.org/docs/stable/generated/torch.diag.html
@@ -346,9 +338,10 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """
     ndim = input.array.ndim
     if ndim == 1:
-        return diag_embed(input, diagonal)
+        return into_same("diag", out, diag_embed(input, diagonal))
     if ndim == 2:
-        return input.diagonal(diagonal).clone(memory_format="contiguous_format")
+        part = input.diagonal(diagonal).clone(memory_format="contiguous_format")
+        return into_same("diag", out, part)
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 
@@ -370,7 +363,17 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     tensor([[2, 4],
             [1, 3]])
     """
-    first, second = int_tuple("rot90", "dims", dims)
+    dims = int_tuple("rot90", "dims", dims)
+    ndim = input.array.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    first, second = wrap_dim(dims[0], ndim), wrap_dim(dims[1], ndim)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {first} and dim1 = {second}"
+        )
     if k % 4 == 1:
         return flip(input, (second,)).transpose(first, second)
     if k % 4 == 2:

@@ -1,4 +1,4 @@
-"""Functions that index along a dim or by index tensors: gather, scatter, index_*."""
+"""Functions with a position for each element, along one dim: gather, scatter and their family."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, applyn
+from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
-from tiny_torch.ops.indexing import Index, IndexPut, as_values, checked_number
+from tiny_torch.ops.elementwise import Cast, Where
+from tiny_torch.ops.indexing import (
+    ADD,
+    MAXIMUM,
+    MINIMUM,
+    MULTIPLY,
+    SET,
+    as_operand,
+    checked_number,
+    fresh,
+    into_same,
+)
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------- ops
-
-
-def fresh(x: Any) -> Any:
-    """A contiguous copy."""
-    return x.clone() if x.is_contiguous() else x.contiguous()
 
 
 class Gather(Op):
@@ -48,7 +53,7 @@ class ScatterAdd(Op):
     @staticmethod
     def forward(x, source, index, dim, out=None):
         result = fresh(x) if out is None else out
-        result.scatter_add_(dim, index, source)
+        result.scatter_(dim, index, source, ADD)
         return result, (index, dim)
 
     @staticmethod
@@ -66,9 +71,7 @@ class Scatter(Op):
     @staticmethod
     def forward(x, source, index, dim, out=None):
         result = fresh(x) if out is None else out
-        if not hasattr(source, "shape"):
-            source = array_module(x.device).full((), source, x.dtype).expand(index.shape)
-        result.scatter_(dim, index, source)
+        result.scatter_(dim, index, source, SET)
         return result, (index, dim)
 
     @staticmethod
@@ -81,19 +84,124 @@ class Scatter(Op):
         )
 
 
-class IndexSelect(Index):
-    """Index, but the result is always contiguous."""
+class ScatterCombine(Op):
+    """scatter(reduce="add" | "multiply"): has no gradient, as in PyTorch."""
+
+    arity = 3
 
     @staticmethod
-    def forward(x, *indices):
-        result = x.index(indices) if x.ndim else x.clone()
-        return result.contiguous(), (x.shape, *indices[: x.ndim])
+    def forward(x, source, index, dim, place, out=None):
+        result = fresh(x) if out is None else out
+        result.scatter_(dim, index, source, place)
+        return result, ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        raise RuntimeError("derivative for scatter(reduce=...) is not implemented")
 
 
-# ---------------------------------------------------------------------------------- along one dim
+REDUCTIONS = {"sum": ADD, "mean": ADD, "prod": MULTIPLY, "amax": MAXIMUM, "amin": MINIMUM}
 
 
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def identity(reduce: str, dtype: Any) -> Any:
+    """What a reduction starts from."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype is _core.bool:
+        return reduce == "amin"
+    if dtype.is_floating_point:
+        return float("-inf") if reduce == "amax" else float("inf")
+    bits = 8 * dtype.itemsize
+    if dtype is _core.uint8:
+        return 0 if reduce == "amax" else 255
+    return -(2 ** (bits - 1)) if reduce == "amax" else 2 ** (bits - 1) - 1
+
+
+def counts(like: Any, source: Any, index: Any, dim: int, include_self: bool) -> Any:
+    """How many elements each mean is over; 1 where there is none."""
+    n = like.new_full(like.shape, 1 if include_self else 0)
+    n.scatter_(dim, index, like.new_full(source.shape, 1), ADD)
+    n.masked_fill_(n == 0, 1)
+    return n
+
+
+class ScatterReduce(Op):
+    """x combined with source: result[index[i, j], j] = reduce(that, source[i, j]) for dim 0.
+
+    Without `include_self` what source goes to does not count itself.
+    """
+
+    arity = 3
+    saves = (0, 1, 2, ~0)
+
+    @staticmethod
+    def forward(x, source, index, dim, reduce, include_self, out=None):
+        result = fresh(x) if out is None else out
+        if not include_self:
+            result.scatter_(dim, index, identity(reduce, x.dtype), SET)
+        result.scatter_(dim, index, source, REDUCTIONS[reduce])
+        if reduce == "mean":
+            n = counts(result, source, index, dim, include_self)
+            result.copy_(result / n if x.dtype.is_floating_point else result.floor_divide(n))
+        return result, (x, source, index, result, dim, reduce, include_self)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, source, index, result, dim, reduce, include_self = saved
+        back = {"prod": product_grads, "mean": mean_grads}.get(reduce, extreme_grads)
+        if reduce == "sum":
+            to_x, to_source = grad, run(Gather, grad, index, dim)
+        else:
+            to_x, to_source = back(x, source, index, result, dim, reduce, include_self, grad)
+        if not include_self:
+            to_x = run(Scatter, to_x, 0, index, dim)
+        return to_x if needs[0] else None, to_source if needs[1] else None, None
+
+
+def mean_grads(x, source, index, result, dim, reduce, include_self, grad):
+    arrays = [getattr(value, "array", value) for value in (x, source, index)]
+    grad = grad / as_operand(counts(*arrays, dim, include_self), grad)
+    return grad, run(Gather, grad, index, dim)
+
+
+def extreme_grads(x, source, index, result, dim, reduce, include_self, grad):
+    """Shared by all that are the extreme."""
+    self_is = run(Cast, x == result, grad.dtype)
+    source_is = run(Cast, source == run(Gather, result, index, dim), grad.dtype)
+    share = grad / run(ScatterAdd, self_is, source_is, index, dim)
+    return self_is * share, source_is * run(Gather, share, index, dim)
+
+
+def product_grads(x, source, index, result, dim, reduce, include_self, grad):
+    """The product of the others: by division, except where there are zeros."""
+
+    def reduced(x, source):
+        return run(ScatterReduce, x, source, index, dim, "prod", include_self)
+
+    zero = x == 0
+    others = run(Where, zero, 1.0, x)
+    to_x = grad * reduced(others, source) / others
+    zero = source == 0
+    number = run(ScatterAdd, x * 0, run(Cast, zero, grad.dtype), index, dim)
+    single = zero & (run(Gather, number, index, dim) == 1)
+    without = reduced(x, run(Where, single, 1.0, source))
+    to_source = run(
+        Where,
+        single,
+        run(Gather, grad * without, index, dim),
+        run(Gather, grad * result, index, dim) / run(Where, zero, 1.0, source),
+    )
+    return to_x, to_source
+
+
+# ---------------------------------------------------------------------------------------- gather
+
+
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """Elements picked along a dim: result[i, j] = input[index[i, j], j] for dim 0.
 
     `index` is an int64 tensor of as many dims, no larger elsewhere. Raises RuntimeError where it
@@ -107,10 +215,12 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if sparse_grad:
         raise NotImplementedError("gather(sparse_grad=True)")
     check_tensor("gather", "index", 3, index)
-    return applyn(Gather, (input, index), dim)
+    return into_same("gather", out, applyn(Gather, (input, index), dim))
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """gather, with input and indices broadcast; over the flat input without `dim`.
 
     https://pytorch.org/docs/stable/generated/torch.take_along_dim.html
@@ -120,12 +230,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     tensor([[1],
             [4]])
     """
+    check_tensor("take_along_dim", "indices", 2, indices)
     if indices.array.dtype is not _core.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.array.dtype}"
         )
     if dim is None:
-        return gather(input.view(-1), 0, indices.view(-1))
+        return gather(input.view(-1), 0, indices.view(-1), out=out)
     ndim = input.array.ndim
     if indices.array.ndim != ndim:
         raise RuntimeError(
@@ -139,13 +250,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         shape = list(broadcast_shapes(sizes, picks))
         input = input.expand(*shape[:dim], size, *shape[dim + 1 :])
         indices = indices.expand(*shape[:dim], pick, *shape[dim + 1 :])
-    return gather(input, dim, indices)
+    return gather(input, dim, indices, out=out)
 
 
-def scatter_arguments(name: str, self: Tensor, index: Tensor, src: Any, value: Any, reduce: Any):
+# --------------------------------------------------------------------------------------- scatter
+
+
+def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any) -> Any:
     """What a scatter writes: a tensor cut to the index's shape, or a number that fits."""
-    if reduce is not None:
-        raise NotImplementedError(f"{name}(reduce={reduce!r})")
     check_tensor(name, "index", 2, index)
     source = value if src is None else src
     if not isinstance(source, Tensor):
@@ -157,6 +269,17 @@ def scatter_arguments(name: str, self: Tensor, index: Tensor, src: Any, value: A
     return source
 
 
+def scatter_operation(name: str, reduce: Any) -> tuple:
+    """(op, what follows the dim) for scatter's `reduce`."""
+    if reduce is None:
+        return Scatter, ()
+    if not isinstance(reduce, str):
+        raise TypeError(f"{name}(): argument 'reduce' must be str, not {type(reduce).__name__}")
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return ScatterCombine, (ADD if reduce == "add" else MULTIPLY,)
+
+
 def scatter(
     input: Tensor,
     dim: int,
@@ -165,11 +288,13 @@ def scatter(
     *,
     value: Any = None,
     reduce: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with elements written along a dim: result[index[i, j], j] = src[i, j] for dim 0.
 
-    `src` is a tensor of the input's dtype, or a number. Raises RuntimeError where shapes or dtypes
-    do not fit, or the index points outside.
+    `src` is a tensor of the input's dtype, or a number; with reduce="add" or "multiply" it is
+    combined with what is there, and there is no gradient. Raises RuntimeError where shapes or
+    dtypes do not fit, or the index points outside.
     https://pytorch.org/docs/stable/generated/torch.scatter.html
 
     >>> import tiny_torch as torch
@@ -177,19 +302,23 @@ def scatter(
     tensor([[1., 0., 0.],
             [0., 0., 1.]])
     """
-    source = scatter_arguments("scatter", input, index, src, value, reduce)
-    return applyn(Scatter, (input, source, index), dim)
+    op, place = scatter_operation("scatter", reduce)
+    source = scatter_arguments("scatter", input, index, src, value)
+    return into_same("scatter", out, applyn(op, (input, source, index), dim, *place))
 
 
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
 ) -> Tensor:
     """scatter in place. https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html"""
-    source = scatter_arguments("scatter_", self, index, src, value, reduce)
-    return apply_inplace(Scatter, self, source, index, dim)
+    op, place = scatter_operation("scatter_", reduce)
+    source = scatter_arguments("scatter_", self, index, src, value)
+    return apply_inplace(op, self, source, index, dim, *place)
 
 
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """A copy with elements added along a dim: result[index[i, j], j] += src[i, j] for dim 0.
 
     https://pytorch.org/docs/stable/generated/torch.scatter_add.html
@@ -199,204 +328,68 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     tensor([0., 2.])
     """
     check_tensor("scatter_add", "src", 3, src)
-    source = scatter_arguments("scatter_add", input, index, src, None, None)
-    return applyn(ScatterAdd, (input, source, index), dim)
+    source = scatter_arguments("scatter_add", input, index, src, None)
+    return into_same("scatter_add", out, applyn(ScatterAdd, (input, source, index), dim))
 
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
     check_tensor("scatter_add_", "src", 3, src)
-    source = scatter_arguments("scatter_add_", self, index, src, None, None)
+    source = scatter_arguments("scatter_add_", self, index, src, None)
     return apply_inplace(ScatterAdd, self, source, index, dim)
 
 
-# ------------------------------------------------------------------------------- slices along a dim
-
-
-def vector(name: str, x: Tensor, dim: int, index: Tensor, error: Any, negative: bool) -> tuple:
-    """(leading Nones, index array) for positions along a dim; raises `error` where one is not."""
-    check_tensor(name, "index", 2, index)
-    array = index.array
-    if array.dtype is not _core.int64 and array.dtype is not _core.int32:
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
-    if array.ndim > 1:
-        kind = RuntimeError if negative else IndexError
-        raise kind(f"{name}(): Index is supposed to be a vector")
-    dim = wrap_dim(dim, x.array.ndim)
-    size = x.array.shape[dim] if x.array.ndim else 1
-    if array.size:
-        low, high = array.amin().item(), array.amax().item()
-        if low < (-size if negative else 0) or high >= size:
-            wrong = high if high >= size else low
-            raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-    return (None,) * dim + (array.reshape((-1,)),)
-
-
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Slices along a dim, picked by a vector of positions.
-
-    Raises IndexError where a position is not there.
-    https://pytorch.org/docs/stable/generated/torch.index_select.html
-
-    >>> import tiny_torch as torch
-    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
-    """
-    indices = vector("index_select", input, dim, index, IndexError, False)
-    return apply1(IndexSelect, input, *indices)
-
-
-def index_add_arguments(name: str, x: Tensor, dim: int, index: Any, source: Any, alpha: Any):
-    check_tensor(name, "source", 3, source)
-    outside = IndexError if name.startswith("index_copy") else RuntimeError
-    indices = vector(name, x, dim, index, outside, False)
-    own, other = x.array, source.array
-    if own.dtype is not other.dtype:
+def scatter_reduce_arguments(name: str, x: Tensor, index: Any, src: Any, reduce: Any) -> Any:
+    check_tensor(name, "src", 3, src)
+    if reduce not in REDUCTIONS:
         raise RuntimeError(
-            f"{name}(): self ({own.dtype}) and source ({other.dtype}) must have the same scalar "
-            "type"
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    dim = wrap_dim(dim, own.ndim)
-    count = other.shape[dim] if dim < other.ndim else 1
-    if indices[-1].size != count:
-        raise RuntimeError(
-            f"{name}(): Number of indices ({indices[-1].size}) should be equal to "
-            f"source.size(dim): ({count}), for dim: {dim}"
-        )
-    if own.shape[:dim] + own.shape[dim + 1 :] != other.shape[:dim] + other.shape[dim + 1 :] or (
-        own.ndim != other.ndim
-    ):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(own.shape)} source.shape = {list(other.shape)}"
-        )
-    return indices, source if alpha == 1 else source * alpha
+    if reduce == "mean" and x.array.dtype is _core.bool:
+        raise NotImplementedError(f"{name}(reduce='mean') of bool")
+    return scatter_arguments(name, x, index, src, None)
 
 
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """A copy with alpha * source added to slices along a dim; positions may repeat.
+def scatter_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with elements combined along a dim by "sum", "prod", "mean", "amax" or "amin".
 
-    Raises RuntimeError where shapes or dtypes differ, or a position is not there.
-    https://pytorch.org/docs/stable/generated/torch.Tensor.index_add_.html
+    result[index[i, j], j] = reduce(input[index[i, j], j], all src[i, j] that go there) for dim 0;
+    without `include_self` of the latter only. Raises RuntimeError as scatter does.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_reduce.html
 
     >>> import tiny_torch as torch
-    >>> torch.index_add(torch.zeros(2), 0, torch.tensor([1, 1]), torch.ones(2))
-    tensor([0., 2.])
+    >>> x, index = torch.tensor([5.0, 5.0]), torch.tensor([1, 1])
+    >>> torch.scatter_reduce(x, 0, index, torch.tensor([7.0, 9.0]), "mean")
+    tensor([5., 7.])
     """
-    indices, source = index_add_arguments("index_add", input, dim, index, source, alpha)
-    if not input.array.ndim:
-        return input + source
-    return applyn(IndexPut, (input.contiguous(), source), True, *indices)
+    source = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
+    result = applyn(ScatterReduce, (input, source, index), dim, reduce, include_self)
+    return into_same("scatter_reduce", out, result)
 
 
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """index_add in place."""
-    indices, source = index_add_arguments("index_add_", self, dim, index, source, alpha)
-    if not self.array.ndim:
-        return self.add_(source)
-    return apply_inplace(IndexPut, self, source, True, *indices)
-
-
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with slices along a dim replaced by those of source.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.index_copy_.html
-    """
-    indices, source = index_add_arguments("index_copy", input, dim, index, source, 1)
-    return applyn(IndexPut, (input.contiguous(), source), False, *indices)
-
-
-def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """index_copy in place."""
-    indices, source = index_add_arguments("index_copy_", self, dim, index, source, 1)
-    return apply_inplace(IndexPut, self, source, False, *indices)
-
-
-def index_fill_arguments(name: str, x: Tensor, dim: int, index: Any, value: Any):
-    indices = vector(name, x, dim, index, IndexError, True)
-    if isinstance(value, Tensor):
-        if value.array.ndim:
-            raise RuntimeError(
-                f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-                f"{value.array.ndim} dimension(s)."
-            )
-        value = value.to(x.array.dtype)
-    else:
-        value = checked_number(value, x)
-    return indices, as_values(value, x.array)
-
-
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A copy with one value in slices along a dim. `value` is a number or a 0-d tensor.
-
-    https://pytorch.org/docs/stable/generated/torch.Tensor.index_fill_.html
-
-    >>> import tiny_torch as torch
-    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)
-    tensor([1., 0., 1.])
-    """
-    indices, value = index_fill_arguments("index_fill_", input, dim, index, value)
-    return applyn(IndexPut, (input, value), False, *indices)
-
-
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """index_fill in place."""
-    indices, value = index_fill_arguments("index_fill_", self, dim, index, value)
-    return apply_inplace(IndexPut, self, value, False, *indices)
-
-
-def index_arrays(name: str, indices: Any) -> list:
-    if not isinstance(indices, tuple | list):
-        raise TypeError(
-            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
-            f"{type(indices).__name__}"
-        )
-    for position, index in enumerate(indices):
-        if not isinstance(index, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(index).__name__}"
-            )
-    return [index.array for index in indices]
-
-
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written (or added) at the positions of index tensors, one per dim.
-
-    Values broadcast. Raises IndexError where a position is not there, RuntimeError where values
-    have another dtype or do not fit.
-    https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
-
-    >>> import tiny_torch as torch
-    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.ones(2), accumulate=True)
-    tensor([2., 0., 0.])
-    """
-    check_tensor("index_put", "values", 2, values)
-    return applyn(IndexPut, (input, values), accumulate, *index_arrays("index_put", indices))
-
-
-def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """index_put in place."""
-    check_tensor("index_put_", "values", 2, values)
-    arrays = index_arrays("index_put_", indices)
-    return apply_inplace(IndexPut, self, values, accumulate, *arrays)
+def scatter_reduce_(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """scatter_reduce in place."""
+    source = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
+    return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)
 
 
 SHARED: dict[str, Callable] = {
     function.__name__: function
-    for function in (
-        gather, take_along_dim, scatter, scatter_add, index_select, index_add, index_copy,
-        index_fill, index_put,
-    )
-}  # fmt: skip
-FUNCTIONS: dict[str, Callable] = {**SHARED, "index_put_": index_put_}
+    for function in (gather, take_along_dim, scatter, scatter_add, scatter_reduce)
+}
+FUNCTIONS: dict[str, Callable] = SHARED
 METHODS: dict[str, Callable] = {
     **SHARED,
-    **{
-        function.__name__: function
-        for function in (
-            scatter_, scatter_add_, index_add_, index_copy_, index_fill_, index_put_,
-        )
-    },
-}  # fmt: skip
+    **{function.__name__: function for function in (scatter_, scatter_add_, scatter_reduce_)},
+}

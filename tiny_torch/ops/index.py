@@ -3,11 +3,12 @@
 Ints, slices, None and Ellipsis make one view, by a chain of NDArray's own methods. Integer tensors,
 masks and lists then pick from that view: a copy. Unlike NumPy an int never counts as an index
 tensor, so x[0, :, [1, 2]] has the shape of x[0][:, [1, 2]]. The ops stand in indexing.py, functions
-that index in gather.py and masks.py.
+that index in gather.py, slices.py, masks.py and within.py.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
-from tiny_torch.ops import gather, masks
+from tiny_torch.ops import gather, masks, slices, within
 from tiny_torch.ops.indexing import (
     LIMIT,
     Copy,
@@ -137,6 +138,12 @@ def as_item(item: Any, device: str) -> Any:
         return as_item(item.__index__(), device)
     if array.dtype.is_floating_point:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype is _core.uint8:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+            "instead.",
+            stacklevel=4,
+        )
     if array.ndim == 0 and array.dtype is not _core.bool and array.dtype is not _core.uint8:
         return array.item()
     return array
@@ -187,6 +194,15 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, Tensor):
         value = checked_number(value, self)
+        array = self.array
+        if (  # x[mask] = number, without a history: at once
+            type(index) is Tensor
+            and index.array.dtype is _core.bool
+            and index.array.same_shape(array)
+            and (modes.bits & NO_GRAD or (self.edge is None and self._view is None))
+        ):
+            array.masked_fill_(index.array, value)
+            return
     steps, indices = parse(self.array, index)
     filled = fill_mask(self, steps, indices, value)
     if filled is not None:
@@ -213,7 +229,7 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
     """The mask, if that is all that indexes, and one value goes wherever it holds."""
     if (
         not indices
-        or indices[-1].dtype is not _core.bool
+        or (indices[-1].dtype is not _core.bool and indices[-1].dtype is not _core.uint8)
         or indices[:-1] != [None] * (len(indices) - 1)
     ):
         return None
@@ -223,6 +239,10 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
     start = len(indices) - 1
     if mask.shape != shape[start : start + mask.ndim]:
         return None
+    if mask.dtype is _core.uint8:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
     return wrap(mask.view(mask.shape + (1,) * (len(shape) - start - mask.ndim)))
 
 
@@ -298,10 +318,17 @@ def zero_(self: Tensor) -> Tensor:
     return copy_into(self, 0)
 
 
-FUNCTIONS: dict[str, Callable] = {**gather.FUNCTIONS, **masks.FUNCTIONS}
+FUNCTIONS: dict[str, Callable] = {
+    **gather.FUNCTIONS,
+    **slices.FUNCTIONS,
+    **masks.FUNCTIONS,
+    **within.FUNCTIONS,
+}
 METHODS: dict[str, Callable] = {
     **gather.METHODS,
+    **slices.METHODS,
     **masks.METHODS,
+    **within.METHODS,
     "__getitem__": getitem,
     "__setitem__": setitem,
     "copy_": copy_,

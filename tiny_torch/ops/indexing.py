@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from tiny_torch import _core
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.public import into
 from tiny_torch.ops.views import zeros
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 LIMIT = 2**63  # ints beyond have no place in a tensor
 
@@ -30,16 +32,18 @@ class Index(Op):
     @staticmethod
     def backward(saved, grad, needs):
         shape, *indices = saved
-        return run(IndexAdd, grad, shape, *arrays_of(indices))
+        return run(Unindex, grad, shape, *arrays_of(indices))
 
 
-class IndexAdd(Op):
+class Unindex(Op):
     """Zeros, with x added at the positions of index arrays: the transpose of Index."""
 
     @staticmethod
     def forward(x, shape, *indices):
         result = zeros(x, shape)
-        result.index_put_(indices, x, True)
+        # A mask names no position twice.
+        masks = len(indices) == 1 and indices[0].dtype is _core.bool
+        result.index_put_(indices, x, not masks)
         return result, indices
 
     @staticmethod
@@ -101,6 +105,30 @@ class Zeros(Op):
     @staticmethod
     def forward(x):
         return zeros(x, x.shape), ()
+
+
+# How what is written meets what is there: the array methods' argument `place`.
+SET, ADD, MULTIPLY, MAXIMUM, MINIMUM = range(5)
+
+
+def fresh(x: Any) -> Any:
+    """A contiguous copy."""
+    return x.clone() if x.is_contiguous() else x.contiguous()
+
+
+def as_operand(array: Any, like: Any) -> Any:
+    """An array as a tensor where a formula runs on tensors."""
+    return wrap(array) if isinstance(like, Tensor) else array
+
+
+def into_same(name: str, out: Tensor | None, result: Tensor) -> Tensor:
+    """ops.public.into, for functions whose `out` must have the result's dtype."""
+    if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {result.dtype}, but got {out.dtype} "
+            "instead"
+        )
+    return into(out, result)
 
 
 def arrays_of(values: Any) -> list:

@@ -5,46 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tiny_torch._core import can_cast
 from tiny_torch.autograd.apply import applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops import split
 from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.public import into
 from tiny_torch.ops.views import Part, wrap_dim
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
-
-
-def is_channels_last(x: Any) -> bool:
-    return x.ndim == 4 and x.permute((0, 2, 3, 1)).is_contiguous() and not x.is_contiguous()
-
-
-def joined(arrays: Sequence, dim: int) -> Any:
-    """Arrays joined along a dim; channels_last if all of them are."""
-    cat_arrays = array_module(arrays[0].device).cat
-    if not all(is_channels_last(x) for x in arrays):
-        return cat_arrays(arrays, dim)
-    rows = [x.permute((0, 2, 3, 1)) for x in arrays]
-    return cat_arrays(rows, (0, 3, 1, 2)[dim % 4]).permute((0, 3, 1, 2))
 
 
 class Cat(Op):
     @staticmethod
     def forward(*arguments):
         *arrays, dim = arguments
-        result = joined(arrays, dim)
-        # None for a 1-d empty array beside others of more dims
-        origins = [(x.shape[dim] if x.ndim == result.ndim else None, x.dtype) for x in arrays]
-        return result, (dim, origins)
+        result = array_module(arrays[0].device).cat(arrays, dim)
+        return result, (dim, [(x.shape, x.dtype) for x in arrays])
 
     @staticmethod
     def backward(saved, grad, needs):
         dim, origins = saved
         grads = []
         start = 0
-        for (size, dtype), need in zip(origins, needs, strict=True):
+        for (shape, dtype), need in zip(origins, needs, strict=True):
             part = None
-            if size is not None:
+            if len(shape) == grad.ndim:  # else a 1-d empty array, beside others of more dims
+                size = shape[dim]
                 if need:
                     part = run(Part, grad, (("slice", (dim, start, start + size, 1)),))
                 start += size
@@ -56,10 +44,12 @@ class Stack(Op):
     @staticmethod
     def forward(*arguments):
         *arrays, dim = arguments
-        if dim == 0 and arrays[0].ndim:
-            result = joined(arrays, 0).view((len(arrays), *arrays[0].shape))
+        cat_arrays = array_module(arrays[0].device).cat
+        shape = arrays[0].shape
+        if dim == 0 and shape:
+            result = cat_arrays(arrays, 0).view((len(arrays), *shape))
         else:
-            result = array_module(arrays[0].device).cat([x.unsqueeze(dim) for x in arrays], dim)
+            result = cat_arrays([x.unsqueeze(dim) for x in arrays], dim)
         return result, (dim, [x.dtype for x in arrays])
 
     @staticmethod
@@ -87,7 +77,9 @@ def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
     return tensors
 
 
-def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
+def cat(
+    tensors: Any, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """Tensors joined along a dim; their dtypes promote. A 1-d empty tensor joins anything.
 
     Raises ValueError without tensors, RuntimeError where shapes do not fit.
@@ -97,17 +89,23 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     >>> torch.cat((torch.zeros(2), torch.ones(1)))
     tensor([0., 0., 1.])
     """
-    tensors = check_tensors("cat", tensors)
+    check_tensors("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    dim = dim if axis is None else axis
-    ndim = max([tensor.array.ndim for tensor in tensors])
-    if all(tensor.array.ndim for tensor in tensors):
-        dim = wrap_dim(dim, ndim)
-    return applyn(Cat, tensors, dim)
+    result = applyn(Cat, tensors, dim if axis is None else axis)
+    return result if out is None else into_promoted("cat", out, result)
 
 
-def stack(tensors: Any, dim: int = 0) -> Tensor:
+def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
+    """Into an `out` of any dtype that can hold the result's."""
+    if isinstance(out, Tensor) and not can_cast(result.array.dtype, out.array.dtype):
+        raise TypeError(
+            f"torch.{name}(): input types can't be cast to the desired output type {out.dtype}"
+        )
+    return into(out, result)
+
+
+def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim.
 
     Raises RuntimeError without tensors, or where shapes differ.
@@ -118,18 +116,19 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    tensors = check_tensors("stack", tensors)
+    check_tensors("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    shape = tensors[0].array.shape
-    dim = wrap_dim(dim, len(shape) + 1)
+    first = tensors[0].array
+    dim = wrap_dim(dim, first.ndim + 1)
     for i, tensor in enumerate(tensors):
-        if tensor.array.shape != shape:
+        if not tensor.array.same_shape(first):
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
-                f"and {list(tensor.array.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry "
+                f"0 and {list(tensor.array.shape)} at entry {i}"
             )
-    return applyn(Stack, tensors, dim)
+    result = applyn(Stack, tensors, dim)
+    return result if out is None else into_promoted("stack", out, result)
 
 
 def atleast(least: int) -> Callable[..., Any]:
@@ -162,7 +161,7 @@ def with_dims(tensor: Tensor, least: int) -> Tensor:
 atleast_1d, atleast_2d, atleast_3d = atleast(1), atleast(2), atleast(3)
 
 
-def hstack(tensors: Any) -> Tensor:
+def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 1, or along dim 0 where they have one dim.
 
     https://pytorch.org/docs/stable/generated/torch.hstack.html
@@ -173,10 +172,10 @@ def hstack(tensors: Any) -> Tensor:
             [2, 4]])
     """
     tensors = stackable("hstack", tensors, 1)
-    return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1)
+    return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1, out=out)
 
 
-def vstack(tensors: Any) -> Tensor:
+def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 0, vectors as rows.
 
     https://pytorch.org/docs/stable/generated/torch.vstack.html
@@ -186,15 +185,15 @@ def vstack(tensors: Any) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    return cat(stackable("vstack", tensors, 2), 0)
+    return cat(stackable("vstack", tensors, 2), 0, out=out)
 
 
-def dstack(tensors: Any) -> Tensor:
+def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 2. https://pytorch.org/docs/stable/generated/torch.dstack.html"""
-    return cat(stackable("dstack", tensors, 3), 2)
+    return cat(stackable("dstack", tensors, 3), 2, out=out)
 
 
-def column_stack(tensors: Any) -> Tensor:
+def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dim 1, vectors as columns.
 
     https://pytorch.org/docs/stable/generated/torch.column_stack.html
@@ -202,7 +201,8 @@ def column_stack(tensors: Any) -> Tensor:
     tensors = check_tensors("column_stack", tensors)
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
-    return cat([t.reshape(t.array.size, 1) if t.array.ndim < 2 else t for t in tensors], 1)
+    columns = [t.reshape(t.array.size, 1) if t.array.ndim < 2 else t for t in tensors]
+    return cat(columns, 1, out=out)
 
 
 def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:

@@ -1,7 +1,8 @@
-"""Functions of masks: masked_fill, masked_select, where, nonzero."""
+"""Functions of masks: masked_fill, masked_select, masked_scatter, where, nonzero."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +12,59 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
 from tiny_torch.ops.elementwise import Where
-from tiny_torch.ops.indexing import Index, checked_number, fitted
+from tiny_torch.ops.indexing import (
+    as_operand,
+    checked_number,
+    fitted,
+    fresh,
+    into_same,
+)
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.views import Place, zeros
 from tiny_torch.tensor import Tensor
 
 
-class MaskedSelect(Index):
-    pass
+class MaskedSelect(Op):
+    """The elements of x where the mask, of x's shape, holds."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, mask):
+        return x.masked_select(mask), (mask, x.shape)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        mask, shape = saved
+        return run(MaskedScatter, as_operand(zeros(grad, shape), grad), mask, grad), None
+
+
+class MaskedScatter(Op):
+    """x, but where the mask holds the elements of source, one after another."""
+
+    arity = 3
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, mask, source, out=None):
+        result = spread(x, mask) if out is None else out
+        result.masked_scatter_(mask, source)
+        return result, (mask, x.shape, source.shape)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        mask, x_shape, shape = saved
+        to_x = to_source = None
+        if needs[0]:
+            to_x = fitted(run(MaskedFill, grad, mask, 0), x_shape, grad.dtype)
+        if needs[2]:
+            used = run(MaskedSelect, grad, mask.expand(grad.shape))
+            size = math.prod(shape)
+            place = (("slice", (0, 0, used.shape[0], 1)),)
+            to_source = run(Place, used, (size,), place).reshape(shape)
+        return to_x, None, to_source
 
 
 class MaskedFill(Op):
@@ -29,17 +75,10 @@ class MaskedFill(Op):
 
     @staticmethod
     def forward(x, mask, value, out=None):
-        if hasattr(value, "shape"):
-            shape, dtype = value.shape, value.dtype
-            source = value if dtype is x.dtype else value.astype(x.dtype)
-        else:
-            shape = dtype = None
-            source = array_module(x.device).full((), value, x.dtype)
-        result = mask.where(source, x.contiguous()).contiguous()
-        if out is not None:
-            out.copy_(result)
-            result = out
-        return result, (mask, x.shape, shape, dtype)
+        result = spread(x, mask) if out is None else out
+        result.masked_fill_(mask, value)
+        array = hasattr(value, "shape")
+        return result, (mask, x.shape, *((value.shape, value.dtype) if array else (None, None)))
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -50,6 +89,13 @@ class MaskedFill(Op):
         if needs[2]:
             to_value = fitted(run(MaskedFill, grad, ~mask, 0), shape, dtype)
         return to_x, None, to_value
+
+
+def spread(x: Any, mask: Any) -> Any:
+    """A contiguous copy in the shape that x and a mask broadcast to."""
+    if not x.same_shape(mask):
+        x = x.expand(tuple(broadcast_shapes(x.shape, mask.shape)))
+    return fresh(x)
 
 
 class Nonzero(Op):
@@ -92,7 +138,29 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return apply_inplace(MaskedFill, self, *mask_arguments("masked_fill", self, mask, value))
 
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the first elements of source, in order, where a bool mask holds; they broadcast.
+
+    Raises RuntimeError where source has too few, or another dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.ones(2))
+    tensor([1., 0., 1.])
+    """
+    check_tensor("masked_scatter", "mask", 2, mask)
+    check_tensor("masked_scatter", "source", 3, source)
+    return applyn(MaskedScatter, (input, mask, source))
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """masked_scatter in place; the mask broadcasts to the tensor."""
+    check_tensor("masked_scatter_", "mask", 1, mask)
+    check_tensor("masked_scatter_", "source", 2, source)
+    return apply_inplace(MaskedScatter, self, mask, source)
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where a bool mask holds, as a vector; input and mask broadcast.
 
     https://pytorch.org/docs/stable/generated/torch.masked_select.html
@@ -104,14 +172,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     check_tensor("masked_select", "mask", 2, mask)
     if mask.array.dtype is not _core.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
-    if not shape:
-        return masked_select(input.reshape(1), mask)
-    input = input if input.array.shape == shape else input.expand(shape)
-    return apply1(MaskedSelect, input, mask.array.expand(shape))
+    if not input.array.same_shape(mask.array):
+        shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
+        input, mask = input.expand(shape), mask.expand(shape)
+    return into_same("masked_select", out, applyn(MaskedSelect, (input, mask)))
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
     """`input` where the condition (bool) holds, else `other`: tensors that broadcast, or numbers.
 
     With the condition only, the positions where it holds: one index tensor per dim.
@@ -121,9 +190,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
     """
-    if input is None and other is None:
+    if input is None and other is None and out is None:
         return nonzero(condition, as_tuple=True)
-    numbers = bool | int | float
+    numbers = bool | int | float if out is None else Tensor
     if (
         not isinstance(condition, Tensor)
         or not isinstance(input, Tensor | numbers)
@@ -141,7 +210,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     for value, beside in ((input, other), (other, input)):
         if not isinstance(value, Tensor) and isinstance(beside, Tensor):
             check_range(value, array_module(beside.array.device).result_type(value, beside.array))
-    return applyn(Where, (condition, input, other))
+    return into_same("where", out, applyn(Where, (condition, input, other)))
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -149,7 +218,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The positions of all elements that are not 0: (count, ndim), or one vector per dim.
 
     https://pytorch.org/docs/stable/generated/torch.nonzero.html
@@ -159,8 +228,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[0, 1],
             [1, 0]])
     """
+    if not isinstance(as_tuple, bool):
+        raise TypeError(
+            f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
+        )
     if not as_tuple:
-        return apply1(Nonzero, input)
+        return into_same("nonzero", out, apply1(Nonzero, input))
+    if out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
 
 
@@ -170,7 +245,13 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 SHARED: dict[str, Callable] = {
-    function.__name__: function for function in (masked_fill, masked_select, nonzero, argwhere)
+    function.__name__: function
+    for function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere)
 }
 FUNCTIONS: dict[str, Callable] = {**SHARED, "where": where}
-METHODS: dict[str, Callable] = {**SHARED, "where": where_method, "masked_fill_": masked_fill_}
+METHODS: dict[str, Callable] = {
+    **SHARED,
+    "where": where_method,
+    "masked_fill_": masked_fill_,
+    "masked_scatter_": masked_scatter_,
+}

@@ -418,11 +418,14 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     >>> torch.as_strided(torch.arange(9), (3,), (4,))
     tensor([0, 4, 8])
     """
+    return apply_view(AsStrided, input, *strided_arguments(input, size, stride, storage_offset))
+
+
+def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | None) -> tuple:
     size = int_tuple("as_strided", "size", size)
     stride = int_tuple("as_strided", "stride", stride)
-    array = input.array
-    offset = 0 if storage_offset is None else storage_offset - array.offset
-    return apply_view(AsStrided, input, layout(array), size, stride, offset)
+    offset = 0 if storage_offset is None else storage_offset - x.array.offset
+    return layout(x.array), size, stride, offset
 
 
 # --------------------------------------------------------------------------------- a view in place
@@ -449,6 +452,12 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return apply_view_inplace(Unsqueeze, self, (("unsqueeze", (dim,)),))
 
 
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """as_strided in place."""
+    arguments = strided_arguments(self, size, stride, storage_offset)
+    return apply_view_inplace(AsStrided, self, *arguments)
+
+
 SHARED: dict[str, Callable] = {
     function.__name__: function
     for function in (
@@ -459,6 +468,7 @@ SHARED: dict[str, Callable] = {
 
 FUNCTIONS: dict[str, Callable] = {
     **SHARED,
+    "as_strided_": as_strided_,
     **arrange.FUNCTIONS,
     **cast.FUNCTIONS,
     "reshape": reshape,
@@ -486,4 +496,5 @@ METHODS: dict[str, Any] = {
     "swapdims_": transpose_,
     "squeeze_": squeeze_,
     "unsqueeze_": unsqueeze_,
+    "as_strided_": as_strided_,
 }

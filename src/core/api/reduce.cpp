@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include "core/api/copy.h"
+#include "core/gil.h"
 #include "core/promote.h"
+#include "core/walker.h"
+#include "cpu/parallel.h"
 
 namespace tt {
 
@@ -112,28 +115,24 @@ namespace {
 // out[o] = first index along the row that wins over all before it.
 template <class T, class Better>
 void arg_rows(const NDArray& rows, int64_t stride, int64_t size, int64_t* out, Better better) {
-  // `rows` is x with the searched dim taken at index 0: walk it in row-major order.
-  Dims index(rows.ndim(), 0);
-  const int64_t step = stride * static_cast<int64_t>(sizeof(T));
-  int64_t position = 0;
-  for (int64_t o = 0; o < rows.numel(); ++o) {
-    const char* const row = rows.data() + position * static_cast<int64_t>(sizeof(T));
-    int64_t best = 0;
-    T record = read<T>(row);
-    for (int64_t i = 1; i < size; ++i) {
-      const T value = read<T>(row + i * step);
-      if (!better(value, record)) continue;
-      best = i;
-      record = value;
+  // `rows` is x with the searched dim taken at index 0.
+  const int64_t step = stride * static_cast<int64_t>(sizeof(T)), work = rows.numel() * size;
+  const WithoutGil unlocked(work > cpu::kGrain);
+  cpu::parallel_for(rows.numel(), work > cpu::kGrain ? 1 : work, [&](int64_t begin, int64_t end) {
+    Walker<1> walker(rows.shape(), {rows.strides()}, begin);
+    for (int64_t o = begin; o < end; ++o, walker.advance()) {
+      const char* const row = rows.data() + walker.offset() * static_cast<int64_t>(sizeof(T));
+      int64_t best = 0;
+      T record = read<T>(row);
+      for (int64_t i = 1; i < size; ++i) {
+        const T value = read<T>(row + i * step);
+        if (!better(value, record)) continue;
+        best = i;
+        record = value;
+      }
+      out[o] = best;
     }
-    out[o] = best;
-    for (int d = rows.ndim() - 1; d >= 0; --d) {
-      position += rows.strides()[d];
-      if (++index[d] < rows.shape()[d]) break;
-      position -= rows.strides()[d] * rows.shape()[d];
-      index[d] = 0;
-    }
-  }
+  });
 }
 
 NDArray arg_extreme(const NDArray& x, int64_t dim, bool keepdim, bool largest) {

@@ -1,0 +1,88 @@
+#include "core/api/arrange.h"
+
+#include "core/api/copy.h"
+
+namespace tt {
+
+NDArray flip(const NDArray& x, const Dims& dims) {
+  NDArray out = NDArray::empty_strided(x.shape(), like_strides(x), x.dtype());
+  if (x.numel() == 0) return out;
+  Dims strides = x.strides();
+  int64_t start = 0;
+  for (int64_t dim : dims) {
+    const int d = wrap_dim(dim, x.ndim());
+    if (x.ndim() == 0) break;
+    start += (x.shape()[d] - 1) * strides[d];
+    strides[d] = -strides[d];
+  }
+  const int64_t item = itemsize(x.dtype());
+  cpu_backend().index.copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
+                                    out.strides(), item);
+  return out;
+}
+
+namespace {
+
+// out = x shifted along dims[i], dims[i + 1], ...: two slices trade places along each.
+void roll_into(const NDArray& out, const NDArray& x, const Dims& shifts, const Dims& dims, int i) {
+  if (x.numel() == 0) return;
+  if (i == dims.size()) return copy_into(out, &x);
+  const int64_t d = dims[i], n = x.shape()[d];
+  const int64_t shift = (shifts[i] % n + n) % n;
+  roll_into(out.slice(d, shift, n, 1), x.slice(d, 0, n - shift, 1), shifts, dims, i + 1);
+  roll_into(out.slice(d, 0, shift, 1), x.slice(d, n - shift, n, 1), shifts, dims, i + 1);
+}
+
+}  // namespace
+
+NDArray roll(const NDArray& x, const Dims& shifts, const Dims& dims) {
+  NDArray out = NDArray::empty(x.shape(), x.dtype());
+  roll_into(out, x, shifts, dims, 0);
+  return out;
+}
+
+NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* out) {
+  if (x.ndim() < 2) throw RuntimeError("tril: input tensor must have at least 2 dimensions");
+  const bool direct = out && out->is_contiguous() && out->data() == x.data() && x.is_contiguous();
+  const NDArray from = contiguous(x);
+  NDArray result = direct ? *out : NDArray::empty(x.shape(), x.dtype());
+  const int64_t rows = x.shape()[x.ndim() - 2], columns = x.shape()[x.ndim() - 1];
+  // Beyond the corners all diagonals are alike.
+  diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
+  if (x.numel() > 0)
+    cpu_backend().index.triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
+                                 columns, diagonal, lower, itemsize(x.dtype()));
+  if (direct) {
+    out->mark_written();
+  } else if (out) {
+    copy_into(*out, &result);
+    return *out;
+  }
+  return result;
+}
+
+NDArray repeated_positions(const NDArray& repeats, int64_t size) {
+  if (repeats.dtype() != DType::Int64 && repeats.dtype() != DType::Int32)
+    throw RuntimeError("repeats has to be Long or Int tensor");
+  if (repeats.ndim() > 1) throw RuntimeError("repeats must be 0-dim or 1-dim tensor");
+  const NDArray counts = contiguous(astype(repeats, DType::Int64));
+  const int64_t* const count = reinterpret_cast<const int64_t*>(counts.data());
+  const int64_t step = repeats.numel() == 1 ? 0 : 1;
+  if (step == 1 && repeats.numel() != size)
+    throw RuntimeError(
+        "repeats must have the same size as input along dim, but got repeats.size(0) = ",
+        repeats.numel(), " and input.size(0) = ", size);
+  int64_t total = 0;
+  for (int64_t k = 0; k < size; ++k) {
+    if (count[k * step] < 0) throw RuntimeError("repeats can not be negative");
+    if (__builtin_add_overflow(total, count[k * step], &total))
+      throw RuntimeError("[repeat_interleave] the size of the result overflows");
+  }
+  NDArray out = NDArray::empty({total}, DType::Int64);
+  int64_t* to = reinterpret_cast<int64_t*>(out.data());
+  for (int64_t k = 0; k < size; ++k)
+    for (int64_t n = count[k * step]; n > 0; --n) *to++ = k;
+  return out;
+}
+
+}  // namespace tt

@@ -1,0 +1,233 @@
+#include "core/api/gather.h"
+
+#include <cstring>
+
+#include "core/api/copy.h"
+
+namespace tt {
+
+namespace {
+
+const IndexTable& table() { return cpu_backend().index; }
+
+// int64, and a copy where a write to x would change it after its bounds were checked.
+NDArray positions_of(const NDArray& index, const NDArray* written = nullptr) {
+  const bool copies =
+      index.dtype() != DType::Int64 || (written && index.storage() == written->storage());
+  return copies ? astype(index, DType::Int64) : index;
+}
+
+void check_index_dtype(const char* op, const NDArray& index) {
+  if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+    throw RuntimeError(op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+}
+
+// Throws for the first position that is not there.
+template <class E>
+[[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim) {
+  const NDArray flat = contiguous(index);
+  int64_t wrong = 0;
+  for (int64_t k = 0; k < flat.numel(); ++k) {
+    wrong = read<int64_t>(flat.data() + k * 8);
+    if (wrong < low || wrong >= size) break;
+  }
+  throw E("index ", wrong, " is out of bounds for dimension ", dim, " with size ", size);
+}
+
+int64_t size_at(const NDArray& array, int dim) { return array.ndim() ? array.shape()[dim] : 1; }
+int64_t stride_at(const NDArray& array, int dim) { return array.ndim() ? array.strides()[dim] : 0; }
+
+// Whether dims and sizes of the three fit; false where there is nothing to do.
+bool check_shapes(const NDArray& x, int dim, const NDArray& index, const NDArray* source) {
+  if (index.numel() == 0) return false;
+  if (std::max(index.ndim(), 1) != std::max(x.ndim(), 1) ||
+      (source && std::max(source->ndim(), 1) != std::max(x.ndim(), 1)))
+    throw RuntimeError("Index tensor must have the same number of dimensions as ",
+                       source ? "self and src" : "input", " tensor: index ", index.shape(),
+                       ", input ", x.shape());
+  for (int d = 0; d < std::max(x.ndim(), 1); ++d) {
+    const int64_t n = size_at(index, d);
+    if ((d != dim && n > size_at(x, d)) || (source && n > size_at(*source, d)))
+      throw RuntimeError(
+          "Size does not match at dimension ", d, " expected index ", index.shape(),
+          " to be no larger than self ", x.shape(), " apart from dimension ", dim,
+          source ? format(" and to be no larger size than src ", source->shape()) : std::string());
+  }
+  return true;
+}
+
+// Lines along `dim`, of the index's size there and in the other dims.
+AlongArgs along(const NDArray& x, int dim, const NDArray& index, const NDArray& other) {
+  AlongArgs args{};
+  args.dtype = x.dtype();
+  for (int d = 0; d < index.ndim(); ++d) {
+    if (d == dim) continue;
+    args.lines.push_back(index.shape()[d]);
+    args.x_lines.push_back(x.strides()[d]);
+    args.other_lines.push_back(other.strides()[d]);
+    args.index_lines.push_back(index.strides()[d]);
+  }
+  args.count = size_at(index, dim);
+  args.other_step = stride_at(other, dim);
+  args.index_step = stride_at(index, dim);
+  args.size = size_at(x, dim);
+  args.stride = stride_at(x, dim);
+  args.x = x.data();
+  args.other = other.data();
+  args.index = index.data();
+  return args;
+}
+
+// One position per slice: lines as in x, along a vector.
+AlongArgs along_slices(const NDArray& x, int dim, const NDArray& index, const NDArray& other) {
+  AlongArgs args{};
+  args.dtype = x.dtype();
+  for (int d = 0; d < x.ndim(); ++d) {
+    if (d == dim) continue;
+    args.lines.push_back(x.shape()[d]);
+    args.x_lines.push_back(x.strides()[d]);
+    args.other_lines.push_back(other.ndim() ? other.strides()[d] : 0);
+    args.index_lines.push_back(0);
+  }
+  args.count = index.numel();
+  args.other_step = stride_at(other, dim);
+  args.index_step = stride_at(index, 0);
+  args.size = size_at(x, dim);
+  args.stride = stride_at(x, dim);
+  args.x = x.data();
+  args.other = other.data();
+  args.index = index.data();
+  return args;
+}
+
+// What is written: as it was before x is, in x's dtype.
+NDArray source_of(const NDArray& x, const Operand& source) {
+  const NDArray* array = as_array(source);
+  if (!array) return full({}, std::get<Scalar>(source), x.dtype());
+  return array->storage() == x.storage() ? clone(*array) : *array;
+}
+
+void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
+  const NDArray* array = as_array(source);
+  if (array && x.dtype() != array->dtype())
+    throw RuntimeError(op, "(): Expected self.dtype to be equal to src.dtype, got ", x.dtype(),
+                       " and ", array->dtype());
+}
+
+}  // namespace
+
+NDArray gather(const NDArray& x, int64_t dim, const NDArray& index) {
+  const int d = wrap_dim(dim, x.ndim());
+  check_index_dtype("gather", index);
+  NDArray out = NDArray::empty(index.shape(), x.dtype());
+  if (!check_shapes(x, d, index, nullptr)) return out;
+  const NDArray positions = positions_of(index);
+  const AlongArgs args = along(x, d, positions, out);
+  if (args.size == 0 || !table().pick(args))
+    throw_outside<RuntimeError>(positions, args.size, 0, d);
+  return out;
+}
+
+void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
+             int64_t place) {
+  check_same_dtype("scatter", x, source);
+  check_writable(x);
+  const int d = wrap_dim(dim, x.ndim());
+  check_index_dtype("scatter", index);
+  if (!check_shapes(x, d, index, as_array(source))) return;
+  const NDArray positions = positions_of(index, &x);
+  NDArray from = source_of(x, source);
+  if (!as_array(source)) from = from.expand(positions.shape());
+  const AlongArgs args = along(x, d, positions, from);
+  if (!table().inside(args)) throw_outside<RuntimeError>(positions, args.size, 0, d);
+  table().place(args, static_cast<Place>(place));
+  x.mark_written();
+}
+
+NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
+  const int d = wrap_dim(dim, x.ndim());
+  if (index.ndim() > 1)
+    throw IndexError("index_select(): Index is supposed to be a vector, got ", index.shape());
+  check_index_dtype("index_select", index);
+  Dims shape = x.shape();
+  if (x.ndim()) shape[d] = index.numel();
+  if (!x.ndim() && index.numel() != 1)
+    throw RuntimeError("index_select(): Index to scalar can have only 1 value, got ", index.numel(),
+                       " value(s)");
+  NDArray out = NDArray::empty(shape, x.dtype());
+  const NDArray positions = positions_of(index);
+  const AlongArgs args = along_slices(x, d, positions, out);
+  const bool fine = out.numel() > 0 && args.size > 0 ? table().pick(args) : table().inside(args);
+  if (!fine) throw_outside<IndexError>(positions, args.size, 0, d);
+  return out;
+}
+
+void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
+                 int64_t place, bool wraps) {
+  const int d = wrap_dim(dim, x.ndim());
+  check_writable(x);
+  const NDArray positions = positions_of(index, &x);
+  const NDArray from = source_of(x, source);
+  AlongArgs args = along_slices(x, d, positions, from);
+  args.wraps = wraps;
+  if (!table().inside(args)) {
+    if (static_cast<Place>(place) == Place::Add)
+      throw_outside<RuntimeError>(positions, args.size, 0, d);
+    throw_outside<IndexError>(positions, args.size, wraps ? -args.size : 0, d);
+  }
+  if (x.numel() > 0 && args.count > 0) table().place(args, static_cast<Place>(place));
+  x.mark_written();
+}
+
+namespace {
+
+AlongArgs along_flat(const NDArray& x, const NDArray& index, const NDArray& other) {
+  AlongArgs args{};
+  args.dtype = x.dtype();
+  args.count = index.numel();
+  args.other_step = args.index_step = args.stride = 1;
+  args.size = x.numel();
+  args.wraps = true;
+  args.x = x.data();
+  args.other = other.data();
+  args.index = index.data();
+  return args;
+}
+
+void check_take(const char* op, const NDArray& x, const NDArray& index) {
+  if (index.dtype() != DType::Int64)
+    throw RuntimeError(op, "(): Expected a long tensor for index, but got ", index.dtype());
+  if (x.numel() == 0 && index.numel() > 0)
+    throw IndexError(op, "(): tried to take from an empty tensor");
+}
+
+}  // namespace
+
+NDArray take(const NDArray& x, const NDArray& index) {
+  check_take("take", x, index);
+  const NDArray flat = contiguous(x), positions = contiguous(index);
+  NDArray out = NDArray::empty(index.shape(), x.dtype());
+  const AlongArgs args = along_flat(flat, positions, out);
+  if (!table().pick(args)) throw_outside<IndexError>(positions, args.size, -args.size, 0);
+  return out;
+}
+
+void put(const NDArray& x, const NDArray& index, const NDArray& source, bool accumulate) {
+  check_same_dtype("put_", x, &source);
+  check_take("put_", x, index);
+  if (index.numel() != source.numel())
+    throw IndexError(
+        "put_(): Expected source and index to have the same number of elements, but got "
+        "source.numel() = ",
+        source.numel(), ", index.numel() = ", index.numel());
+  check_writable(x);
+  const NDArray flat = contiguous(x), positions = contiguous(positions_of(index, &x));
+  const NDArray from = contiguous(source_of(x, &source));
+  const AlongArgs args = along_flat(flat, positions, from);
+  if (!table().inside(args)) throw_outside<IndexError>(positions, args.size, -args.size, 0);
+  table().place(args, accumulate ? Place::Add : Place::Set);
+  if (!(flat.storage() == x.storage())) copy_into(x, &flat);
+  x.mark_written();
+}
+
+}  // namespace tt

@@ -1,0 +1,86 @@
+#include "core/api/join.h"
+
+#include <cstring>
+
+#include "core/api/copy.h"
+#include "core/promote.h"
+
+namespace tt {
+
+namespace {
+
+// Four dims of which the second lies innermost.
+bool is_channels_last(const NDArray& x) {
+  return x.ndim() == 4 && !x.is_contiguous() && x.permute({0, 2, 3, 1}).is_contiguous();
+}
+
+}  // namespace
+
+NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
+  if (arrays.empty()) throw RuntimeError("torch.cat(): expected a non-empty list of Tensors");
+  // A 1-d array without elements joins anything, as in PyTorch.
+  auto skipped = [](const NDArray& x) { return x.ndim() == 1 && x.numel() == 0; };
+  const NDArray* first = nullptr;
+  Promotion promotion;
+  bool channels_last = true, same_dtype = true;
+  for (const NDArray* x : arrays) {
+    if (!x) throw TypeError("[cat] expected NDArrays, got None");
+    if (x->ndim() == 0)
+      throw RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated");
+    promotion.add(x->dtype(), x->ndim());
+    channels_last = channels_last && is_channels_last(*x);
+    if (!first && !skipped(*x)) first = x;
+  }
+  if (!first) first = arrays[0];
+  const int d = wrap_dim(dim, first->ndim());
+  Dims shape = first->shape();
+  shape[d] = 0;
+  int position = 0;
+  for (const NDArray* x : arrays) {
+    if (!skipped(*x)) {
+      if (x->ndim() != first->ndim())
+        throw RuntimeError("Tensors must have same number of dimensions: got ", first->ndim(),
+                           " and ", x->ndim());
+      for (int i = 0; i < shape.size(); ++i)
+        if (i != d && x->shape()[i] != shape[i])
+          throw RuntimeError("Sizes of tensors must match except in dimension ", d,
+                             ". Expected size ", shape[i], " but got size ", x->shape()[i],
+                             " for tensor number ", position, " in the list.");
+      if (__builtin_add_overflow(shape[d], x->shape()[d], &shape[d]))
+        throw RuntimeError("[cat] the size of dimension ", d, " overflows");
+    }
+    ++position;
+  }
+  const DType dtype = promotion.result();
+  NDArray out = NDArray::empty(shape, dtype);
+  if (channels_last) {
+    Dims rows = {shape[0], shape[2], shape[3], shape[1]};
+    out = out.view(rows).permute({0, 3, 1, 2});
+  }
+  for (const NDArray* x : arrays) same_dtype &= x->dtype() == dtype && x->is_contiguous();
+  constexpr int64_t kSmall = 4096;
+  if (same_dtype && out.numel() <= kSmall) {
+    // Row by row without the machinery of copies, which costs more than these bytes.
+    int64_t rows = 1, inner = itemsize(dtype);
+    for (int i = 0; i < shape.size(); ++i) (i < d ? rows : inner) *= i == d ? 1 : shape[i];
+    char* to = out.data();
+    for (int64_t row = 0; row < rows; ++row)
+      for (const NDArray* x : arrays) {
+        if (skipped(*x)) continue;
+        const int64_t bytes = x->shape()[d] * inner;
+        std::memcpy(to, x->data() + row * bytes, bytes);
+        to += bytes;
+      }
+    return out;
+  }
+  int64_t start = 0;
+  for (const NDArray* x : arrays) {
+    if (skipped(*x)) continue;
+    const int64_t size = x->shape()[d];
+    if (x->numel() > 0) copy_into(out.slice(d, start, start + size, 1), x);
+    start += size;
+  }
+  return out;
+}
+
+}  // namespace tt

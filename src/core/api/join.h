@@ -1,0 +1,12 @@
+// Joining arrays along a dim.
+#pragma once
+#include <vector>
+
+#include "core/ndarray.h"
+
+namespace tt {
+
+// Dtypes promote; a 1-d array without elements joins anything. channels_last if all of them are.
+NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim);
+
+}  // namespace tt

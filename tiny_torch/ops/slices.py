@@ -1,0 +1,463 @@
+"""Functions with a position for each slice along a dim (index_select, index_add, ...), or for each
+element of the flat tensor (take, put)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply_inplace, applyn
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import Where
+from tiny_torch.ops.gather import REDUCTIONS, ScatterReduce
+from tiny_torch.ops.indexing import (
+    ADD,
+    SET,
+    IndexPut,
+    as_operand,
+    checked_number,
+    fitted,
+    into_same,
+)
+from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.views import wrap_dim, zeros
+from tiny_torch.tensor import Tensor, wrap
+
+# ------------------------------------------------------------------------------------------- ops
+
+
+class IndexSelect(Op):
+    """result[k] = x[index[k]] for dim 0."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, index, dim):
+        return x.index_select(dim, index), (index, x.shape, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, shape, dim = saved
+        return run(IndexAdd, zeros(grad, shape), grad, index, dim), None
+
+
+class IndexAdd(Op):
+    """result[index[k]] += source[k] for dim 0."""
+
+    arity = 3
+    saves = (2,)
+
+    @staticmethod
+    def forward(x, source, index, dim, out=None):
+        result = x.clone() if out is None else out
+        result.index_place_(dim, index, source, ADD, False)
+        return result, (index, source.shape, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, shape, dim = saved
+        to_source = run(IndexSelect, grad, index, dim).reshape(shape) if needs[1] else None
+        return grad, to_source, None
+
+
+class IndexCopy(Op):
+    """result[index[k]] = source[k] for dim 0."""
+
+    arity = 3
+    saves = (2,)
+
+    @staticmethod
+    def forward(x, source, index, dim, out=None):
+        result = x.clone() if out is None else out
+        result.index_place_(dim, index, source, SET, False)
+        return result, (index, source.shape, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, shape, dim = saved
+        to_x = run(IndexFill, grad, 0, index, dim) if needs[0] else None
+        to_source = run(IndexSelect, grad, index, dim).reshape(shape) if needs[1] else None
+        return to_x, to_source, None
+
+
+class IndexFill(Op):
+    """result[index[k]] = value for dim 0."""
+
+    arity = 3
+    saves = (2,)
+
+    @staticmethod
+    def forward(x, value, index, dim, out=None):
+        result = x.clone() if out is None else out
+        dtype = None
+        if hasattr(value, "shape"):
+            dtype = value.dtype
+            value = value.astype(x.dtype)
+        result.index_place_(dim, index, value, SET, True)
+        return result, (index, dtype, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, dtype, dim = saved
+        to_x = run(IndexFill, grad, 0, index, dim) if needs[0] else None
+        to_value = None
+        if needs[1]:  # each place once, however often it is named
+            filled = array_module(grad.device).full(grad.shape, False, _core.bool)
+            filled.index_place_(dim, getattr(index, "array", index), True, SET, True)
+            to_value = fitted(run(Where, as_operand(filled, grad), grad, 0.0), (), dtype)
+        return to_x, to_value, None
+
+
+class Take(Op):
+    """x.flatten()[index]."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(x, index):
+        return x.take(index), (index, x.shape)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, shape = saved
+        return run(Put, zeros(grad, shape), grad, index, True), None
+
+
+class Put(Op):
+    """x with source written, or added, at positions of its flat elements."""
+
+    arity = 3
+    saves = (2,)
+
+    @staticmethod
+    def forward(x, source, index, accumulate, out=None):
+        result = x.clone() if out is None else out
+        result.put_(index, source, accumulate)
+        return result, (index, source.shape, accumulate)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        index, shape, accumulate = saved
+        to_x = grad
+        if needs[0] and not accumulate:
+            nothing = as_operand(zeros(grad, index.shape), grad)
+            to_x = run(Put, grad, nothing, index, False)
+        return to_x, run(Take, grad, index).reshape(shape) if needs[1] else None, None
+
+
+# ------------------------------------------------------------------------------- slices along a dim
+
+
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Slices along a dim, picked by a vector of positions.
+
+    Raises IndexError where a position is not there.
+    https://pytorch.org/docs/stable/generated/torch.index_select.html
+
+    >>> import tiny_torch as torch
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
+    tensor([[3, 4],
+            [3, 4]])
+    """
+    check_tensor("index_select", "index", 3, index)
+    array = input.array
+    if not array.size and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    return into_same("index_select", out, applyn(IndexSelect, (input, index), dim))
+
+
+def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> None:
+    """Raises unless source has a slice for each position of a vector, of x's dtype."""
+    check_tensor(name, "index", 3, index)
+    check_tensor(name, "source", 4, source)
+    own, other, vector = x.array, source.array, index.array
+    dim = wrap_dim(dim, own.ndim)
+    copies = name.startswith("index_copy")
+    if vector.ndim > 1:
+        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {vector.ndim})")
+    if vector.dtype is not _core.int64 and (copies or vector.dtype is not _core.int32):
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {vector.dtype}")
+    if own.dtype is not other.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({own.dtype}) and source ({other.dtype}) must have the same scalar "
+            "type"
+        )
+    if copies and own.ndim != other.ndim and own.ndim and other.ndim:
+        raise IndexError(
+            f"{name}(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({other.ndim}), destination dimensionality ({own.ndim})"
+        )
+    shape, others = own.shape, other.shape
+    fits = shape[:dim] + shape[dim + 1 :] == others[:dim] + others[dim + 1 :]
+    if own.ndim != other.ndim and not copies:
+        fits = False
+    count = others[dim] if dim < len(others) else 1
+    if vector.size != count:
+        kind = IndexError if copies else RuntimeError
+        raise kind(
+            f"{name}(): Number of indices ({vector.size}) should be equal to source.size(dim): "
+            f"({count}), for dim: {dim}"
+        )
+    if not fits:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(shape)} source.shape = {list(others)}"
+        )
+
+
+def scaled(name: str, x: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    """source * alpha, which is first converted to x's dtype."""
+    alpha = checked_number(alpha, x)
+    if alpha == 1:
+        return source
+    dtype = x.array.dtype
+    if not dtype.is_floating_point:
+        alpha = bool(alpha) if dtype is _core.bool else int(alpha)
+    return source * alpha
+
+
+def index_add(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Any = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with alpha * source added to slices along a dim; positions may repeat.
+
+    Raises RuntimeError where shapes or dtypes differ, or a position is not there.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.index_add_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.index_add(torch.zeros(2), 0, torch.tensor([1, 1]), torch.ones(2))
+    tensor([0., 2.])
+    """
+    check_slices("index_add", input, dim, index, source)
+    source = scaled("index_add", input, source, alpha)
+    return into_same("index_add", out, applyn(IndexAdd, (input.contiguous(), source, index), dim))
+
+
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """index_add in place."""
+    check_slices("index_add_", self, dim, index, source)
+    source = scaled("index_add_", self, source, alpha)
+    return apply_inplace(IndexAdd, self, source, index, dim)
+
+
+def index_copy(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """A copy with slices along a dim replaced by those of source.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.index_copy_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    check_slices("index_copy", input, dim, index, source)
+    return into_same("index_copy", out, applyn(IndexCopy, (input.contiguous(), source, index), dim))
+
+
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """index_copy in place."""
+    check_slices("index_copy_", self, dim, index, source)
+    return apply_inplace(IndexCopy, self, source, index, dim)
+
+
+def index_reduce_arguments(
+    name: str, x: Tensor, dim: int, index: Any, source: Any, reduce: Any
+) -> tuple:
+    """(index with source's shape, source), for ScatterReduce."""
+    if reduce not in REDUCTIONS or reduce == "sum":
+        raise RuntimeError(
+            f"{name}(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    check_slices(name, x, dim, index, source)
+    if reduce == "mean" and x.array.dtype is _core.bool:
+        raise NotImplementedError(f"{name}(reduce='mean') of bool")
+    array, shape = index.array, source.array.shape
+    if array.size and not 0 <= array.amin().item() <= array.amax().item() < (
+        x.array.shape[dim] if shape else 1
+    ):
+        raise IndexError("index out of range in self")
+    if shape:
+        sizes = [1] * len(shape)
+        sizes[dim] = array.size
+        index = wrap(array.reshape(tuple(sizes)).expand(shape))
+    return index.long(), source
+
+
+def index_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A copy with slices along a dim combined with source's by "prod", "mean", "amax" or "amin".
+
+    Without `include_self` what was there does not count.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.index_reduce_.html
+
+    >>> import tiny_torch as torch
+    >>> x, index = torch.tensor([2.0, 3.0]), torch.tensor([0, 0])
+    >>> torch.index_reduce(x, 0, index, torch.tensor([5.0, 7.0]), "prod")
+    tensor([70.,  3.])
+    """
+    index, source = index_reduce_arguments("index_reduce", input, dim, index, source, reduce)
+    result = applyn(IndexReduce, (input, source, index), dim, reduce, include_self)
+    return into_same("index_reduce", out, result)
+
+
+def index_reduce_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """index_reduce in place."""
+    index, source = index_reduce_arguments("index_reduce_", self, dim, index, source, reduce)
+    return apply_inplace(IndexReduce, self, source, index, dim, reduce, include_self)
+
+
+class IndexReduce(ScatterReduce):
+    """ScatterReduce by an index that is the same for all elements of a slice."""
+
+
+def index_fill_value(name: str, x: Tensor, dim: int, index: Any, value: Any) -> Any:
+    check_tensor(name, "index", 3, index)
+    wrap_dim(dim, x.array.ndim)
+    if index.array.dtype is not _core.int64:
+        raise IndexError(f"{name}(): Expected dtype int64 for index.")
+    if index.array.ndim > 1:
+        raise RuntimeError(f"{name}(): Index is supposed to be a vector")
+    if not isinstance(value, Tensor):
+        return checked_number(value, x)
+    if value.array.ndim:
+        raise RuntimeError(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.array.ndim} dimension(s)."
+        )
+    return value
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with one value in slices along a dim. `value` is a number or a 0-d tensor.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.index_fill_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 1)
+    tensor([1., 0., 1.])
+    """
+    value = index_fill_value("index_fill_", input, dim, index, value)
+    return applyn(IndexFill, (input, value, index), dim)
+
+
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """index_fill in place."""
+    value = index_fill_value("index_fill_", self, dim, index, value)
+    return apply_inplace(IndexFill, self, value, index, dim)
+
+
+# ------------------------------------------------------------------------- of the flat tensor
+
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elements of the flat input, in the shape of an int64 index; below 0 from the end.
+
+    Raises IndexError where one is not there.
+    https://pytorch.org/docs/stable/generated/torch.take.html
+
+    >>> import tiny_torch as torch
+    >>> torch.take(torch.tensor([[4, 3], [2, 1]]), torch.tensor([0, -1]))
+    tensor([4, 1])
+    """
+    check_tensor("take", "index", 2, index)
+    return into_same("take", out, applyn(Take, (input, index)))
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with source's elements at positions of the flat input, written or added.
+
+    Raises IndexError where a position is not there, or the numbers of elements differ.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.put_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.put(torch.zeros(2, 2), torch.tensor([3, 0]), torch.tensor([5.0, 6.0]))
+    tensor([[6., 0.],
+            [0., 5.]])
+    """
+    check_tensor("put", "index", 2, index)
+    check_tensor("put", "source", 3, source)
+    return applyn(Put, (input, source, index), accumulate)
+
+
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """put in place."""
+    check_tensor("put_", "index", 1, index)
+    check_tensor("put_", "source", 2, source)
+    return apply_inplace(Put, self, source, index, accumulate)
+
+
+# ------------------------------------------------------------------------------ one index per dim
+
+
+def index_arrays(name: str, indices: Any) -> list:
+    if not isinstance(indices, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
+            f"{type(indices).__name__}"
+        )
+    for position, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(index).__name__}"
+            )
+    return [index.array for index in indices]
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values written (or added) at the positions of index tensors, one per dim.
+
+    Values broadcast. Raises IndexError where a position is not there, RuntimeError where values
+    have another dtype or do not fit.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.ones(2), accumulate=True)
+    tensor([2., 0., 0.])
+    """
+    check_tensor("index_put", "values", 2, values)
+    return applyn(IndexPut, (input, values), accumulate, *index_arrays("index_put", indices))
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """index_put in place."""
+    check_tensor("index_put_", "values", 2, values)
+    arrays = index_arrays("index_put_", indices)
+    return apply_inplace(IndexPut, self, values, accumulate, *arrays)
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function
+    for function in (
+        index_select, index_add, index_copy, index_fill, index_reduce, index_put, take, put,
+    )
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable] = {**SHARED, "index_put_": index_put_}
+METHODS: dict[str, Callable] = {
+    **SHARED,
+    **{
+        function.__name__: function
+        for function in (index_add_, index_copy_, index_fill_, index_reduce_, index_put_, put_)
+    },
+}
