@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import selectors
 import subprocess
@@ -78,6 +79,7 @@ def work(limit: int, notes: str) -> None:
     for module in (torch, tiny_torch):
         module.set_num_threads(1)
     with open(notes, "wb", buffering=0) as file:
+        print("{}", flush=True)  # ready
 
         def note(text: str) -> None:  # what runs now, for the case that it is the last thing
             os.pwrite(file.fileno(), text.encode()[:500].ljust(500), 0)
@@ -108,18 +110,20 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )  # fmt: skip
+        self.notes.touch()
         self.name = ""
-        self.since = 0.0
+        self.since = math.inf  # when it began the name
 
     def ask(self, name: str) -> None:
         assert self.process.stdin is not None
-        self.name, self.since = name, time.monotonic()
+        self.name = name
         print(name, file=self.process.stdin, flush=True)
 
     def answer(self) -> dict | None:
         """The line that came; None if the process is no more."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
+        self.since = time.monotonic()
         return json.loads(line) if line.endswith("\n") else None
 
     def last_words(self) -> str:
@@ -153,6 +157,8 @@ def sweep(names: list[str], workers: int, limit: int, folder: Path, show: Any) -
         ready = [key.data for key, _ in selector.select(timeout=5)]
         for worker in ready:
             result = worker.answer()
+            if result == {}:  # it is ready
+                continue
             if result is not None:
                 finish(worker, result)
                 if waiting:

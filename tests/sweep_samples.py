@@ -333,7 +333,7 @@ def of_case(
                 f"{path} case '{case.name}' {dtype} {shapes} {layout}", call,
                 [t.requires_grad_(t.is_floating_point()) for t in tensors],
                 layout, dtype, in_place, max(1, case.ulps / 64),
-                case.gradient and (dtype in ("float32", "float64")), case.strides,
+                case.gradient and dtype in ("float32", "float64"), case.strides, case.second,
             )  # fmt: skip
 
 
