@@ -16,7 +16,14 @@ class Size(tuple):
     __slots__ = ()
 
     def __new__(cls, iterable: Any = ()) -> Size:
-        return tuple.__new__(cls, iterable)
+        self = tuple.__new__(cls, iterable)
+        for item in self:
+            if type(item) is not int and not hasattr(item, "__index__"):
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {self.index(item)} is "
+                    f"'{type(item).__name__}')"
+                )
+        return self
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -31,6 +38,9 @@ class Size(tuple):
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple.__add__(other, self))
 
     def __mul__(self, count: Any) -> Size:
         return Size(tuple.__mul__(self, count))

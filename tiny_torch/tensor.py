@@ -91,12 +91,12 @@ class Tensor:
     # ------------------------------------------------------------------------------- memory
     @property
     def shape(self) -> Size:
-        return Size(self.array.shape)
+        return tuple.__new__(Size, self.array.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one size of it."""
         if dim is None:
-            return Size(self.array.shape)
+            return tuple.__new__(Size, self.array.shape)
         ndim = self.array.ndim
         if not -max(ndim, 1) <= dim < max(ndim, 1):
             raise IndexError(

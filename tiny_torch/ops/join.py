@@ -216,17 +216,21 @@ def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that all shapes broadcast to; RuntimeError where there is none.
+    """The shape that all shapes broadcast to; an int is a shape of one dim.
 
+    Raises RuntimeError where there is none, ValueError for a negative size.
     https://pytorch.org/docs/stable/generated/torch.broadcast_shapes.html
 
     >>> import tiny_torch as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
+    shapes = tuple([(shape,) if isinstance(shape, int) else shape for shape in shapes])
     ndim = max([len(shape) for shape in shapes], default=0)
     result = [1] * ndim
     for shape in shapes:
+        if min(shape, default=0) < 0:
+            raise ValueError(f"Attempting to broadcast a dimension of size {min(shape)}")
         for i, size in enumerate(shape, ndim - len(shape)):
             if size != 1 and result[i] not in (1, size):
                 raise RuntimeError(
@@ -286,8 +290,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     shape = tuple([tensor.array.size for tensor in tensors])
     grids = []
     for i, tensor in enumerate(tensors):
-        column = tensor.view((-1,) + (1,) * (len(tensors) - 1 - i))
-        grids.append(column.expand(shape))
+        alone = [1] * len(tensors)
+        alone[i] = -1
+        grids.append(tensor.view(alone).expand(shape))
     if swaps:
         grids[:2] = grids[1], grids[0]
     return tuple(grids)

@@ -60,9 +60,8 @@ MODULES: tuple[ModuleType, ...] = (
     search,
     shape,
     solve,
-    storage,
-    vectors,
     sort,
+    storage,
     unique,
     vectors,
 )

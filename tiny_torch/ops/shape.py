@@ -365,6 +365,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     tensor([1, 2, 3])
     """
     shape = input.array.shape
+    if isinstance(start, Tensor) and (
+        start.array.ndim or start.dtype is _core.bool or start.dtype.is_floating_point
+    ):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = as_int(start)
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -442,6 +446,11 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply_view_inplace(Transpose, self, dim0, dim1)
 
 
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """swapaxes in place."""
+    return transpose_(self, axis0, axis1)
+
+
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """squeeze in place."""
     return apply_view_inplace(Squeeze, self, squeeze_steps(self, dim))
@@ -464,7 +473,7 @@ SHARED: dict[str, Callable] = {
         ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim,
         broadcast_to, select, narrow, diagonal, as_strided,
     )
-} | {"swapdims": swapaxes, "moveaxis": movedim}  # fmt: skip
+} | {"swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 
 FUNCTIONS: dict[str, Callable] = {
     **SHARED,
@@ -492,7 +501,7 @@ METHODS: dict[str, Any] = {
     "H": property(hermitian_transposed),
     "t_": t_,
     "transpose_": transpose_,
-    "swapaxes_": transpose_,
+    "swapaxes_": swapaxes_,
     "swapdims_": transpose_,
     "squeeze_": squeeze_,
     "unsqueeze_": unsqueeze_,

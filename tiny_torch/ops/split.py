@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from operator import index as as_index
 from typing import Any
 
 from tiny_torch.autograd.apply import apply_view, applyn
@@ -108,7 +109,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         return split_with_sizes(tensor, split_size_or_sections, dim)
     check_has_dims("split", tensor)
     dim = wrap_dim(dim, tensor.array.ndim)
-    size, each = tensor.array.shape[dim], split_size_or_sections.__index__()
+    size, each = tensor.array.shape[dim], as_index(split_size_or_sections)
     if each < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
     if each == 0 and size:
@@ -179,7 +180,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
     if not isinstance(indices_or_sections, tuple | list):
-        count = indices_or_sections.__index__()
+        count = as_index(indices_or_sections)
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         cuts = tuple([i * (size // count) + min(i, size % count) for i in range(1, count)])
