@@ -40,7 +40,16 @@ from op_cases import (
 
 import tiny_torch
 from tiny_torch import _core
-from tiny_torch.ops import matmul, moments, pointwise, reduce
+from tiny_torch.ops import (
+    aliases,
+    floats,
+    matmul,
+    moments,
+    pointwise,
+    public,
+    reduce,
+    special,
+)
 
 CONTIGUOUS = ("contiguous",) * 3
 
@@ -76,7 +85,7 @@ def test_every_record_of_ops_def_has_a_case():
 
 def test_every_function_has_a_case():
     cases = {case.function for case in CASES}
-    for module in (pointwise, reduce, moments, matmul):
+    for module in (public, pointwise, floats, special, aliases, reduce, moments, matmul):
         assert set(module.FUNCTIONS) <= cases, module.__name__
 
 
@@ -412,7 +421,7 @@ def test_gradients(torch, case, device):
                     f"gradient of {where}",
                     lambda run=run: run(tiny_torch, 0),
                     lambda run=run: run(torch, 0),
-                    ulps=256,
+                    ulps=case.gradient_ulps,
                     strides=False,
                 )
                 if torch not in found or not case.second or 0 in np.prod(shapes[0], keepdims=True):
@@ -426,7 +435,7 @@ def test_gradients(torch, case, device):
                             zero_if_none(our, their),
                             zero_if_none(their, our),
                             f"second gradient of {where}",
-                            ulps=4096,
+                            ulps=16 * case.gradient_ulps,
                             strides=False,
                         )
 
@@ -470,5 +479,5 @@ def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
                     f"in place {case.name}",
                     lambda: in_place(tiny_torch),
                     lambda: in_place(torch),
-                    ulps=256,
+                    ulps=case.gradient_ulps,
                 )

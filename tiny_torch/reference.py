@@ -401,6 +401,7 @@ for name in REDUCTIONS:
 
 SYMBOLS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide"}
 SYMBOLS |= {"mod": "remainder", "pow": "pow"}
+SYMBOLS |= {"lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
 SYMBOLS |= {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 for symbol, name in SYMBOLS.items():
     setattr(RefArray, f"__{symbol}__", operator(name))

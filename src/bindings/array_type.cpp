@@ -139,6 +139,11 @@ template <Binary op>
 NDArray binary_method(const NDArray& x, const Operand& y, const NDArray* out) {
   return binary(op, &x, y, out);
 }
+// A number is the first operand.
+template <Binary op>
+NDArray reflected_method(const NDArray& y, const Operand& x, const NDArray* out) {
+  return binary(op, x, &y, out);
+}
 template <Ternary op>
 NDArray ternary_method(const NDArray& x, const Operand& y, const Operand& z, const NDArray* out) {
   return ternary(op, &x, y, z, out);
@@ -222,6 +227,7 @@ PyObject* item(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
 #define UNARY(name, ...) method<unary_method<Unary::name>>(#name),
+#define TEST(name, ...) method<unary_method<Unary::name>>(#name),
 #define BINARY(name, ...) method<binary_method<Binary::name>>(#name),
 #define COMPARE(name, ...) method<binary_method<Binary::name>>(#name),
 #define TERNARY(name, ...) method<ternary_method<Ternary::name>>(#name),
@@ -252,7 +258,9 @@ PyMethodDef methods[] = {
     method<unfold>("unfold"),
     method<squeeze>("squeeze"),
     method<unsqueeze>("unsqueeze"),
+    method<reflected_method<Binary::xlogy>>("rxlogy"),
     method<where>("where"),
+    method<nan_to_num>("nan_to_num"),
     method<reshape>("reshape"),
     method<contiguous>("contiguous"),
     method<clone>("clone"),
@@ -323,6 +331,8 @@ void add_array_type(PyObject* module) {
                                 {Py_nb_and, slot(binary_slot<Binary::bitwise_and>)},
                                 {Py_nb_or, slot(binary_slot<Binary::bitwise_or>)},
                                 {Py_nb_xor, slot(binary_slot<Binary::bitwise_xor>)},
+                                {Py_nb_lshift, slot(binary_slot<Binary::bitwise_left_shift>)},
+                                {Py_nb_rshift, slot(binary_slot<Binary::bitwise_right_shift>)},
                                 {Py_nb_matrix_multiply, slot(matmul_slot)},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tiny_torch._core.NDArray", sizeof(ArrayObject), 0,

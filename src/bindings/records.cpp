@@ -13,6 +13,7 @@ pybind11::list op_records() {
     records.append(pybind11::make_tuple(kind, name, result, dtypes, domain));
   };
 #define UNARY(name, result, dtypes, domain, expr) add("unary", #name, #result, #dtypes, #domain);
+#define TEST(name, dtypes, expr) add("test", #name, "Bool", #dtypes, "real");
 #define BINARY(name, result, dtypes, domain, expr) add("binary", #name, #result, #dtypes, #domain);
 #define COMPARE(name, dtypes, expr) add("compare", #name, "Bool", #dtypes, "real");
 #define TERNARY(name, result, dtypes, domain, expr) \

@@ -5,8 +5,9 @@
 namespace tt {
 
 #define TT_NAME(name, ...) name,
-enum class Unary : int {
+enum class Unary : int {  // tests too: they take one operand
 #define UNARY TT_NAME
+#define TEST TT_NAME
 #include "core/ops.def"
   kCount
 };
@@ -53,7 +54,8 @@ struct ElementwiseTable {
   Kernel unary[count_of<Unary>()][kDTypes];
   Kernel binary[count_of<Binary>()][kDTypes];
   Kernel ternary[count_of<Ternary>()][kDTypes];
-  Kernel where[kDTypes];  // inputs: condition (not 0), x, y
+  Kernel where[kDTypes];       // inputs: condition (not 0), x, y
+  Kernel nan_to_num[kDTypes];  // inputs: x, and what replaces NaN, inf and -inf
 };
 
 struct ReduceTable {

@@ -32,6 +32,34 @@ V highest() {
   return V{} + (Limits::has_infinity ? Limits::infinity() : Limits::max());
 }
 
+template <class V>
+V constant(double value) {
+  return V{} + static_cast<Element<V>>(value);
+}
+
+template <class V>
+auto is_infinite(V x) {
+  if constexpr (is_float<V>)
+    return abs(x) == highest<V>();
+  else
+    return x != x;
+}
+template <class V>
+auto is_finite(V x) {
+  if constexpr (is_float<V>)
+    return abs(x) < highest<V>();
+  else
+    return x == x;
+}
+// -0 has it, too.
+template <class V>
+auto has_sign(V x) {
+  if constexpr (is_float<V>)
+    return sign_bit(x) != 0;
+  else
+    return x < V{};
+}
+
 // NaN wins.
 template <class V>
 V maximum(V x, V y) {
@@ -40,6 +68,15 @@ V maximum(V x, V y) {
 template <class V>
 V minimum(V x, V y) {
   return (x < y) | (x != x) ? x : y;
+}
+// NaN loses.
+template <class V>
+V fmax(V x, V y) {
+  return (x >= y) | (y != y) ? x : y;
+}
+template <class V>
+V fmin(V x, V y) {
+  return (x <= y) | (y != y) ? x : y;
 }
 template <class V>
 V sign(V x) {
@@ -91,6 +128,13 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
     static V apply(V x, V y) {                     \
       return expr;                                 \
     }                                              \
+  };
+#define TEST(name, dtypes, expr) \
+  struct name##_op {             \
+    template <class V>           \
+    static auto apply(V x) {     \
+      return expr;               \
+    }                            \
   };
 #define COMPARE(name, dtypes, expr) \
   struct name##_op {                \

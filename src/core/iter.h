@@ -1,6 +1,6 @@
 // Iter: what an elementwise kernel walks over. It alone decides the strides of results.
 //
-// Built from an output and up to three inputs that are broadcast to one shape, dims are put in
+// Built from an output and up to four inputs that are broadcast to one shape, dims are put in
 // order of stride (fastest first) and merged where every operand allows it, so that most work is
 // one long row. Kernels then see byte strides only: 0 is a broadcast, itemsize is contiguous.
 #pragma once
@@ -19,7 +19,7 @@ inline const NDArray* as_array(const Operand& operand) {
 }
 
 struct Iter {
-  static constexpr int kMaxOperands = 4;
+  static constexpr int kMaxOperands = 5;
   struct Entry {
     char* data;
     DType dtype;

@@ -84,7 +84,7 @@ const Backend& cpu_backend() {
     const cpu::Isa& isa = cpu::chosen();
     return Backend{"cpu",
                    isa.name,
-                   cpu::merged(*isa.elementwise, cpu::elementwise_int_table),
+                   cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
                    cpu::merged(*isa.reduce, cpu::reduce_int_table),
                    {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
                     cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},

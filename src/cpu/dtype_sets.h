@@ -12,21 +12,34 @@ namespace {
 template <class T>
 constexpr bool is_native = !is_half_type<T>;
 
-struct All {
+// Which kernels are built per instruction set; the others are built once, for the baseline.
+struct FastFloats {
+  template <class T>
+  static constexpr bool fast = std::is_floating_point_v<T>;
+};
+struct All : FastFloats {
   template <class T>
   static constexpr bool has = true;
 };
-struct Number {
+struct Number : FastFloats {
   template <class T>
   static constexpr bool has = !std::is_same_v<T, bool>;
 };
-struct Integral {
+struct Integral : FastFloats {
   template <class T>
   static constexpr bool has = std::is_integral_v<T>;
 };
-struct Float {
+struct Float : FastFloats {
   template <class T>
   static constexpr bool has = std::is_floating_point_v<T>;
+};
+struct Integer : FastFloats {
+  template <class T>
+  static constexpr bool has = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+};
+struct Rare : Float {
+  template <class T>
+  static constexpr bool fast = std::is_same_v<T, float>;
 };
 
 }  // namespace

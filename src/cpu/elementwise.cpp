@@ -1,7 +1,7 @@
-// Elementwise kernels over float32 and float64, built once per instruction set.
+// Elementwise kernels over floats, built once per instruction set.
 namespace tt::cpu {
 namespace {
-constexpr bool kFloatKernels = true;
+constexpr bool kFastKernels = true;
 }
 }  // namespace tt::cpu
 

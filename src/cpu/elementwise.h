@@ -1,12 +1,13 @@
 // The rows of every elementwise kernel, over any op of ops.def and element type.
 //
-// Included by elementwise.cpp (floats, once per instruction set) and elementwise_int.cpp (the other
-// dtypes, once). Each element goes through the same vector code wherever it stands: a tail and a
-// strided row are gathered into a padded vector first.
+// Included by elementwise.cpp (what ops.def's sets of dtypes call fast: most floats, once per
+// instruction set) and elementwise_common.cpp (the rest, once). Each element goes through the same
+// vector code wherever it stands: a tail and a strided row are gathered into a padded vector first.
 #pragma once
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
 #include "cpu/run.h"
+#include "cpu/vec_special.h"
 
 namespace tt::cpu {
 namespace {
@@ -77,8 +78,10 @@ void for_each_vector(char* const* data, const int64_t* strides, int64_t n, Emit&
         emit(i, int64_t{kLanes}, input(0, i));
       else if constexpr (kInputs == 2)
         emit(i, int64_t{kLanes}, input(0, i), input(1, i));
-      else
+      else if constexpr (kInputs == 3)
         emit(i, int64_t{kLanes}, input(0, i), input(1, i), input(2, i));
+      else
+        emit(i, int64_t{kLanes}, input(0, i), input(1, i), input(2, i), input(3, i));
     }
   }
   for (; i < n; i += kLanes) {
@@ -90,8 +93,10 @@ void for_each_vector(char* const* data, const int64_t* strides, int64_t n, Emit&
       emit(i, count, input(0));
     else if constexpr (kInputs == 2)
       emit(i, count, input(0), input(1));
-    else
+    else if constexpr (kInputs == 3)
       emit(i, count, input(0), input(1), input(2));
+    else
+      emit(i, count, input(0), input(1), input(2), input(3));
   }
 }
 
@@ -109,17 +114,17 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
   });
 }
 
-// out = F(x, y), bools from elements of T.
-template <class F, class T>
-void compare_row(char* const* data, const int64_t* strides, int64_t n) {
+// out = F(x, ...), bools from elements of T.
+template <class F, class T, int kInputs>
+void mask_row(char* const* data, const int64_t* strides, int64_t n) {
   char* const out = data[0];
   const int64_t stride = strides[0];
-  for_each_vector<T, 2>(data, strides, n, [&](int64_t i, int64_t count, auto x, auto y) {
+  for_each_vector<T, kInputs>(data, strides, n, [&](int64_t i, int64_t count, auto... x) {
     if (stride == 1 && count == lanes<T>) {
-      store_mask<T>(reinterpret_cast<bool*>(out + i), F::apply(x, y));
+      store_mask<T>(reinterpret_cast<bool*>(out + i), F::apply(x...));
     } else {
       bool result[lanes<T>];
-      store_mask<T>(result, F::apply(x, y));
+      store_mask<T>(result, F::apply(x...));
       scatter<bool>(out + i * stride, stride, count, reinterpret_cast<const char*>(result));
     }
   });
@@ -132,25 +137,35 @@ struct where_op {
   }
 };
 
+struct nan_to_num_op {
+  template <class V>
+  static V apply(V x, V nan, V posinf, V neginf) {
+    if constexpr (is_float<V>) {
+      const V number = select(x != x, nan, x);
+      return select(is_infinite(x), select(x > V{}, posinf, neginf), number);
+    }
+    return x;
+  }
+};
+
 template <class F, class T, int kInputs>
 void kernel(const Iter& iter) {
   run(iter, row<F, T, kInputs>);
 }
-template <class F, class T>
-void compare_kernel(const Iter& iter) {
-  run(iter, compare_row<F, T>);
+template <class F, class T, int kInputs>
+void mask_kernel(const Iter& iter) {
+  run(iter, mask_row<F, T, kInputs>);
 }
 
-enum class Kind { Arithmetic, Comparison };
+enum class Kind { Arithmetic, Mask };
 
 // The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
 template <class F, class Set, class T, int kInputs, Kind kind>
 constexpr Kernel entry() {
-  if constexpr (!Set::template has<T> || !is_native<T> ||
-                std::is_floating_point_v<T> != kFloatKernels)
+  if constexpr (!Set::template has<T> || !is_native<T> || Set::template fast<T> != kFastKernels)
     return nullptr;
-  else if constexpr (kind == Kind::Comparison)
-    return compare_kernel<F, T>;
+  else if constexpr (kind == Kind::Mask)
+    return mask_kernel<F, T, kInputs>;
   else
     return kernel<F, T, kInputs>;
 }
@@ -168,10 +183,12 @@ constexpr ElementwiseTable make_elementwise_table() {
   int unary = 0, binary = 0, ternary = 0;
 #define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
 #define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
-#define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Comparison>(table.binary[binary++]);
+#define TEST(name, set, ...) fill<name##_op, set, 1, Kind::Mask>(table.unary[unary++]);
+#define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Mask>(table.binary[binary++]);
 #define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
 #include "core/ops.def"
   fill<where_op, All, 3>(table.where);
+  fill<nan_to_num_op, All, 4>(table.nan_to_num);
   return table;
 }
 

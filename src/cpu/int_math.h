@@ -87,5 +87,57 @@ IfIntegers<V> pow(V x, V y) {
   });
 }
 
+template <class T>
+auto magnitude(T x) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<U>(x < 0 ? 0 - static_cast<U>(x) : static_cast<U>(x));
+}
+// Euclid's algorithm, on the magnitudes.
+template <class T>
+T gcd_of(T a, T b) {
+  auto x = magnitude(a), y = magnitude(b);
+  while (y) {
+    const auto rest = static_cast<decltype(x)>(x % y);
+    x = y;
+    y = rest;
+  }
+  return static_cast<T>(x);
+}
+template <class V>
+IfIntegers<V> gcd(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) { return gcd_of(a, b); });
+}
+template <class V>
+IfIntegers<V> lcm(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    const T divisor = gcd_of(a, b);
+    if (divisor == 0) return T{};
+    const auto product = static_cast<uint64_t>(divide(a, divisor)) * static_cast<uint64_t>(b);
+    return static_cast<T>(magnitude(static_cast<T>(product)));
+  });
+}
+
+// Shifting by the width or more leaves no bit but the sign's; so does, in PyTorch, a negative
+// count.
+template <class V>
+IfIntegers<V> left_shift(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    const auto count = static_cast<std::make_unsigned_t<T>>(b);
+    return count < 8 * sizeof(T) ? static_cast<T>(static_cast<uint64_t>(a) << count) : T{};
+  });
+}
+template <class V>
+IfIntegers<V> right_shift(V x, V y) {
+  return map_lanes(x, y, [](auto a, auto b) {
+    using T = decltype(a);
+    const auto count = static_cast<std::make_unsigned_t<T>>(b);
+    const auto last = 8 * sizeof(T) - std::is_signed_v<T>;
+    if (count > last) return std::is_signed_v<T> ? static_cast<T>(a >> last) : T{};
+    return static_cast<T>(count == 8 * sizeof(T) ? 0 : a >> count);
+  });
+}
+
 }  // namespace
 }  // namespace tt::cpu

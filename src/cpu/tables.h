@@ -17,7 +17,7 @@ struct ReduceOps {
 };
 constexpr int64_t kChunk = 4096;
 
-extern const ElementwiseTable elementwise_int_table;
+extern const ElementwiseTable elementwise_common_table;
 extern const ReduceTable reduce_int_table;
 
 #define TT_DECLARE_TABLES(isa)                     \

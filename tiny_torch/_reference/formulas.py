@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch._reference import special
 
 
 def numpy_type(dtype: Any) -> np.dtype:
@@ -67,7 +68,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 # integers and bool to int64
 SAME, FLOATING, MASK, SUM = "same", "floating", "mask", "sum"
 # dtypes that an op is computed in, by NumPy's letters of their kinds
-ALL, NUMBER, FLOAT, INTEGRAL = "buif", "uif", "f", "bui"
+ALL, NUMBER, FLOAT, INTEGRAL, INTEGER = "buif", "uif", "f", "bui", "ui"
 
 
 def floats(formula: Callable) -> Callable:
@@ -130,6 +131,32 @@ UNARY: dict[str, Record] = {
     "sigmoid": (FLOATING, FLOAT, lambda x: 1 / (1 + np.exp(-x))),
     "erf": (FLOATING, FLOAT, erf),
     "bitwise_not": (SAME, INTEGRAL, np.invert),
+    "frac": (SAME, FLOAT, lambda x: x - np.trunc(x)),
+    "deg2rad": (FLOATING, FLOAT, np.deg2rad),
+    "rad2deg": (FLOATING, FLOAT, np.rad2deg),
+    "asin": (FLOATING, FLOAT, np.arcsin),
+    "acos": (FLOATING, FLOAT, np.arccos),
+    "sinh": (FLOATING, FLOAT, np.sinh),
+    "cosh": (FLOATING, FLOAT, np.cosh),
+    "asinh": (FLOATING, FLOAT, np.arcsinh),
+    "acosh": (FLOATING, FLOAT, np.arccosh),
+    "atanh": (FLOATING, FLOAT, np.arctanh),
+    "erfc": (FLOATING, FLOAT, special.each(math.erfc)),
+    "erfinv": (FLOATING, FLOAT, special.each(special.inverse_erf)),
+    "lgamma": (FLOATING, FLOAT, special.each(special.log_gamma)),
+    "digamma": (FLOATING, FLOAT, special.each(special.digamma)),
+    "trigamma": (FLOATING, FLOAT, special.each(lambda x: special.polygamma(x, 1))),
+    "sinc": (FLOATING, FLOAT, special.sinc),
+    "frexp_mantissa": (SAME, FLOAT, lambda x: np.frexp(x)[0]),
+    "frexp_exponent": (SAME, FLOAT, lambda x: np.frexp(x)[1]),
+    # tests
+    "logical_not": (MASK, ALL, lambda x: x == 0),
+    "isnan": (MASK, ALL, lambda x: x != x),
+    "isinf": (MASK, ALL, special.of_floats(np.isinf)),
+    "isfinite": (MASK, ALL, lambda x: ~special.of_floats(lambda x: ~np.isfinite(x))(x)),
+    "isposinf": (MASK, ALL, special.of_floats(np.isposinf)),
+    "isneginf": (MASK, ALL, special.of_floats(np.isneginf)),
+    "signbit": (MASK, ALL, special.signbit),
 }
 BINARY: dict[str, Record] = {
     "add": (SAME, ALL, np.add),
@@ -145,6 +172,19 @@ BINARY: dict[str, Record] = {
     "hypot": (SAME, FLOAT, np.hypot),
     "maximum": (SAME, ALL, np.maximum),
     "minimum": (SAME, ALL, np.minimum),
+    "fmax": (SAME, ALL, np.fmax),
+    "fmin": (SAME, ALL, np.fmin),
+    "copysign": (FLOATING, FLOAT, np.copysign),
+    "heaviside": (SAME, ALL, special.heaviside),
+    "xlogy": (FLOATING, FLOAT, special.xlogy),
+    "logaddexp": (SAME, FLOAT, np.logaddexp),
+    "logaddexp2": (SAME, FLOAT, np.logaddexp2),
+    "logit": (FLOATING, FLOAT, special.logit),
+    "polygamma": (FLOATING, FLOAT, special.each(special.polygamma)),
+    "gcd": (SAME, INTEGER, np.gcd),
+    "lcm": (SAME, INTEGER, np.lcm),
+    "bitwise_left_shift": (SAME, INTEGER, special.left_shift),
+    "bitwise_right_shift": (SAME, INTEGER, special.right_shift),
     "bitwise_and": (SAME, INTEGRAL, np.bitwise_and),
     "bitwise_or": (SAME, INTEGRAL, np.bitwise_or),
     "bitwise_xor": (SAME, INTEGRAL, np.bitwise_xor),

@@ -214,6 +214,11 @@ def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return flip(self, one_or_many("flip", "dims", order, dims))
 
 
+def reverse(self: Tensor) -> Tensor:
+    """reversed(x): the order along dim 0 turned; of one element, itself."""
+    return flip(self, (0,)) if self.array.ndim else self
+
+
 def fliplr(input: Tensor) -> Tensor:
     """flip along dim 1. https://pytorch.org/docs/stable/generated/torch.fliplr.html"""
     if input.array.ndim < 2:
@@ -394,6 +399,7 @@ METHODS: dict[str, Callable] = {
     **SHARED,
     "tile": tile_method,
     "flip": flip_method,
+    "__reversed__": reverse,
     "repeat": repeat,
     "tril_": tril_,
     "triu_": triu_,

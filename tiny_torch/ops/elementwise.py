@@ -7,6 +7,7 @@ stand in pointwise.py, elementary functions in unary.py.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from tiny_torch import _core
@@ -43,7 +44,7 @@ class Sub(Op):
         return grad, -grad if needs[1] else None
 
 
-@public("mul", "input * other.")
+@public("mul", "input * other.", left=True)
 class Mul(Op):
     arity = 2
     broadcasts = True
@@ -110,7 +111,7 @@ class Pow(Op):
         return to_base, to_exponent
 
 
-@public("floor_divide", "The floor of input / other.")
+@public("floor_divide", "The floor of input / other.", left=True)
 class FloorDivide(Op):
     arity = 2
 
@@ -141,7 +142,7 @@ class DivTrunc(DivFloor):
         return x.trunc_divide(y, out), ()
 
 
-@public("remainder", "Python's input % other: other's sign.")
+@public("remainder", "Python's input % other: other's sign.", left=True)
 class Remainder(Op):
     arity = 2
     broadcasts = True
@@ -192,7 +193,7 @@ class Extreme(Op):
         )
 
 
-@public("maximum", "The larger of two elements; NaN if either is.", numbers=False)
+@public("maximum", "The larger of two elements; NaN if either is.", numbers=False, in_place=False)
 class Maximum(Extreme):
     @staticmethod
     def forward(x, y, out=None):
@@ -204,7 +205,7 @@ class Maximum(Extreme):
         return Extreme.share(saved, grad, needs, x > y, y > x)
 
 
-@public("minimum", "The smaller of two elements; NaN if either is.", numbers=False)
+@public("minimum", "The smaller of two elements; NaN if either is.", numbers=False, in_place=False)
 class Minimum(Extreme):
     @staticmethod
     def forward(x, y, out=None):
@@ -404,10 +405,23 @@ class Clone(Op):
 # ----------------------------------------------------------------- comparison, bits: no gradient
 
 
-def named(op: type[Op], name: str, doc: str) -> type[Op]:
+def named(op: type[Op], name: str) -> type[Op]:
     op.__name__ = op.__qualname__ = name.title().replace("_", "")
-    op.__doc__ = doc
+    op.__doc__ = ""
     return op
+
+
+def by_operator(name: str, operate) -> type[Op]:
+    """An op without a gradient, whose first operand may be a number."""
+
+    class ByOperator(Op):
+        arity = 2
+
+        @staticmethod
+        def forward(x, y, out=None):
+            return (operate(x, y) if out is None else getattr(x, name)(y, out)), ()
+
+    return named(ByOperator, name)
 
 
 def without_gradient(name: str, inputs: int = 2) -> type[Op]:
@@ -418,7 +432,7 @@ def without_gradient(name: str, inputs: int = 2) -> type[Op]:
         def forward(x, *rest, out=None):
             return getattr(x, name)(*rest, out), ()
 
-    return named(WithoutGradient, name, "")
+    return named(WithoutGradient, name)
 
 
 Eq: Any = public("eq", "Whether elements are equal.")(without_gradient("eq"))
@@ -427,10 +441,20 @@ Lt: Any = public("lt", "input < other.")(without_gradient("lt"))
 Le: Any = public("le", "input <= other.")(without_gradient("le"))
 Gt: Any = public("gt", "input > other.")(without_gradient("gt"))
 Ge: Any = public("ge", "input >= other.")(without_gradient("ge"))
-BitwiseAnd: Any = public("bitwise_and", "The bits that both have.")(without_gradient("bitwise_and"))
-BitwiseOr: Any = public("bitwise_or", "The bits that either has.")(without_gradient("bitwise_or"))
-BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.")(
-    without_gradient("bitwise_xor")
+BitwiseAnd: Any = public("bitwise_and", "The bits that both have.", left=True)(
+    by_operator("bitwise_and", operator.and_)
+)
+BitwiseOr: Any = public("bitwise_or", "The bits that either has.", left=True)(
+    by_operator("bitwise_or", operator.or_)
+)
+BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.", left=True)(
+    by_operator("bitwise_xor", operator.xor)
+)
+LeftShift: Any = public("bitwise_left_shift", "input * 2**other, of integers.", left=True)(
+    by_operator("bitwise_left_shift", operator.lshift)
+)
+RightShift: Any = public("bitwise_right_shift", "input // 2**other, of integers.", left=True)(
+    by_operator("bitwise_right_shift", operator.rshift)
 )
 LogicalAnd: Any = public("logical_and", "Whether both elements are not 0.", numbers=False)(
     without_gradient("logical_and")
@@ -441,6 +465,11 @@ LogicalOr: Any = public("logical_or", "Whether either element is not 0.", number
 LogicalXor: Any = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
     without_gradient("logical_xor")
 )
+public("gcd", "The greatest common divisor of two integers.", numbers=False)(
+    without_gradient("gcd")
+)
+public("lcm", "The least common multiple of two integers.", numbers=False)(without_gradient("lcm"))
+public("logical_not", "Whether each element is 0.")(without_gradient("logical_not", 1))
 BitwiseNot: Any = public("bitwise_not", "Each bit turned; logical not of a bool.")(
     without_gradient("bitwise_not", 1)
 )

@@ -4,10 +4,12 @@ from types import ModuleType
 
 from tiny_torch import creation, dlpack, from_data, memory, ranges, storage
 from tiny_torch.ops import (
+    aliases,
     blocks,
     distances,
     einsum,
     factor,
+    floats,
     fused,
     histogram,
     index,
@@ -19,6 +21,7 @@ from tiny_torch.ops import (
     numeric,
     pointwise,
     products,
+    public,
     random,
     reduce,
     samples,
@@ -27,18 +30,21 @@ from tiny_torch.ops import (
     shape,
     solve,
     sort,
+    special,
     unique,
     vectors,
 )
 from tiny_torch.tensor import Tensor
 
 MODULES: tuple[ModuleType, ...] = (
+    aliases,
     blocks,
     creation,
     distances,
     dlpack,
     einsum,
     factor,
+    floats,
     from_data,
     fused,
     histogram,
@@ -52,6 +58,7 @@ MODULES: tuple[ModuleType, ...] = (
     numeric,
     pointwise,
     products,
+    public,
     random,
     ranges,
     reduce,
@@ -61,6 +68,7 @@ MODULES: tuple[ModuleType, ...] = (
     shape,
     solve,
     sort,
+    special,
     storage,
     unique,
     vectors,

@@ -6,7 +6,6 @@ elementwise.py.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +87,15 @@ def check_subtraction(*operands: Any) -> None:
         )
 
 
+def check_operands(name: str, input: Any, other: Any) -> None:
+    """One of them is a tensor, the other may be a number."""
+    if isinstance(input, Tensor):
+        check_operand(name, "other", 2, other)
+    else:
+        check_operand(name, "input", 1, input)
+        check_tensor(name, "other", 2, other)
+
+
 def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
 
@@ -95,8 +103,7 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
     >>> torch.add(torch.tensor([1, 2]), 10, alpha=2)
     tensor([21, 22])
     """
-    check_tensor("add", "input", 1, input)
-    check_operand("add", "other", 2, other)
+    check_operands("add", input, other)
     if type(alpha) is not int or alpha != 1:
         op, operands = scaled_sum(input, other, alpha)
         return applyn(op, operands) if out is None else write_out(op, "add", out, *operands)
@@ -107,8 +114,7 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
 
 def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
-    check_tensor("sub", "input", 1, input)
-    check_operand("sub", "other", 2, other)
+    check_operands("sub", input, other)
     if type(alpha) is not int or alpha != 1:
         check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
@@ -124,8 +130,7 @@ def div(
 
     https://pytorch.org/docs/stable/generated/torch.div.html
     """
-    check_tensor("div", "input", 1, input)
-    check_operand("div", "other", 2, other)
+    check_operands("div", input, other)
     op = division(rounding_mode)
     return apply2(op, input, other) if out is None else write_out(op, "div", out, input, other)
 
@@ -268,28 +273,6 @@ def addcdiv(
     return applyn(e.Addcdiv, arguments)
 
 
-def isnan(input: Tensor) -> Tensor:
-    """Whether each element is NaN."""
-    check_tensor("isnan", "input", 1, input)
-    return apply2(e.Ne, input, input)
-
-
-def isinf(input: Tensor) -> Tensor:
-    """Whether each element is infinite."""
-    check_tensor("isinf", "input", 1, input)
-    if not input.is_floating_point():
-        return everywhere(input, False)
-    return apply2(e.Eq, apply1(u.Abs, input), math.inf)
-
-
-def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is neither infinite nor NaN."""
-    check_tensor("isfinite", "input", 1, input)
-    if not input.is_floating_point():
-        return everywhere(input, True)
-    return apply2(e.Lt, apply1(u.Abs, input), math.inf)
-
-
 def everywhere(input: Tensor, value: bool) -> Tensor:
     array = input.array.empty_like(_core.bool)
     array.copy_(value)
@@ -321,7 +304,7 @@ def isclose(
     if not a.is_floating_point():
         a, b = a.double(), b.double()
     difference = (a - b).abs()
-    return equal | (isfinite(difference) & (difference <= atol + (b * rtol).abs()))
+    return equal | (difference.isfinite() & (difference <= atol + (b * rtol).abs()))
 
 
 def allclose(
@@ -341,14 +324,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     check_tensor("equal", "other", 2, other)
     return input.shape == other.shape and bool((input == other).all())
 
-
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is 0."""
-    check_tensor("logical_not", "input", 1, input)
-    return apply2(e.Eq, input, 0) if out is None else write_out(e.Eq, "logical_not", out, input, 0)
-
-
-logical_not_ = inplace(e.Eq)
 
 # ------------------------------------------------------------------------ operators and in-place
 
@@ -426,27 +401,24 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 OPERATORS = {
     "add": e.Add, "sub": e.Sub, "mul": e.Mul, "truediv": e.Div, "floordiv": e.FloorDivide,
     "mod": e.Remainder, "pow": e.Pow, "and": e.BitwiseAnd, "or": e.BitwiseOr, "xor": e.BitwiseXor,
+    "lshift": e.LeftShift, "rshift": e.RightShift,
 }  # fmt: skip
 COMPARISONS = {"eq": e.Eq, "ne": e.Ne, "lt": e.Lt, "le": e.Le, "gt": e.Gt, "ge": e.Ge}
 
 FUNCTIONS: dict[str, Callable] = {
-    **public.FUNCTIONS,
     **{
         function.__name__: function
         for function in (
             relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
-            isnan, isinf, isfinite, isclose, allclose, equal, logical_not,
+            isclose, allclose, equal,
         )
     },
-    "clip": clamp,
 }  # fmt: skip
 
 METHODS: dict[str, Callable] = {
-    **public.METHODS,
     **FUNCTIONS,
     **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
     **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
-    **{f"__r{name}__": operator(OPERATORS[name]) for name in ("and", "or", "xor")},
     "__rpow__": rpow,
     **{f"__i{name}__": inplace(op) for name, op in OPERATORS.items()},
     "__neg__": public.FUNCTIONS["neg"],
@@ -456,12 +428,10 @@ METHODS: dict[str, Callable] = {
     "round_": round_,
     "pow_": inplace(e.Pow),
     "lerp_": lerp_,
-    "logical_not_": lambda self: logical_not_(self, 0),
     "add_": add_,
     "sub_": sub_,
     "div_": div_,
     "clamp_": clamp_,
-    "clip_": clamp_,
     "clamp_min_": clamp_min_,
     "clamp_max_": clamp_max_,
     "addcmul_": addcmul_,

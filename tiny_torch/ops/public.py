@@ -26,18 +26,21 @@ FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
 
-def public(name: str, what: str, numbers: bool = True) -> Callable[[type[Op]], type[Op]]:
+def public(
+    name: str, what: str, numbers: bool = True, left: bool = False, in_place: bool = True
+) -> Callable[[type[Op]], type[Op]]:
     """Publishes an elementwise op of one or two inputs under `name`.
 
-    The second may be a Python number if `numbers`.
+    The second may be a Python number if `numbers`, the first if `left`.
     """
 
     def publish(op: type[Op]) -> type[Op]:
-        function = unary(name, op) if op.arity == 1 else binary(name, op, numbers)
+        function = unary(name, op) if op.arity == 1 else binary(name, op, numbers, left)
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"{what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{name}.html"
         FUNCTIONS[name] = METHODS[name] = function
-        METHODS[name + "_"] = inplace(op)
+        if in_place:
+            METHODS[name + "_"] = inplace(op) if numbers else inplace_of_tensors(name, op)
         return op
 
     return publish
@@ -51,15 +54,26 @@ def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
     return function
 
 
-def binary(name: str, op: type[Op], numbers: bool) -> Callable[..., Tensor]:
+def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., Tensor]:
     check = check_operand if numbers else check_tensor
 
-    def function(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
-        check_tensor(name, "input", 1, input)
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        if not isinstance(input, Tensor):
+            return of_number(op, name, input, other, out, left)
         check(name, "other", 2, other)
         return apply2(op, input, other) if out is None else write_out(op, name, out, input, other)
 
     return function
+
+
+def of_number(
+    op: type[Op], name: str, input: Any, other: Any, out: Tensor | None, allowed: bool = True
+) -> Tensor:
+    """An op of two inputs whose first is a Python number; TypeError where that is not `allowed`."""
+    check = check_operand if allowed else check_tensor
+    check(name, "input", 1, input)
+    check_tensor(name, "other", 2, other)
+    return into(out, apply2(op, input, other))
 
 
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
@@ -69,6 +83,17 @@ def inplace(op: type[Op]) -> Callable[..., Tensor]:
         return apply_inplace(written, self, *arguments)
 
     return method
+
+
+def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
+    """As `inplace`, of an op of two inputs whose second may not be a number."""
+    method = inplace(op)
+
+    def checked(self, other):
+        check_tensor(name + "_", "other", 1, other)
+        return method(self, other)
+
+    return checked
 
 
 def forgetful(op: type[Op]) -> type[Op]:

@@ -24,7 +24,7 @@ class Neg(Op):
         return -grad
 
 
-def of_input(name: str, formula, doc: str = "") -> type[Op]:
+def of_input(name: str, formula, named_as: str = "") -> type[Op]:
     """A unary op whose gradient is a formula of the incoming one and of x."""
 
     class OfInput(Op):
@@ -38,10 +38,10 @@ def of_input(name: str, formula, doc: str = "") -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfInput, name, doc)
+    return named(OfInput, named_as or name)
 
 
-def of_output(name: str, formula, doc: str = "") -> type[Op]:
+def of_output(name: str, formula) -> type[Op]:
     """A unary op whose gradient is a formula of the incoming one and of the result."""
 
     class OfOutput(Op):
@@ -56,7 +56,7 @@ def of_output(name: str, formula, doc: str = "") -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfOutput, name, doc)
+    return named(OfOutput, name)
 
 
 def zero(grad, x):
@@ -86,6 +86,34 @@ Atan: Any = public("atan", "The angle whose tangent is x.")(
 )
 Erf: Any = public("erf", "The error function.")(
     of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
+)
+
+Asin: Any = public("asin", "The angle whose sine is x.")(
+    of_input("asin", lambda grad, x: grad * (1 - x * x).rsqrt())
+)
+Acos: Any = public("acos", "The angle whose cosine is x.")(
+    of_input("acos", lambda grad, x: grad * -(1 - x * x).rsqrt())
+)
+Sinh: Any = public("sinh", "The hyperbolic sine.")(
+    of_input("sinh", lambda grad, x: grad * x.cosh())
+)
+Cosh: Any = public("cosh", "The hyperbolic cosine.")(
+    of_input("cosh", lambda grad, x: grad * x.sinh())
+)
+Asinh: Any = public("asinh", "The inverse of sinh.")(
+    of_input("asinh", lambda grad, x: grad * (x * x + 1).rsqrt())
+)
+Acosh: Any = public("acosh", "The inverse of cosh; NaN below 1.")(
+    of_input("acosh", lambda grad, x: grad * (x * x - 1).rsqrt())
+)
+Atanh: Any = public("atanh", "The inverse of tanh; NaN beyond 1.")(
+    of_input("atanh", lambda grad, x: grad / (1 - x * x))
+)
+Deg2Rad: Any = public("deg2rad", "Degrees as radians.")(
+    of_input("deg2rad", lambda grad, x: grad * (math.pi / 180))
+)
+Rad2Deg: Any = public("rad2deg", "Radians as degrees.")(
+    of_input("rad2deg", lambda grad, x: grad * (180 / math.pi))
 )
 
 Exp: Any = public("exp", "e to the power of each element.")(

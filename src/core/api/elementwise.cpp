@@ -28,6 +28,7 @@ bool has_wide_number(const char* name) {
 
 constexpr OpInfo kUnary[] = {
 #define UNARY(name, rule, ...) {#name, ResultRule::rule},
+#define TEST(name, ...) {#name, ResultRule::Bool},
 #include "core/ops.def"
 };
 constexpr OpInfo kBinary[] = {
@@ -234,6 +235,13 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
   cpu_backend().elementwise.where[static_cast<int>(compute)](
       Iter(out, inputs, 3, compute, compute));
   return out;
+}
+
+NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
+                   const NDArray* out) {
+  const Operand inputs[] = {&x, nan, posinf, neginf};
+  return elementwise({"nan_to_num", ResultRule::Same}, cpu_backend().elementwise.nan_to_num, inputs,
+                     4, x.dtype(), out);
 }
 
 }  // namespace tt

@@ -13,6 +13,9 @@ NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z
                 const NDArray* out = nullptr);
 // condition (bool) ? x : y
 NDArray where(const NDArray& condition, const Operand& x, const Operand& y);
+// NaN, inf and -inf replaced by three numbers; integers and bool are copied.
+NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
+                   const NDArray* out = nullptr);
 
 const char* op_name(Unary op);
 const char* op_name(Binary op);

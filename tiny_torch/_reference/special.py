@@ -1,0 +1,119 @@
+"""Formulas of special functions and of bits, for formulas.py: short rather than fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+
+def each(function: Callable[..., float]) -> Callable[..., Any]:
+    """A function of numbers, on arrays of them."""
+    return lambda *arrays: np.array(
+        [function(*map(float, row)) for row in zip(*arrays, strict=True)]
+    )
+
+
+def log_gamma(x: float) -> float:
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
+
+
+def inverse_erf(x: float) -> float:
+    """The normal distribution's quantile, made better by one step of Newton's method."""
+    if not abs(x) < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    y = NormalDist().inv_cdf((1 + x) / 2) / math.sqrt(2) if abs(x) > 1e-8 else x / 1.13
+    miss = math.erf(y) - x if abs(x) < 0.5 else math.copysign(1 - abs(x) - math.erfc(abs(y)), x)
+    return y - miss * math.sqrt(math.pi) / 2 * math.exp(y * y)
+
+
+def digamma(x: float) -> float:
+    """By digamma(x) = digamma(x + 1) - 1 / x up to 20, then the asymptotic series."""
+    if x == 0:
+        return -math.copysign(math.inf, x)
+    if x < 0:
+        if x == math.floor(x):
+            return math.nan
+        return digamma(1 - x) - math.pi / math.tan(math.pi * (x - round(x)))
+    result = 0.0
+    while x < 20:
+        result -= 1 / x
+        x += 1
+    series = sum(b / x ** (2 * k) / (2 * k) for k, b in enumerate(BERNOULLI, 1))
+    return result + math.log(x) - 0.5 / x - series if x < math.inf else x
+
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def hurwitz_zeta(s: int, q: float) -> float:
+    """The sum of 1 / (q + k)^s over k >= 0: terms up to 20, then the Euler-Maclaurin formula."""
+    result = 0.0
+    while q < 20:
+        if q == 0:
+            return math.inf
+        result += q**-s
+        q += 1
+    result += q ** (1 - s) / (s - 1) + q**-s / 2
+    for k, b in enumerate(BERNOULLI, 1):
+        rising = math.prod(range(s, s + 2 * k - 1))
+        result += b / math.factorial(2 * k) * rising * q ** (1 - s - 2 * k)
+    return result
+
+
+def polygamma(x: float, n: float) -> float:
+    if x != x:
+        return x
+    return (-1) ** (int(n) + 1) * math.factorial(int(n)) * hurwitz_zeta(int(n) + 1, x)
+
+
+def sinc(x: Any) -> Any:
+    angle = x * x.dtype.type(math.pi)
+    return np.where(x == 0, 1, np.sin(angle) / angle)
+
+
+def logit(x: Any, eps: Any) -> Any:
+    z = np.where(eps < 0, x, np.minimum(np.maximum(x, eps), 1 - eps))
+    return np.log(z / (1 - z))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & (y == y), 0, x * np.log(y))
+
+
+def heaviside(x: Any, values: Any) -> Any:
+    return np.where(x == 0, values, x > 0)
+
+
+def left_shift(x: Any, y: Any) -> Any:
+    """No bit is left where the count is the width or more, or negative."""
+    inside = (y >= 0) & (y < 8 * x.itemsize)
+    return np.where(inside, x << np.where(inside, y, 0), 0)
+
+
+def right_shift(x: Any, y: Any) -> Any:
+    """Only the sign is left where the count is the width or more, or negative."""
+    inside = (y >= 0) & (y < 8 * x.itemsize)
+    return np.where(inside, x >> np.where(inside, y, 0), np.where(x < 0, -1, 0))
+
+
+def is_float(x: Any) -> bool:
+    return x.dtype.kind == "f"
+
+
+def never(x: Any) -> Any:
+    return np.zeros(x.shape, bool)
+
+
+def of_floats(test: Callable) -> Callable:
+    """A test that no integer meets."""
+    return lambda x: test(x) if is_float(x) else never(x)
+
+
+def signbit(x: Any) -> Any:
+    return np.signbit(x) if is_float(x) else x.astype(int) < 0

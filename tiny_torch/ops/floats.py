@@ -1,0 +1,276 @@
+"""What floats are made of: tests for NaN and infinity, signs, fractions, exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import finfo
+from tiny_torch.ops.elementwise import Cast, Mul, Pow, Where, without_gradient
+from tiny_torch.ops.public import check_operand, check_tensor, named, public, write_out
+from tiny_torch.ops.unary import of_input, zero
+from tiny_torch.tensor import Tensor
+
+TESTS = {
+    "isnan": "Whether each element is NaN.",
+    "isinf": "Whether each element is infinite.",
+    "isfinite": "Whether each element is neither infinite nor NaN.",
+    "isposinf": "Whether each element is inf.",
+    "isneginf": "Whether each element is -inf.",
+    "signbit": "Whether each element's sign is minus, as that of -0 is, too.",
+}
+for _name, _what in TESTS.items():
+    public(_name, _what, in_place=False)(without_gradient(_name, 1))
+
+public("sgn", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero, named_as="sgn"))
+
+
+@public("frac", "Each element without its integer part.")
+class Frac(Op):
+    @staticmethod
+    def forward(x, out=None):
+        return x.frac(out), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+@public("copysign", "input's magnitude with other's sign.")
+class Copysign(Op):
+    """The gradient is that of the magnitude, turned where the sign was; 0 at 0."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        result = x.copysign(y, out)
+        return result, (x, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, result = saved
+        ratio = run(Where, x == 0, 0.0, result / x)
+        return grad * ratio, grad * 0 if needs[1] else None
+
+
+class ExtremeNumber(Op):
+    """fmax and fmin: a NaN loses. The gradient goes to the one that was taken; of equals, input."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def share(grad, first_wins, needs):
+        return (
+            run(Where, first_wins, grad, 0.0) if needs[0] else None,
+            run(Where, first_wins, 0.0, grad) if needs[1] else None,
+        )
+
+
+@public(
+    "fmax", "The larger of two elements; a number rather than NaN.", numbers=False, in_place=False
+)
+class Fmax(ExtremeNumber):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmax(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return ExtremeNumber.share(grad, (x >= y) | (y != y), needs)
+
+
+@public(
+    "fmin", "The smaller of two elements; a number rather than NaN.", numbers=False, in_place=False
+)
+class Fmin(ExtremeNumber):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmin(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return ExtremeNumber.share(grad, (x <= y) | (y != y), needs)
+
+
+# --------------------------------------------------------------------------- mantissa and exponent
+
+
+class Frexp(Op):
+    @staticmethod
+    def forward(x):
+        exponent = x.frexp_exponent().astype(_core.int32)
+        return (x.frexp_mantissa(), exponent), (exponent,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad / run(Cast, saved[0], grad.dtype).exp2()
+
+
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2**exponent and 1/2 <= |mantissa| < 1.
+
+    The exponents are int32. RuntimeError unless the input is floating point.
+    https://pytorch.org/docs/stable/generated/torch.frexp.html
+
+    >>> import tiny_torch as torch
+    >>> torch.frexp(torch.tensor([1.0, 6.0]))
+    torch.return_types.frexp(
+    mantissa=tensor([0.5000, 0.7500]),
+    exponent=tensor([1, 3], dtype=torch.int32))
+    """
+    check_tensor("frexp", "input", 1, input)
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return named("frexp", apply1(Frexp, input), out)
+
+
+def powers_of_two(name: str, input: Any, other: Any) -> Tensor:
+    check_tensor(name, "input", 1, input)
+    check_tensor(name, "other", 2, other)
+    if not other.is_floating_point():
+        other = other.to(_core.get_default_dtype())
+    return apply2(Pow, 2.0, other)
+
+
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """input * 2**other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
+    factor = powers_of_two("ldexp", input, other)
+    return (
+        apply2(Mul, input, factor) if out is None else write_out(Mul, "ldexp", out, input, factor)
+    )
+
+
+def ldexp_(self: Tensor, other: Tensor) -> Tensor:
+    return apply_inplace(Mul, self, powers_of_two("ldexp_", self, other))
+
+
+def in_float64(name: str, input: Any, exponent: Any) -> tuple:
+    """Both operands of a power, as float64. Of a number's, PyTorch's answer is contiguous."""
+    if not isinstance(input, Tensor):
+        check_tensor(name, "exponent", 2, exponent)
+        exponent = exponent.contiguous()
+    operands = []
+    for argument, position, value in (("input", 1, input), ("exponent", 2, exponent)):
+        check_operand(name, argument, position, value)
+        operands.append(value.double() if isinstance(value, Tensor) else float(value))
+    return tuple(operands)
+
+
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """input to the power of exponent, in float64; either may be a number.
+
+    https://pytorch.org/docs/stable/generated/torch.float_power.html
+    """
+    operands = in_float64("float_power", input, exponent)
+    if out is None:
+        return apply2(Pow, *operands)
+    if out.dtype is not _core.float64:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {out.dtype} but the operation's result "
+            "requires dtype torch.float64"
+        )
+    return write_out(Pow, "float_power", out, *operands)
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    if self.dtype is not _core.float64:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result "
+            "requires dtype torch.float64"
+        )
+    return apply_inplace(Pow, *in_float64("float_power_", self, exponent))
+
+
+# ------------------------------------------------------------------------------------ nan_to_num
+
+
+class NanToNum(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, nan, posinf, neginf, out=None):
+        return x.nan_to_num(nan, posinf, neginf, out), (x,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad * saved[0].isfinite()
+
+
+def replacements(name: str, input: Any, nan: Any, posinf: Any, neginf: Any) -> tuple:
+    """The three numbers, by default 0 and the format's largest and smallest."""
+    check_tensor(name, "input", 1, input)
+    largest = finfo(input.dtype).max if input.is_floating_point() else 0.0
+    values = []
+    for position, (argument, value, default) in enumerate(
+        (("nan", nan, 0.0), ("posinf", posinf, largest), ("neginf", neginf, -largest)), 2
+    ):
+        if value is None:
+            value = default
+        if not isinstance(value, int | float):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be float, not "
+                f"{type(value).__name__}"
+            )
+        values.append(float(value))
+    return tuple(values)
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """NaN and the infinities replaced; by default with 0, the largest and the smallest number.
+
+    https://pytorch.org/docs/stable/generated/torch.nan_to_num.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nan_to_num(torch.tensor([1.0, torch.nan, -torch.inf]), neginf=-9)
+    tensor([ 1.,  0., -9.])
+    """
+    values = replacements("nan_to_num", input, nan, posinf, neginf)
+    if out is not None:
+        return write_out(NanToNum, "nan_to_num", out, input, *values)
+    return apply1(NanToNum, input, *values)
+
+
+def nan_to_num_(
+    self: Tensor,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    return apply_inplace(NanToNum, self, *replacements("nan_to_num_", self, nan, posinf, neginf))
+
+
+def positive(input: Tensor) -> Tensor:
+    """The input itself; RuntimeError of bool."""
+    check_tensor("positive", "input", 1, input)
+    if input.dtype is _core.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+FUNCTIONS: dict[str, Callable] = {
+    function.__name__: function for function in (frexp, ldexp, float_power, nan_to_num, positive)
+}
+METHODS: dict[str, Callable] = {
+    **FUNCTIONS,
+    "__pos__": positive,
+    "ldexp_": ldexp_,
+    "float_power_": float_power_,
+    "nan_to_num_": nan_to_num_,
+}
