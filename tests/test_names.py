@@ -1,0 +1,143 @@
+"""The covered names exist, at PyTorch's module paths, and take PyTorch's arguments."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+import pytest
+from api_names import FIRST, NAMES, NAMESPACES
+
+import tiny_torch
+
+CLASSES = {  # not modules
+    "torch.Tensor", "torch.Size", "torch.Generator", "torch.autograd.Function",
+    "torch.autograd.function.FunctionCtx", "torch.backends.cuda.matmul",
+}  # fmt: skip
+
+
+def find(package, name):
+    """The object of a name such as "torch.Tensor.add_" in a package."""
+    path = name.split(".")[1:]
+    found = package
+    for part in path:
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("space", [s for s in NAMESPACES if s not in CLASSES])
+def test_namespaces_are_modules(space):
+    try:
+        module = importlib.import_module(space.replace("torch", "tiny_torch", 1))
+    except ModuleNotFoundError:
+        pytest.xfail(f"{space} is absent")
+    assert inspect.ismodule(module)
+
+
+def is_there(name):
+    """Whether we have a name; what a ctx has is set by its instance, see tests/test_function.py."""
+    if name.startswith("torch.autograd.function.FunctionCtx."):
+        return True
+    try:
+        find(tiny_torch, name)
+    except AttributeError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_few_names_are_absent():
+    absent = [name for name in NAMES if not is_there(name)]
+    assert len(absent) <= 0.03 * len(NAMES)
+    firsts = {f"{space}.{name}" for space, names in FIRST.items() for name in names.split()}
+    assert not firsts & set(absent)
+
+
+# -------------------------------------------------------------------------------------- signatures
+
+# Overloads that ours do not take, as patterns of "name overload", with the reason.
+OTHER = {
+    r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "alpha by position is deprecated since 1.5",
+    r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",
+    r"torch\.Tensor\.copy_ (Tensor|int|float)": "of TorchScript; the Tensor's is copy_(src)",
+    r"torch\.normal out": "of C++; torch.normal(mean, std, out=) is another overload",
+    r"torch\.(Tensor\.)?(tensor|h|v|d)_?split .*": "the documented indices_or_sections",
+}
+OUTSIDE = {"names", "dimname", "Dimname", "names_out", "dimname_out"}  # named tensors
+
+
+def overloads(oracle, name):
+    """PyTorch's argument lists for a name: (overload, positional names, names only by keyword)."""
+    space, _, last = name.rpartition(".")
+    function = find(oracle, name)
+    method = space == "torch.Tensor"
+    if inspect.isfunction(function):  # PyTorch defines it in Python, and the signature is there
+        found = [
+            (p.name, p.kind is p.KEYWORD_ONLY)
+            for p in inspect.signature(function).parameters.values()
+            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and not p.name.startswith("_")
+        ]
+        yield "python", [n for n, k in found if not k][method:], [n for n, k in found if k]
+        return
+    operator = f"aten::{'linalg_' if space == 'torch.linalg' else ''}{last}"
+    for schema in oracle._C._jit_get_schemas_for_operator(operator):
+        arguments = schema.arguments
+        first = [i for i, a in enumerate(arguments) if a.name == "self"]
+        if OUTSIDE & {schema.overload_name} or "ename" in schema.overload_name:
+            continue
+        if method and (not first or any(a.is_out for a in arguments)):
+            continue
+        if (
+            not method
+            and any(a.is_out for a in arguments)
+            and "out=None" not in (function.__doc__ or "")
+        ):
+            continue  # in C++ only
+        if sum(a.is_out for a in arguments) > 1:
+            continue  # out=(values, indices) in Python
+        if {"a", "b", "t", "out_dtype"} & {a.name for a in arguments}:
+            continue  # TorchScript's own, and what only CUDA has
+        found = [("input" if a.name == "self" else a.name, a.kwarg_only) for a in arguments]
+        if method:
+            found.pop(first[0])
+        yield schema.overload_name, [n for n, k in found if not k], [n for n, k in found if k]
+
+
+FUNCTIONS = [
+    name
+    for name in NAMES
+    if re.fullmatch(r"torch\.((Tensor|linalg|func|autograd|autograd\.functional)\.)?[a-z]\w*", name)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments(oracle, name):
+    """Every overload of PyTorch's can be called, by position and by keyword."""
+    theirs = find(oracle, name)
+    if not callable(theirs) or inspect.isclass(theirs):
+        return
+    if not is_there(name):
+        pytest.xfail(f"{name} is absent")
+    ours = find(tiny_torch, name)
+    try:
+        signature = inspect.signature(ours)
+    except (TypeError, ValueError):
+        return  # a builtin without a signature: tests/sweep.py calls it
+    me = [None] if name.startswith("torch.Tensor.") else []
+    wrong = []
+    for overload, positional, keyword in overloads(oracle, name):
+        if any(re.fullmatch(pattern, f"{name} {overload}") for pattern in OTHER):
+            continue
+        many = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        for places in (positional,) if many else (positional, []):
+            rest = [n for n in positional if n not in places] + keyword
+            try:
+                signature.bind(*me, *places, **dict.fromkeys(rest))
+            except TypeError as error:
+                wrong.append(
+                    f"{overload}({', '.join(positional)}, *, {', '.join(keyword)}): {error}"
+                )
+                break
+    assert not wrong, f"{signature} does not take\n" + "\n".join(wrong)
