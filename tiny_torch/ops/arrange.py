@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.indexing import into_same
 from tiny_torch.ops.join import stack
 from tiny_torch.ops.public import check_tensor
@@ -184,7 +185,7 @@ def repeat_interleave(
         # So the inner loop of the copy is along the tensor, not along the few repeats.
         return stack([input] * repeats, dim + 1).flatten(dim, dim + 1)
     copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
-    return copies.clone(memory_format="contiguous_format").flatten(dim, dim + 1)
+    return copies.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
 
 
 def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
@@ -345,7 +346,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     if ndim == 1:
         return into_same("diag", out, diag_embed(input, diagonal))
     if ndim == 2:
-        part = input.diagonal(diagonal).clone(memory_format="contiguous_format")
+        part = input.diagonal(diagonal).clone(memory_format=contiguous_format)
         return into_same("diag", out, part)
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
@@ -385,7 +386,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         return flip(input, (first, second))
     if k % 4 == 3:
         return flip(input, (first,)).transpose(first, second)
-    return input.clone(memory_format="contiguous_format")
+    return input.clone(memory_format=contiguous_format)
 
 
 SHARED: dict[str, Callable] = {
