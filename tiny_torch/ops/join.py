@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch._core import can_cast
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply_view, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops import split
 from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.public import into
-from tiny_torch.ops.views import Part, wrap_dim
+from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many, wrap_dim
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -215,6 +215,36 @@ def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:
 # ------------------------------------------------------------------------------------ broadcasting
 
 
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
+    """A view with sizes of 1 repeated, and dims added in front; -1 keeps a size.
+
+    Raises RuntimeError where another size would change.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    return apply_view(Expand, self, one_or_many("expand", "size", sizes, size))
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """self.expand(other.shape)"""
+    return apply_view(Expand, self, other.array.shape)
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """The input expanded to a shape. https://pytorch.org/docs/stable/generated/torch.broadcast_to.html
+
+    >>> import tiny_torch as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return apply_view(Expand, input, int_tuple("broadcast_to", "size", size))
+
+
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that all shapes broadcast to; an int is a shape of one dim.
 
@@ -304,11 +334,16 @@ FUNCTIONS: dict[str, Callable] = {
         function.__name__: function
         for function in (
             cat, stack, hstack, vstack, dstack, column_stack, atleast_1d, atleast_2d, atleast_3d,
-            broadcast_shapes, broadcast_tensors, meshgrid,
+            broadcast_to, broadcast_shapes, broadcast_tensors, meshgrid,
         )
     },
     "concat": cat,
     "concatenate": cat,
     "row_stack": vstack,
 }  # fmt: skip
-METHODS: dict[str, Callable] = split.METHODS
+METHODS: dict[str, Callable] = {
+    **split.METHODS,
+    "expand": expand,
+    "expand_as": expand_as,
+    "broadcast_to": broadcast_to,
+}

@@ -14,8 +14,8 @@ from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, named, write_out
-from tiny_torch.ops.views import int_tuple
 from tiny_torch.ops.selection import Select
+from tiny_torch.ops.views import int_tuple
 from tiny_torch.tensor import Tensor
 
 

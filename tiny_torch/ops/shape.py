@@ -16,7 +16,6 @@ from tiny_torch.autograd.graph import AsStrided, layout
 from tiny_torch.ops import arrange, cast
 from tiny_torch.ops.views import (
     Diagonal,
-    Expand,
     Permute,
     Reshape,
     Select,
@@ -301,39 +300,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return apply_view(Permute, input, order)
 
 
-# --------------------------------------------------------------------------------------- broadcast
-
-
-def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """A view with sizes of 1 repeated, and dims added in front; -1 keeps a size.
-
-    Raises RuntimeError where another size would change.
-    https://pytorch.org/docs/stable/generated/torch.Tensor.expand.html
-
-    >>> import tiny_torch as torch
-    >>> torch.tensor([[1], [2]]).expand(-1, 3)
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
-    """
-    return apply_view(Expand, self, one_or_many("expand", "size", sizes, size))
-
-
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """self.expand(other.shape)"""
-    return apply_view(Expand, self, other.array.shape)
-
-
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """The input expanded to a shape. https://pytorch.org/docs/stable/generated/torch.broadcast_to.html
-
-    >>> import tiny_torch as torch
-    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
-    return apply_view(Expand, input, int_tuple("broadcast_to", "size", size))
-
-
 # ------------------------------------------------------------------------------------------- parts
 
 
@@ -471,7 +437,7 @@ SHARED: dict[str, Callable] = {
     function.__name__: function
     for function in (
         ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim,
-        broadcast_to, select, narrow, diagonal, as_strided,
+        select, narrow, diagonal, as_strided,
     )
 } | {"swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 
@@ -492,8 +458,6 @@ METHODS: dict[str, Any] = {
     "reshape": reshape_method,
     "reshape_as": reshape_as,
     "permute": permute_method,
-    "expand": expand,
-    "expand_as": expand_as,
     "unfold": unfold,
     "T": property(reversed_dims),
     "mT": property(matrix_transposed),
