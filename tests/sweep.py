@@ -108,7 +108,8 @@ class Worker:
         command = [sys.executable, __file__, "--worker", str(self.notes), "--limit", str(limit)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            bufsize=0,  # a line that select has not seen must not wait in a buffer
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )  # fmt: skip
         self.notes.touch()
         self.name = ""
@@ -117,14 +118,14 @@ class Worker:
     def ask(self, name: str) -> None:
         assert self.process.stdin is not None
         self.name = name
-        print(name, file=self.process.stdin, flush=True)
+        self.process.stdin.write(f"{name}\n".encode())
 
     def answer(self) -> dict | None:
         """The line that came; None if the process is no more."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.since = time.monotonic()
-        return json.loads(line) if line.endswith("\n") else None
+        return json.loads(line) if line.endswith(b"\n") else None
 
     def last_words(self) -> str:
         return self.notes.read_text(errors="replace").strip()

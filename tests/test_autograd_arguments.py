@@ -120,7 +120,8 @@ def run(torch, call):
 def test_calls(oracle, case):
     ours, theirs = (run(torch, CALLS[case]) for torch in (tiny_torch, oracle))
     assert type(ours[0]) is type(theirs[0]), (ours[0], theirs[0])
-    assert ours[1] == theirs[1], (ours[1], theirs[1])
+    if case != "create_graph":  # PyTorch warns of it once in a process
+        assert ours[1] == theirs[1], (ours[1], theirs[1])
     for a, b in zip(flatten(ours[2:]), flatten(theirs[2:]), strict=True):
         compare(a, b, case)
 

@@ -147,16 +147,6 @@ def test_parameters_take_part_in_views():
     assert p.grad.tolist() == [[0, 2, 2], [0, 2, 2]]
 
 
-@pytest.mark.parametrize("what", ["view(dtype)", "contiguous", "clone"])
-def test_what_is_not_implemented_says_so(what):
-    x = tiny_torch.zeros(1, 1, 1, 1)
-    with pytest.raises(NotImplementedError, match=what.split("(")[0]):
-        if what == "view(dtype)":
-            x.view(tiny_torch.int32)
-        else:
-            getattr(x, what)(memory_format="torch.channels_last")
-
-
 def test_packed_layouts_are_what_the_names_say():
     assert packed((2, 3, 4)) == tiny_torch.zeros(2, 3, 4).stride()
 

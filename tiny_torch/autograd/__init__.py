@@ -64,7 +64,7 @@ def backward(
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for target in targets:
-            if isinstance(target, Tensor) and target.requires_grad:
+            if isinstance(target, Tensor):
                 target.retain_grad()  # leaves have theirs anyway
         targets = [required_edge(t) for t in targets]
     run(roots, grad_tensors, retain_graph, create_graph, targets, accumulate=True)

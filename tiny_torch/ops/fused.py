@@ -8,6 +8,7 @@ from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import narrowed, widened
+from tiny_torch.ops.gather import SET
 from tiny_torch.ops.pointwise import result_type
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
@@ -57,7 +58,7 @@ class ScatterRows(Op):
     @staticmethod
     def forward(x, columns, shape):
         result = array_module(x.device).full(shape, 0, x.dtype)
-        result.scatter_(1, columns.unsqueeze(1), x.unsqueeze(1))
+        result.scatter_(1, columns.unsqueeze(1), x.unsqueeze(1), SET)
         return result, (columns,)
 
     @staticmethod

@@ -207,7 +207,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     filled = fill_mask(self, steps, indices, value)
     if filled is not None:
         target = apply_view(Part, self, steps) if steps else self
-        masks.masked_fill_(target, filled, value)
+        one = value.reshape(()) if isinstance(value, Tensor) else value
+        masks.masked_fill_(target, filled, one)
         return
     if records(self, value):
         target = apply_view(Part, self, steps) if steps else self
@@ -233,7 +234,7 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
         or indices[:-1] != [None] * (len(indices) - 1)
     ):
         return None
-    if isinstance(value, Tensor) and value.array.ndim:
+    if isinstance(value, Tensor) and value.array.size != 1:
         return None
     mask, shape = indices[-1], show(x.array, steps).shape
     start = len(indices) - 1

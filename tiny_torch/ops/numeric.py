@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.ops.join import cat
 from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.views import unique_dims
 from tiny_torch.tensor import Tensor
 
 
@@ -90,10 +91,11 @@ def gradient(
             "torch.gradient expected spacing to be unspecified, a scalar or a list of length "
             f"{len(dims)}, but got a list of length {len(steps)}"
         )
-    if len({d % input.ndim for d in dims if -input.ndim <= d < input.ndim}) < len(set(dims)):
-        raise RuntimeError("dim appears multiple times in the list of dims")
-    if input.dtype in (_core.bool, _core.uint8):
+    if input.dtype is _core.uint8:
         raise RuntimeError(f"torch.gradient does not support {input.dtype} input.")
+    dims = unique_dims(dims, input.ndim)
+    if input.dtype is _core.bool:
+        raise RuntimeError("torch.gradient does not support bool input.")
     for d, step in zip(dims, steps, strict=True):
         size = input.size(d)
         if size < edge_order + 1:

@@ -95,12 +95,17 @@ def sort(
 
 
 def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The indices that sort along a dim. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
     dim = checked_dim("argsort", input, dim)
     check_bool("argsort", "descending", 3, descending)
-    return apply1(Argsort, input, dim, descending)
+    return into(out, apply1(Argsort, input, dim, descending), exact=True)
 
 
 def msort(input: Tensor, *, out: Any = None) -> Tensor:

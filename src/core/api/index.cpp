@@ -90,8 +90,12 @@ struct Indexed {
       (leads ? before : after).push_back(x.shape()[d]);
       (leads ? before_strides : after_strides).push_back(x.strides()[d]);
     }
-    checked_numel(index_shape, "index");
-    for (int d : dims) whole.push_back(indices[d]->expand(index_shape));
+    const int64_t positions = checked_numel(index_shape, "index");
+    for (int d : dims) {
+      if (x.shape()[d] == 0 && positions > 0)
+        throw IndexError("index is out of bounds for dimension with size 0");
+      whole.push_back(indices[d]->expand(index_shape));
+    }
   }
 
   Dims shape() const {
