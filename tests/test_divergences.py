@@ -47,7 +47,6 @@ def test_divergences(oracle, name):
             )
 
 
-@pytest.mark.skipif(not hasattr(tiny_torch, "lgamma"), reason="no lgamma")
 def test_the_divergence_of_a_family_follows_from_its_normalizer(torch):
     d = torch.distributions
     for p, q in (
