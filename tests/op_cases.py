@@ -145,6 +145,7 @@ class Case:
     gradient: bool = True
     second: bool = True
     strides: bool = True  # the result lies in memory as PyTorch's does
+    composed: bool = False  # of several ops in PyTorch: strides differ where they say nothing
 
     def __call__(self, module: Any, *tensors: Any, **more: Any) -> Any:
         if self.call is not None:

@@ -87,13 +87,17 @@ def test_what_is_refused():
         gradcheck(lambda x: x * 2, leaf(1.0, dtype=torch.float32), eps=1e-2, atol=1e-2)
 
 
+RAISE = ("floor_divide", "heaviside")  # in backward
+INFINITE = ("logit 1",)  # values, whose differences are NaN
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name) for case in CASES if case.gradient]
 )
 def test_op_table(case, device):
     """First and second gradients of every case by differences, on a small shape."""
-    if "float64" not in case.dtypes:
+    if "float64" not in case.dtypes or case.name in INFINITE:
         return
     shapes = case.shapes[0] if case.shapes else ((2, 3),) * case.arity
     shapes = [(2, 3, 2) if np.prod(shape, initial=1) > 60 else shape for shape in shapes]
@@ -107,7 +111,7 @@ def test_op_table(case, device):
     except (RuntimeError, TypeError, IndexError) as error:
         skip_if_not_on_ref(error)
         return  # a case of wrong arguments
-    if not any(y.requires_grad for y in outputs) or case.function == "floor_divide":
+    if not any(y.requires_grad for y in outputs) or case.function in RAISE:
         return
 
     def function(*tensors):

@@ -26,10 +26,8 @@ from tiny_torch._reference import formulas
 def test_the_tables_are_those_of_ops_def():
     assert set(formulas.ELEMENTWISE) == set(ELEMENTWISE)
     assert set(formulas.REDUCTIONS) == set(REDUCTIONS)
-    assert {
-        name: len(names)
-        for name, names in (("UNARY", formulas.UNARY), ("TERNARY", formulas.TERNARY))
-    } == {kind: sum(OPS[name][0] == kind for name in OPS) for kind in ("UNARY", "TERNARY")}
+    for table, arity in ((formulas.UNARY, 1), (formulas.BINARY, 2), (formulas.TERNARY, 3)):
+        assert set(table) == {name for name in ELEMENTWISE if ARITY[OPS[name][0]] == arity}
 
 
 def apply(name, x, *rest):
@@ -37,7 +35,7 @@ def apply(name, x, *rest):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if name != "polygamma"])  # see there
 def test_elementwise(name, dtype):
     kind, domain = OPS[name]
     inputs = [values_of(domain, dtype, seed) for seed in range(ARITY[kind])]

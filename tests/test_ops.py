@@ -99,8 +99,8 @@ def test_record_equals_numpy(case, device):
     dtypes = {name: DTYPE_SETS[dtypes] for _, name, _, dtypes, _ in _core.op_records()}[case.name]
     shape = SHAPE if device == "cpu" else (2, 3)
     for layout, dtype in itertools.product(NUMPY_LAYOUTS, dtypes):
-        if device == "ref" and dtype in HALVES:
-            continue
+        if dtype in HALVES and (device == "ref" or case.name == "trunc_divide"):
+            continue  # a half's quotient is rounded before it is truncated: see test_values
         tensors = operands(
             tiny_torch, case.domains, [shape] * case.arity, [layout] * case.arity,
             [dtype] * case.arity, device,
@@ -160,8 +160,9 @@ def test_values(torch, case, device):
                             lambda i=inputs: case(tiny_torch, *operands(tiny_torch, *i, device)),
                             lambda i=inputs: case(torch, *operands(torch, *i)),
                             ulps=case.ulps,
-                            # where nothing is stored, only for the ops themselves
-                            strides=case.strides and (case in RECORDS or np.prod(shape[0]) > 0),
+                            # of fewer than two elements, only for the ops themselves
+                            strides=case.strides
+                            and (np.prod(shape[0]) > 1 or (case in RECORDS and not case.composed)),
                         )
 
 
@@ -474,6 +475,8 @@ def test_gradients_in_place_and_of_mixed_dtypes(torch, case):
         if "logical" in case.name:
             return  # PyTorch lets the gradient pass as if nothing had been overwritten
         if case.call is None and hasattr(torch.Tensor, f"{case.function}_"):
+            if isinstance(outcome(lambda: in_place(torch))[0], NotImplementedError):
+                return  # PyTorch has no such gradient (asinh_, acosh_, atanh_): we do
             with collect:
                 check(
                     f"in place {case.name}",

@@ -12,9 +12,7 @@ import numpy as np
 
 def each(function: Callable[..., float]) -> Callable[..., Any]:
     """A function of numbers, on arrays of them."""
-    return lambda *arrays: np.array(
-        [function(*map(float, row)) for row in zip(*arrays, strict=True)]
-    )
+    return np.vectorize(lambda *row: function(*map(float, row)), otypes=[float])
 
 
 def log_gamma(x: float) -> float:
@@ -78,7 +76,8 @@ def sinc(x: Any) -> Any:
 
 
 def logit(x: Any, eps: Any) -> Any:
-    z = np.where(eps < 0, x, np.minimum(np.maximum(x, eps), 1 - eps))
+    inside = np.where(x < eps, eps, np.where(x > 1 - eps, 1 - eps, x))
+    z = np.where(eps < 0, x, inside)
     return np.log(z / (1 - z))
 
 

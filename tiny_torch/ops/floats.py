@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import finfo
-from tiny_torch.ops.elementwise import Cast, Mul, Pow, Where, without_gradient
-from tiny_torch.ops.public import check_operand, check_tensor, named, public, write_out
+from tiny_torch.ops.elementwise import Cast, Pow, Where, without_gradient
+from tiny_torch.ops.public import check_operand, check_tensor, into, named, public, write_out
 from tiny_torch.ops.unary import of_input, zero
 from tiny_torch.tensor import Tensor
 
@@ -134,24 +135,67 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     return named("frexp", apply1(Frexp, input), out)
 
 
-def powers_of_two(name: str, input: Any, other: Any) -> Tensor:
+class Ldexp(Op):
+    """x * 2**y. Of floats and whole powers it is exact, as long as x's dtype can hold it."""
+
+    arity = 2
+    broadcasts = True
+    saves = (1, ~0)
+    used_by = ((0,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        if x.dtype.is_floating_point and not y.dtype.is_floating_point:
+            product, power = by_whole_powers(x, y)
+            result = product.mul(power, out)
+            result = result if out is not None else result.astype(x.dtype)
+        else:
+            result = x.mul(2.0 ** exponents(x, y), out)
+        return result, (y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, result = saved
+        return (
+            run(Ldexp, grad, y) if needs[0] else None,
+            grad * (result * math.log(2)) if needs[1] else None,
+        )
+
+
+def exponents(x: Any, y: Any) -> Any:
+    """As floats, and where PyTorch's powers of two do not lie as y does, contiguous."""
+    default = _core.get_default_dtype()
+    if x.dtype is y.dtype is not default and y.dtype.is_floating_point:
+        return y
+    return (y if y.dtype.is_floating_point else y.astype(default)).contiguous()
+
+
+def by_whole_powers(x: Any, y: Any) -> tuple:
+    """Two float64 factors of x * 2**y: a power of two that float64 cannot hold goes in steps."""
+    exponent = y.astype(_core.float64).clamp(-2100, 2100)
+    product = x.astype(_core.float64)
+    for _ in range(2 if x.dtype is _core.float64 else 0):
+        step = exponent.clamp(-1022, 1023)
+        product, exponent = product * step.exp2(), exponent - step
+    return product, exponent.clamp(-1022, 1023).exp2()
+
+
+def check_powers(name: str, input: Any, other: Any) -> None:
     check_tensor(name, "input", 1, input)
     check_tensor(name, "other", 2, other)
-    if not other.is_floating_point():
-        other = other.to(_core.get_default_dtype())
-    return apply2(Pow, 2.0, other)
+    if other.dtype is _core.bool and input.is_floating_point():
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
 
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2**other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
-    factor = powers_of_two("ldexp", input, other)
-    return (
-        apply2(Mul, input, factor) if out is None else write_out(Mul, "ldexp", out, input, factor)
-    )
+    check_powers("ldexp", input, other)
+    return into(out, apply2(Ldexp, input, other))
 
 
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    return apply_inplace(Mul, self, powers_of_two("ldexp_", self, other))
+    check_powers("ldexp_", self, other)
+    return apply_inplace(Ldexp, self, other)
 
 
 def in_float64(name: str, input: Any, exponent: Any) -> tuple:
@@ -174,11 +218,14 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     operands = in_float64("float_power", input, exponent)
     if out is None:
         return apply2(Pow, *operands)
+    check_tensor("float_power", "out", 3, out)
     if out.dtype is not _core.float64:
         raise RuntimeError(
             f"the output given to float_power has dtype {out.dtype} but the operation's result "
             "requires dtype torch.float64"
         )
+    if not isinstance(input, Tensor):
+        return into(out, apply2(Pow, *operands))
     return write_out(Pow, "float_power", out, *operands)
 
 
@@ -253,7 +300,11 @@ def nan_to_num_(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
-    return apply_inplace(NanToNum, self, *replacements("nan_to_num_", self, nan, posinf, neginf))
+    values = replacements("nan_to_num_", self, nan, posinf, neginf)
+    if not self.is_floating_point():  # nothing to replace: even in what is expanded
+        self.array.mark_written()
+        return self
+    return apply_inplace(NanToNum, self, *values)
 
 
 def positive(input: Tensor) -> Tensor:

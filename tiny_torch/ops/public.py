@@ -22,6 +22,7 @@ NO_HISTORY = (
     "functions with out=... arguments don't support automatic differentiation, but one of the "
     "arguments requires grad."
 )
+BOOL_OUT = ("isposinf", "isneginf", "signbit")  # `out` has to be bool, though others' may be wider
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -136,6 +137,8 @@ def check_operand(function: str, argument: str, position: int, value: Any) -> No
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
     """The op's result, written into `out`, which records no history."""
     check_tensor(function, "out", len(arguments) + 1, out)
+    if function in BOOL_OUT and out.dtype is not _core.bool:
+        raise RuntimeError(f"{function} does not support non-boolean outputs.")
     if not modes.bits & NO_GRAD:
         for argument in (*arguments, out):
             if isinstance(argument, Tensor) and edge_of(argument) is not None:
