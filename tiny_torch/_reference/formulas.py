@@ -117,7 +117,7 @@ UNARY: dict[str, Record] = {
     "sqrt": (FLOATING, FLOAT, np.sqrt),
     "rsqrt": (FLOATING, FLOAT, lambda x: 1 / np.sqrt(x)),
     "exp": (FLOATING, FLOAT, np.exp),
-    "exp2": (FLOATING, FLOAT, np.exp2),
+    "exp2": (FLOATING, FLOAT, lambda x: np.exp2(x, dtype="float64")),
     "expm1": (FLOATING, FLOAT, np.expm1),
     "log": (FLOATING, FLOAT, np.log),
     "log2": (FLOATING, FLOAT, np.log2),
