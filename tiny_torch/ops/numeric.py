@@ -84,7 +84,7 @@ def gradient(
     check_tensor("gradient", "input", 1, input)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims: Any = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     steps = list(spacing) if isinstance(spacing, Sequence) else [spacing] * len(dims)
     if isinstance(spacing, Sequence) and len(steps) != len(dims):
         raise RuntimeError(
