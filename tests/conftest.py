@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore_glob = ["sweep*.py", "docstring_examples.py"]  # need PyTorch, and hold no tests
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
