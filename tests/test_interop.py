@@ -97,6 +97,5 @@ def answer(torch, fact):
 
 @pytest.mark.parametrize("fact", FACT_LIST)
 def test_facts(fact, oracle):
-    if fact in DIFFERENT:
-        pytest.skip(DIFFERENT[fact])
-    assert answer(tiny_torch, fact) == answer(oracle, fact)
+    ours, theirs = answer(tiny_torch, fact), answer(oracle, fact)
+    assert ours != theirs if fact in DIFFERENT else ours == theirs
