@@ -144,6 +144,7 @@ def equations(draw):
     return equation, shapes, draw(st.booleans())
 
 
+@pytest.mark.torch
 @settings(max_examples=200, deadline=None)
 @given(equations())
 def test_generated_equations(plan):
