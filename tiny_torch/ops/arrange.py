@@ -10,9 +10,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.layouts import contiguous_format
-from tiny_torch.ops.indexing import into_same
 from tiny_torch.ops.join import stack
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -287,7 +286,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [1., 1.]])
     """
     check_triangle("tril", input, diagonal)
-    return into_same("tril", out, apply1(Tril, input, diagonal))
+    return into_same(out, apply1(Tril, input, diagonal), "tril")
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -301,7 +300,7 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [0., 0.]])
     """
     check_triangle("triu", input, diagonal)
-    return into_same("triu", out, apply1(Triu, input, diagonal))
+    return into_same(out, apply1(Triu, input, diagonal), "triu")
 
 
 def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
@@ -344,10 +343,10 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     """
     ndim = input.array.ndim
     if ndim == 1:
-        return into_same("diag", out, diag_embed(input, diagonal))
+        return into_same(out, diag_embed(input, diagonal), "diag")
     if ndim == 2:
         part = input.diagonal(diagonal).clone(memory_format=contiguous_format)
-        return into_same("diag", out, part)
+        return into_same(out, part, "diag")
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
 
 

@@ -24,8 +24,7 @@ from tiny_torch.ops.lapack import (
     in_tensors,
     lapack,
 )
-from tiny_torch.ops.matmul import into_same
-from tiny_torch.ops.public import named
+from tiny_torch.ops.public import into_same, named
 from tiny_torch.ops.triangular import solve_triangular
 from tiny_torch.tensor import Tensor
 

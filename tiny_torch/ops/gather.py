@@ -18,10 +18,9 @@ from tiny_torch.ops.indexing import (
     as_operand,
     checked_number,
     fresh,
-    into_same,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
@@ -215,7 +214,7 @@ def gather(
     if sparse_grad:
         raise NotImplementedError("gather(sparse_grad=True)")
     check_tensor("gather", "index", 3, index)
-    return into_same("gather", out, applyn(Gather, (input, index), dim))
+    return into_same(out, applyn(Gather, (input, index), dim), "gather")
 
 
 def take_along_dim(
@@ -304,7 +303,7 @@ def scatter(
     """
     op, place = scatter_operation("scatter", reduce)
     source = scatter_arguments("scatter", input, index, src, value)
-    return into_same("scatter", out, applyn(op, (input, source, index), dim, *place))
+    return into_same(out, applyn(op, (input, source, index), dim, *place), "scatter")
 
 
 def scatter_(
@@ -329,7 +328,7 @@ def scatter_add(
     """
     check_tensor("scatter_add", "src", 3, src)
     source = scatter_arguments("scatter_add", input, index, src, None)
-    return into_same("scatter_add", out, applyn(ScatterAdd, (input, source, index), dim))
+    return into_same(out, applyn(ScatterAdd, (input, source, index), dim), "scatter_add")
 
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
@@ -373,7 +372,7 @@ def scatter_reduce(
     """
     source = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
     result = applyn(ScatterReduce, (input, source, index), dim, reduce, include_self)
-    return into_same("scatter_reduce", out, result)
+    return into_same(out, result, "scatter_reduce")
 
 
 def scatter_reduce_(

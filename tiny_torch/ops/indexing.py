@@ -15,7 +15,6 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops.elementwise import Cast
-from tiny_torch.ops.public import into
 from tiny_torch.ops.views import zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -119,16 +118,6 @@ def fresh(x: Any) -> Any:
 def as_operand(array: Any, like: Any) -> Any:
     """An array as a tensor where a formula runs on tensors."""
     return wrap(array) if isinstance(like, Tensor) else array
-
-
-def into_same(name: str, out: Tensor | None, result: Tensor) -> Tensor:
-    """ops.public.into, for functions whose `out` must have the result's dtype."""
-    if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
-        raise RuntimeError(
-            f"{name}(): Expected out tensor to have dtype {result.dtype}, but got {out.dtype} "
-            "instead"
-        )
-    return into(out, result)
 
 
 def arrays_of(values: Any) -> list:

@@ -17,10 +17,9 @@ from tiny_torch.ops.indexing import (
     checked_number,
     fitted,
     fresh,
-    into_same,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import Place, zeros
 from tiny_torch.tensor import Tensor
 
@@ -175,7 +174,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if not input.array.same_shape(mask.array):
         shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
         input, mask = input.expand(shape), mask.expand(shape)
-    return into_same("masked_select", out, applyn(MaskedSelect, (input, mask)))
+    return into_same(out, applyn(MaskedSelect, (input, mask)), "masked_select")
 
 
 def where(
@@ -210,7 +209,7 @@ def where(
     for value, beside in ((input, other), (other, input)):
         if not isinstance(value, Tensor) and isinstance(beside, Tensor):
             check_range(value, array_module(beside.array.device).result_type(value, beside.array))
-    return into_same("where", out, applyn(Where, (condition, input, other)))
+    return into_same(out, applyn(Where, (condition, input, other)), "where")
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -233,7 +232,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
         )
     if not as_tuple:
-        return into_same("nonzero", out, apply1(Nonzero, input))
+        return into_same(out, apply1(Nonzero, input), "nonzero")
     if out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)

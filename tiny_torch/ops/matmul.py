@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply2, applyn
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.tensor import Tensor
 
 
@@ -114,12 +114,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 
 
 BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
-
-
-def into_same(out: Tensor | None, result: Tensor) -> Tensor:
-    if out is not None and out.dtype is not result.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype}")
-    return into(out, result)
 
 
 def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any) -> Tensor:

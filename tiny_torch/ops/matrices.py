@@ -26,11 +26,11 @@ from tiny_torch.ops.lapack import (
     in_tensors,
     lapack,
 )
-from tiny_torch.ops.matmul import into_same, matmul
+from tiny_torch.ops.matmul import matmul
 from tiny_torch.ops.norms import matrix_norm
 from tiny_torch.ops.pointwise import everywhere
 from tiny_torch.ops.products import wide
-from tiny_torch.ops.public import check_tensor, into, named
+from tiny_torch.ops.public import check_tensor, into, into_same, named
 from tiny_torch.ops.solve import inv, inverse_where_regular
 from tiny_torch.ops.triangular import check_broadcast
 from tiny_torch.tensor import Tensor, wrap

@@ -11,9 +11,8 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.factor import svdvals
 from tiny_torch.ops.lapack import check_precision, in_tensors
-from tiny_torch.ops.matmul import into_same
 from tiny_torch.ops.products import wide
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, into_same
 from tiny_torch.ops.reduce import amax, amin, spread
 from tiny_torch.ops.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor

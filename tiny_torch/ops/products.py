@@ -7,9 +7,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
-from tiny_torch.ops.matmul import Matmul, check_batches, into_same
+from tiny_torch.ops.matmul import Matmul, check_batches
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, into_same
 from tiny_torch.tensor import Tensor
 
 Number = bool | int | float

@@ -158,20 +158,16 @@ def has_shape_of_result(out: Any, operands: list) -> bool:
         return False
 
 
-def into(out: Tensor | None, result: Tensor, exact: bool = False) -> Tensor:
+def into(out: Tensor | None, result: Tensor) -> Tensor:
     """The result, copied into `out` if there is one, which gets its shape.
 
-    Raises RuntimeError if `out` cannot hold the result, or is not of its dtype if that is `exact`.
+    Raises RuntimeError if `out` cannot hold the result.
     """
     if out is None:
         return result
     check_tensor("out", "out", 1, out)
     if edge_of(result) is not None or edge_of(out) is not None:
         raise RuntimeError(NO_HISTORY)
-    if exact and result.dtype is not out.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
-        )
     if not _core.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"
@@ -180,6 +176,16 @@ def into(out: Tensor | None, result: Tensor, exact: bool = False) -> Tensor:
         resize_out(out, result.array)
     out.array.copy_(result.array)
     return out
+
+
+def into_same(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
+    """`into`, for functions whose `out` must have the result's dtype: else RuntimeError."""
+    if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
+        where = f"{function}(): " if function else ""
+        raise RuntimeError(
+            f"{where}Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
+        )
+    return into(out, result)
 
 
 def resize_out(out: Tensor, like: Any) -> None:

@@ -19,9 +19,8 @@ from tiny_torch.ops.indexing import (
     as_operand,
     checked_number,
     fitted,
-    into_same,
 )
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -167,7 +166,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     array = input.array
     if not array.size and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    return into_same("index_select", out, applyn(IndexSelect, (input, index), dim))
+    return into_same(out, applyn(IndexSelect, (input, index), dim), "index_select")
 
 
 def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> None:
@@ -240,7 +239,7 @@ def index_add(
     """
     check_slices("index_add", input, dim, index, source)
     source = scaled("index_add", input, source, alpha)
-    return into_same("index_add", out, applyn(IndexAdd, (input.contiguous(), source, index), dim))
+    return into_same(out, applyn(IndexAdd, (input.contiguous(), source, index), dim), "index_add")
 
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
@@ -262,7 +261,7 @@ def index_copy(
     tensor([6., 0., 5.])
     """
     check_slices("index_copy", input, dim, index, source)
-    return into_same("index_copy", out, applyn(IndexCopy, (input.contiguous(), source, index), dim))
+    return into_same(out, applyn(IndexCopy, (input.contiguous(), source, index), dim), "index_copy")
 
 
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
@@ -316,7 +315,7 @@ def index_reduce(
     """
     index, source = index_reduce_arguments("index_reduce", input, dim, index, source, reduce)
     result = applyn(IndexReduce, (input, source, index), dim, reduce, include_self)
-    return into_same("index_reduce", out, result)
+    return into_same(out, result, "index_reduce")
 
 
 def index_reduce_(
@@ -381,7 +380,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([4, 1])
     """
     check_tensor("take", "index", 2, index)
-    return into_same("take", out, applyn(Take, (input, index)))
+    return into_same(out, applyn(Take, (input, index)), "take")
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

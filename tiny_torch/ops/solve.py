@@ -25,9 +25,8 @@ from tiny_torch.ops.lapack import (
     in_tensors,
     lapack,
 )
-from tiny_torch.ops.matmul import into_same
 from tiny_torch.ops.pointwise import everywhere
-from tiny_torch.ops.public import check_tensor, named
+from tiny_torch.ops.public import check_tensor, into_same, named
 from tiny_torch.ops.triangular import check_pair
 from tiny_torch.tensor import Tensor, wrap
 

@@ -13,7 +13,7 @@ from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Cast
-from tiny_torch.ops.public import check_int, check_tensor, into, named
+from tiny_torch.ops.public import check_int, check_tensor, into, into_same, named
 from tiny_torch.ops.selection import Select, SelectOne, check_bool, checked_dim
 from tiny_torch.tensor import Tensor
 
@@ -105,7 +105,7 @@ def argsort(
     """The indices that sort along a dim. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
     dim = checked_dim("argsort", input, dim)
     check_bool("argsort", "descending", 3, descending)
-    return into(out, apply1(Argsort, input, dim, descending), exact=True)
+    return into_same(out, apply1(Argsort, input, dim, descending))
 
 
 def msort(input: Tensor, *, out: Any = None) -> Tensor:

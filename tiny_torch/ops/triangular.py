@@ -18,8 +18,7 @@ from tiny_torch.ops.lapack import (
     in_tensors,
     lapack,
 )
-from tiny_torch.ops.matmul import into_same
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.tensor import Tensor
 
 BLOCK = 32

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch.ops.einsum import tensordot
-from tiny_torch.ops.matmul import dot, into_same, matmul
+from tiny_torch.ops.matmul import dot, matmul
 from tiny_torch.ops.products import check_operands
-from tiny_torch.ops.public import into
+from tiny_torch.ops.public import into, into_same
 from tiny_torch.tensor import Tensor
 
 
