@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/with_type.h"
 #include "core/error.h"
 #include "cpu/random.h"
 
@@ -75,18 +76,6 @@ void fill(Generator& generator, const Strided& out, const Draw& draw) {
                  T* to = data + offsets[0];
                  for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
                });
-}
-
-// Calls body(T{}) with the C++ type of `dtype`.
-template <class Body>
-void with_type(DType dtype, const Body& body) {
-  switch (dtype) {
-#define X(name, type, text, category) \
-  case DType::name:                   \
-    return body(type{});
-    TT_FOR_EACH_DTYPE(X)
-#undef X
-  }
 }
 
 // float32 and float64: what PyTorch has these samplers for.
