@@ -125,6 +125,13 @@ struct IndexTable {
                    int64_t diagonal, bool lower, int64_t item);
 };
 
+// The families of nn's fused kernels, each declared in core/kernels/<family>.h.
+struct AttentionTable;
+struct ConvTable;
+struct NormTable;
+struct PoolTable;
+struct RecurrentTable;
+
 struct Backend {
   const char* name;
   const char* instruction_set;
@@ -133,6 +140,11 @@ struct Backend {
   MatmulKernel matmul[kDTypes];
   Kernel copy;  // out = input, from iter.compute to iter.result: any two dtypes
   IndexTable index;
+  const AttentionTable* attention = nullptr;
+  const ConvTable* conv = nullptr;
+  const NormTable* norm = nullptr;
+  const PoolTable* pool = nullptr;
+  const RecurrentTable* recurrent = nullptr;
 };
 
 // The CPU's, for the instruction set that cpuid or TINY_TORCH_ISA names.
