@@ -17,11 +17,14 @@ from tiny_torch import _core
 from tiny_torch.autograd.anomaly_mode import check_nan, explain
 from tiny_torch.autograd.graph import (
     ANOMALY,
+    FREED,
+    FRESH,
     NO_GRAD,
     OFF,
     Identity,
     InLayout,
     Node,
+    check_saved,
     edge_of,
     modes,
     run,
@@ -29,7 +32,6 @@ from tiny_torch.autograd.graph import (
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.tensor import wrap
 
-ALL = {n: (True,) * n for n in range(1, 9)}
 take = _core.take  # (dict, key): removes it; (value or None, whether nobody else holds it)
 by_sequence = attrgetter("sequence")
 by_turn = lambda entry: entry[1].turn  # noqa: E731
@@ -94,13 +96,13 @@ class Run:
         careful = self.create_graph or modes.bits & ANOMALY
         buffers, owned = self.buffers, self.owned
         for node in order:
-            if node not in buffers:
+            grad = buffers.pop(node, None)
+            if grad is None:
                 if leading is None:
                     self.skip(node, node.edges)
                 elif node in leading:
                     self.skip(node, leading[node])
                 continue
-            grad = buffers.pop(node)
             if owned:
                 owned.discard(node)
             op, edges = node.op, node.edges
@@ -110,22 +112,29 @@ class Run:
             if wanted:
                 self.capture(node, grad, wanted)
             if leading is None:
-                needs = ALL[1] if len(edges) == 1 else tuple([edge is not None for edge in edges])
+                needs = edges  # truthy where an input wants its gradient, as backward asks
             elif node not in leading:
                 continue
             else:
                 needs = leading[node]
             if type(grad) is list:
                 grad = tuple(grad)
+            saved = node.saved
+            fresh = False  # whether unpack and release have nothing to say: saves their calls
             if careful or hooks is not None:
                 results = self.call_carefully(node, grad, needs)
             else:
-                saved = node.unpack(False) if node.saved else ()
+                if type(saved) is tuple and saved and saved is not FREED:
+                    fresh = check_saved(saved, node.sequence) == FRESH
+                if saved and not fresh:
+                    saved = node.unpack(False)
                 results = op.backward(saved, grad, needs)
-                saved = None
-            grad = None
-            if node.saved and not retain_graph:
-                node.release()
+            saved = grad = None
+            if not retain_graph:
+                if fresh:
+                    node.saved = FREED
+                elif node.saved:
+                    node.release()
             if type(results) is not tuple:
                 results = (results,)
             shapes = node.inputs

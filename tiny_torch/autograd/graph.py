@@ -46,9 +46,9 @@ class Op:
 
     ``forward(*arrays, *constants)`` answers ``(result, saved)``: an array, or a tuple of them where
     ``outputs`` is above 1, and a tuple of what backward needs. ``backward(saved, grad, needs)``
-    answers one gradient or None per input, in a tuple unless the op has one input; ``needs[i]``
-    tells whether input i wants its. Formulas use what arrays and tensors both have, so that they
-    can be differentiated in turn. An elementwise op's forward takes ``out=``, too.
+    answers one gradient or None per input, in a tuple unless the op has one input; ``needs[i]`` is
+    true (or an edge) where input i wants its. Formulas use what arrays and tensors both have, so
+    that they can be differentiated in turn. An elementwise op's forward takes ``out=``, too.
     """
 
     # The leading entries of `saved`: i is input i, ~j is output j. What follows is constant.
