@@ -87,6 +87,7 @@ def plain(text: str) -> str:
 def restore(package: Any) -> None:
     package.set_default_dtype(package.float32)
     package.set_grad_enabled(True)
+    package.use_deterministic_algorithms(False)
     package.set_printoptions(profile="default")
 
 
@@ -94,8 +95,9 @@ def raised(text: str) -> bool:
     return re.match(r"\w*(Error|Exception|Warning): ", text) is not None
 
 
-def differences(oracle: Any, ours: Any, name: str) -> tuple[int, list[str]]:
-    """How many examples of a name were compared, and those that print something else."""
+def differences(oracle: Any, ours: Any, name: str) -> tuple[int, list[tuple[str, str, str]]]:
+    """How many examples of a name were compared; and those that print something else: (source,
+    what we print, what PyTorch prints)."""
     sources = examples(oracle, name)
     if not sources:
         return 0, []
@@ -111,7 +113,5 @@ def differences(oracle: Any, ours: Any, name: str) -> tuple[int, list[str]]:
             continue
         count += 1
         if mine != theirs:
-            found.append(
-                f"{source.strip()}\n--- prints\n{mine.strip()}\n--- instead of\n{theirs.strip()}"
-            )
+            found.append((source.strip(), mine.strip(), theirs.strip()))
     return count, found

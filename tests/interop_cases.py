@@ -564,7 +564,14 @@ torch.asarray(torch.ones(2,requires_grad=True),requires_grad=True).requires_grad
 torch.asarray(torch.ones(2),requires_grad=True).requires_grad
 torch.asarray(torch.ones(2,requires_grad=True)*2,requires_grad=True).grad_fn
 torch.asarray(torch.ones(2,requires_grad=True)*2).grad_fn
+torch.asarray(torch.ones(2,requires_grad=True)*2,requires_grad=False).requires_grad
+torch.asarray(torch.ones(2,requires_grad=True),requires_grad=False).requires_grad
 torch.asarray([1,2],requires_grad=True)
+torch.result_type(scalar=2,tensor=y)
+torch.result_type(2,tensor=torch.tensor(1))
+torch.result_type(scalar1=2,scalar2=3.5)
+torch.result_type(2)
+torch.result_type(y,y,y)
 torch.asarray([1.,2],requires_grad=True)
 torch.asarray(np.arange(4)[::-1])
 torch.asarray([y,y])

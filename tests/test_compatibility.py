@@ -9,7 +9,6 @@ from api_names import NAMESPACES
 PAGE = Path(__file__).parents[1] / "docs" / "compatibility.md"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("space", NAMESPACES)
 def test_page_lists_every_name(space):
     sections = dict(re.findall(r"^## (\S+)$(.*?)(?=^## |\Z)", PAGE.read_text(), re.S | re.M))

@@ -8,19 +8,34 @@ from docstring_examples import differences
 
 import tiny_torch
 
-# Names whose examples may print something else, with the reason.
+# Examples that may print something else: patterns of "name: source", with the reason.
 DIFFER = {
-    "torch.Generator.seed": "prints a number of the operating system's",
+    r"torch\.Generator\.seed: .*": "prints a number of the operating system's",
+    r"torch\.sort: x\.sort\(\)": "leaves the order of equal elements open: ours is stable",
+    r"torch\.(std|var)_mean: .*dim=0.*": "the exact mean lies halfway between two floats",
+    r"torch\.linalg\.qr: R": "ours has whole numbers, PyTorch's an error of rounding",
 }
 ABSENT = r"has no attribute|cannot import name|No module named|name '\w+' is not defined"
 
 
-@pytest.mark.slow
+def may_differ(name, source, mine, theirs):
+    if any(re.fullmatch(pattern, f"{name}: {source}") for pattern in DIFFER):
+        return True
+    if source.startswith("torch.allclose("):
+        return (mine, theirs) == ("True", "False")
+    numbers = [
+        re.fullmatch(r"tensor\((\d[\d.e-]*)(, dtype=\S+)?\)", text) for text in (mine, theirs)
+    ]
+    # Both are zero but for rounding, as the distance of A from a product of its factors.
+    return all(n is not None and float(n[1]) < 5e-6 for n in numbers)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_examples(oracle, name):
     count, found = differences(oracle, tiny_torch, name)
-    if found and name in DIFFER:
-        return
-    if found and all(re.search(ABSENT, text) for text in found):
+    found = [example for example in found if not may_differ(name, *example)]
+    if found and all(re.search(ABSENT, mine) for _, mine, _ in found):
         pytest.xfail("needs a name that is absent")
-    assert not found, f"{len(found)} of {count} examples of {name}:\n" + "\n\n".join(found)
+    assert not found, f"{len(found)} of {count} examples of {name}:\n" + "\n\n".join(
+        f"{source}\n--- prints\n{mine}\n--- instead of\n{theirs}" for source, mine, theirs in found
+    )

@@ -177,8 +177,16 @@ def check_dtype(function: str, dtype: Any) -> None:
 # --------------------------------------------------------------------------------- promotion
 
 
-def result_type(tensor: Any, other: Any) -> Any:
-    """The dtype of an arithmetic result of two tensors or Python numbers.
+def result_type(
+    *operands: Any,
+    scalar: Any = None,
+    scalar1: Any = None,
+    tensor: Any = None,
+    other: Any = None,
+    scalar2: Any = None,
+) -> Any:
+    """The dtype of an arithmetic result of two tensors or Python numbers: (tensor, other), (scalar,
+    tensor) or (scalar1, scalar2).
 
     Tensors with dimensions outrank 0-d ones, which outrank numbers; a lower rank counts only if its
     category (bool < integer < float) is higher. Raises TypeError for anything else.
@@ -188,13 +196,16 @@ def result_type(tensor: Any, other: Any) -> Any:
     >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int8), 1.0)
     torch.float32
     """
-    for value in (tensor, other):
-        if not isinstance(value, Tensor | bool | int | float):
-            raise TypeError(
-                "result_type() received an invalid combination of arguments: expected tensors or "
-                f"numbers, got {type(tensor).__name__} and {type(other).__name__}"
-            )
-    arrays = [x.array if isinstance(x, Tensor) else x for x in (tensor, other)]
+    named = (scalar, scalar1, tensor, other, scalar2)
+    operands = (*operands, *[value for value in named if value is not None])
+    numeric = [isinstance(value, Tensor | bool | int | float) for value in operands]
+    if numeric != [True, True]:
+        got = ", ".join([type(value).__name__ for value in operands])
+        raise TypeError(
+            "result_type() received an invalid combination of arguments: expected two tensors or "
+            f"numbers, got ({got})"
+        )
+    arrays = [x.array if isinstance(x, Tensor) else x for x in operands]
     module = next((array_module(a.device) for a in arrays if hasattr(a, "device")), _core)
     return module.result_type(*arrays)
 

@@ -217,12 +217,13 @@ def asarray(
     dtype: Any = None,
     device: Any = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """A tensor of a tensor, a NumPy array or scalar, a DLPack object, a buffer, or a sequence.
 
     It shares memory where it can; `copy=True` never does, `copy=False` raises ValueError where it
-    cannot. https://pytorch.org/docs/stable/generated/torch.asarray.html
+    cannot. `requires_grad` is None for that of a tensor; False detaches, True keeps its history.
+    https://pytorch.org/docs/stable/generated/torch.asarray.html
     """
     dtype = as_dtype("asarray", dtype)
     shares = True
@@ -254,7 +255,9 @@ def asarray(
         )
     if wanted is result and copy and shares:
         wanted = result.clone()
-    return wanted.requires_grad_() if requires_grad else wanted
+    if requires_grad is False and not wanted.is_leaf:
+        return wanted.detach()
+    return wanted if requires_grad is None else wanted.requires_grad_(requires_grad)
 
 
 def is_buffer(obj: Any) -> bool:

@@ -11,7 +11,7 @@ from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.join import stack
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import check_int, check_tensor, into_same
 from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -145,7 +145,7 @@ def tile_method(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
 
 
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Tensor:
     """Each element, or each slice along a dim, repeated; `repeats` is an int or one count each.
 
@@ -157,10 +157,14 @@ def repeat_interleave(
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
-    if repeats is None:
-        if input.array.ndim != 1:
+    if input is None or repeats is None:
+        counts = repeats if input is None else input
+        check_tensor("repeat_interleave", "repeats", 1, counts)
+        if dim is not None:
+            raise TypeError("repeat_interleave() takes dim only with input and repeats")
+        if counts.array.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        return wrap(interleaved(input.array, input.array.size, output_size))
+        return wrap(interleaved(counts.array, counts.array.size, output_size))
     if not isinstance(repeats, Tensor | int) or isinstance(repeats, bool):
         raise TypeError(
             "repeat_interleave(): argument 'repeats' (position 2) must be Tensor or int, not "
@@ -169,7 +173,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.flatten(), 0
     shape = input.array.shape or (1,)
-    dim = wrap_dim(dim, len(shape))
+    dim = wrap_dim(check_int("repeat_interleave", "dim", 3, dim), len(shape))
     if isinstance(repeats, Tensor):
         positions = interleaved(repeats.array, shape[dim], output_size)
         return input.index_select(dim, wrap(positions))
@@ -185,6 +189,13 @@ def repeat_interleave(
         return stack([input] * repeats, dim + 1).flatten(dim, dim + 1)
     copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
     return copies.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
+
+
+def repeat_interleave_method(
+    self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """torch.repeat_interleave of this tensor."""
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 
 def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
@@ -391,12 +402,15 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 SHARED: dict[str, Callable] = {
     function.__name__: function
     for function in (
-        repeat_interleave, fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90,
+        fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90,
     )
 }  # fmt: skip
-FUNCTIONS: dict[str, Callable] = {**SHARED, "tile": tile, "flip": flip}
+FUNCTIONS: dict[str, Callable] = {
+    **SHARED, "tile": tile, "flip": flip, "repeat_interleave": repeat_interleave,
+}  # fmt: skip
 METHODS: dict[str, Callable] = {
     **SHARED,
+    "repeat_interleave": repeat_interleave_method,
     "tile": tile_method,
     "flip": flip_method,
     "__reversed__": reverse,

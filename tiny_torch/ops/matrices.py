@@ -159,7 +159,10 @@ def matrix_rank(
 
 
 class LinalgLstsq(Op):
-    """(solution, residuals, rank, singular values) of min |A X - B|, by singular values."""
+    """(solution, residuals, rank, singular values) of min |A X - B|, by singular values.
+
+    B has all dims of the batch; rank and singular values have only A's.
+    """
 
     outputs = 4
     saves = (0, 1, ~0)
@@ -199,6 +202,7 @@ class LinalgLstsq(Op):
     @in_tensors
     def backward(saved, grads, needs):
         A, B, X = saved
+        A_shape = tuple(A.shape)
         P = apply1(LinalgPinv, A, None, None, False)
         to_A = to_B = None
         if grads[0] is not None:
@@ -208,7 +212,7 @@ class LinalgLstsq(Op):
             error = 2 * (A @ X - B) * grads[1].unsqueeze(-2)
             to_A = error @ X.mT if to_A is None else to_A + error @ X.mT
             to_B = -error if to_B is None else to_B - error
-        return to_A, to_B
+        return None if to_A is None else sum_to(to_A, A_shape, X.dtype), to_B
 
 
 def lstsq(
@@ -251,7 +255,6 @@ def lstsq(
             f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     batch = np.broadcast_shapes(tuple(A.shape[:-2]), tuple(columns.shape[:-2]))
-    A = A.expand(*batch, *A.shape[-2:])
     columns = columns.expand(*batch, *columns.shape[-2:])
     rcond = epsilon(A) * max(A.shape[-2:]) if rcond is None else rcond
     X, residuals, rank, S = applyn(LinalgLstsq, (A, columns), rcond, driver)

@@ -231,8 +231,13 @@ def truth(input: Tensor) -> Tensor:
     return apply1(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
 
 
-def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
+def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
     check_tensor(name, "input", 1, input)
+    if other is not None:
+        check_tensor(name, "other", 2, other)
+        if dim is not None:
+            raise TypeError(f"{name}() takes either dim or other")
+        dim = other
     if dim is None:
         if input.array.size == 0:
             raise RuntimeError(
@@ -241,6 +246,8 @@ def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
             )
         return into(out, apply1(whole, input, None, False))
     if isinstance(dim, Tensor):
+        if keepdim:
+            raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not Tensor")
         return (
             apply2(pairwise, input, dim)
             if out is None
@@ -249,17 +256,21 @@ def extreme(input, dim, keepdim, out, whole, along, pairwise, name):
     return named(name, apply1(along, input, dim, keepdim), out)
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def max(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None
+) -> Any:
     """The largest element; along `dim` with its position; or of two tensors, elementwise.
 
     https://pytorch.org/docs/stable/generated/torch.max.html
     """
-    return extreme(input, dim, keepdim, out, MaxOfAll, Max, Maximum, "max")
+    return extreme(input, dim, keepdim, other, out, MaxOfAll, Max, Maximum, "max")
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def min(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None
+) -> Any:
     """The smallest element; along `dim` with its position; or of two tensors, elementwise."""
-    return extreme(input, dim, keepdim, out, MinOfAll, Min, Minimum, "min")
+    return extreme(input, dim, keepdim, other, out, MinOfAll, Min, Minimum, "min")
 
 
 def position(op, input, dim, keepdim, out, name):

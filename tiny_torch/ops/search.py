@@ -105,21 +105,26 @@ def bucketize(
 
 
 def isin(
-    elements: Any,
-    test_elements: Any,
+    elements: Any = None,
+    test_elements: Any = None,
     *,
     assume_unique: bool = False,
     invert: bool = False,
+    element: Any = None,
+    test_element: Any = None,
     out: Any = None,
 ) -> Tensor:
     """Whether each element equals one of the test elements (not, if `invert`). One may be a number.
 
-    Raises RuntimeError for bools. https://pytorch.org/docs/stable/generated/torch.isin.html
+    The number is called element or test_element. Raises RuntimeError for bools.
+    https://pytorch.org/docs/stable/generated/torch.isin.html
 
     >>> import tiny_torch as torch
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
     check_value("isin", "elements", elements)
     check_value("isin", "test_elements", test_elements)
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):

@@ -11,6 +11,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.public import check_int, check_tensor
+from tiny_torch.ops.selection import check_bool
 from tiny_torch.ops.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -52,6 +53,8 @@ class UniqueDimConsecutive(UniqueDim):
 
 def results(name: str, input: Any, consecutive: bool, inverse: bool, counts: bool, dim: Any) -> Any:
     check_tensor(name, "input", 1, input)
+    check_bool(name, "return_inverse", 3, inverse)
+    check_bool(name, "return_counts", 4, counts)
     if dim is None:
         found = apply1(UniqueConsecutive if consecutive else Unique2, input, consecutive)
     else:
@@ -98,6 +101,7 @@ def unique(
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    check_bool("_unique2", "sorted", 2, sorted)
     return results("_unique2", input, False, return_inverse, return_counts, dim)
 
 
