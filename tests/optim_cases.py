@@ -33,9 +33,34 @@ CASES = [
     ("RMSprop", {"lr": 0.01, "momentum": 0.9, "maximize": True}),
     ("RMSprop", {"lr": 0.01, "centered": True, "eps": 0.1}),
     ("RMSprop", {"lr": 0.01, "centered": True, "eps": 0.1, "momentum": 0.5, "weight_decay": 0.01}),
+    ("NAdam", {"lr": 0.1}),
+    ("NAdam", {"betas": (0.3, 0.7), "eps": 0.1, "momentum_decay": 0.5, "maximize": True}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.01}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"lr": 0.1}),
+    ("RAdam", {"lr": 0.1, "betas": (0.3, 0.7), "eps": 0.1, "maximize": True}),
+    ("RAdam", {"lr": 0.1, "betas": (0.9, 0.9), "weight_decay": 0.01}),
+    ("RAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("Adamax", {"lr": 0.1}),
+    ("Adamax", {"betas": (0.3, 0.7), "eps": 0.1, "maximize": True}),
+    ("Adamax", {"lr": 0.1, "betas": (0.0, 0.5), "weight_decay": 0.01}),
+    ("Adagrad", {"lr": 0.1}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.5, "initial_accumulator_value": 0.1, "maximize": True}),
+    ("Adagrad", {"lr": 0.1, "weight_decay": 0.01, "eps": 0.1}),
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.1, "rho": 0.3, "eps": 0.1, "maximize": True}),
+    ("Adadelta", {"lr": 0.1, "weight_decay": 0.01}),
+    ("Rprop", {"lr": 0.1}),
+    ("Rprop", {"lr": 0.1, "etas": (0.3, 3.0), "step_sizes": (0.05, 0.5), "maximize": True}),
+    ("ASGD", {"lr": 0.1}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.3, "t0": 3, "weight_decay": 0.01}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "t0": 0, "maximize": True}),
 ]
 # one of each, with all of its states
-FULL = [CASES[5], CASES[9], CASES[13], CASES[18]]
+FULL = [CASES[i] for i in (5, 9, 13, 18, 22, 26, 30, 33, 36, 38, 40)]
+TENSOR_LR = sorted({name for name, _ in CASES})  # all take a Tensor of one element
+FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
+CAPTURABLE = tuple(name for name in TENSOR_LR if name not in ("SGD", "Adagrad"))
 
 
 def case_id(value):
@@ -103,6 +128,10 @@ def given(params, name="SGD"):
     return lambda lib: getattr(lib.optim, name)(params(lib))
 
 
+def tensor_lr(name):
+    return lambda lib: getattr(lib.optim, name)([lib.ones(2)], lr=two_elements(lib))
+
+
 def two_elements(lib):
     return lib.tensor([0.1, 0.2])
 
@@ -152,11 +181,6 @@ ERRORS = [  # what is done, the exception, a part of its message
         RuntimeError,
         "`fused` and `foreach` cannot be `True` together.",
     ),
-    (
-        lambda lib: lib.optim.SGD([lib.ones(2)], lr=two_elements(lib)),
-        ValueError,
-        "Tensor lr must be 1-element",
-    ),
     (make("Adam", -1.0), ValueError, "Invalid learning rate: -1.0"),
     (make("Adam", float("nan")), ValueError, "Invalid learning rate: nan"),
     (make("Adam", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
@@ -164,11 +188,6 @@ ERRORS = [  # what is done, the exception, a part of its message
     (make("Adam", betas=(0.9, -0.1)), ValueError, "Invalid beta parameter at index 1: -0.1"),
     (make("Adam", weight_decay=-1), ValueError, "Invalid weight_decay value: -1"),
     (make("Adam", betas=(0, 0.9)), ValueError, "betas must be either both floats or both Tensors"),
-    (
-        lambda lib: lib.optim.Adam([lib.ones(2)], lr=two_elements(lib)),
-        ValueError,
-        "Tensor lr must be 1-element",
-    ),
     (
         lambda lib: lib.optim.Adam([lib.ones(2)], lr=lib.tensor(0.1), foreach=True),
         ValueError,
@@ -190,6 +209,37 @@ ERRORS = [  # what is done, the exception, a part of its message
     (make("RMSprop", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
     (make("RMSprop", momentum=-1.0), ValueError, "Invalid momentum value: -1.0"),
     (make("RMSprop", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (make("NAdam", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("NAdam", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
+    (make("NAdam", betas=(0.9, 1.0)), ValueError, "Invalid beta parameter at index 1: 1.0"),
+    (make("NAdam", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (make("NAdam", momentum_decay=-1.0), ValueError, "Invalid momentum_decay value: -1.0"),
+    (make("RAdam", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("RAdam", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
+    (make("RAdam", betas=(-0.1, 0.9)), ValueError, "Invalid beta parameter at index 0: -0.1"),
+    (make("RAdam", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (make("Adamax", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("Adamax", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
+    (make("Adamax", betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
+    (make("Adamax", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (make("Adagrad", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("Adagrad", lr_decay=-1.0), ValueError, "Invalid lr_decay value: -1.0"),
+    (make("Adagrad", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (
+        make("Adagrad", initial_accumulator_value=-1.0),
+        ValueError,
+        "Invalid initial_accumulator_value value: -1.0",
+    ),
+    (make("Adagrad", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
+    (make("Adagrad", foreach=True, fused=True), RuntimeError, "cannot be `True` together."),
+    (make("Adadelta", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("Adadelta", rho=1.5), ValueError, "Invalid rho value: 1.5"),
+    (make("Adadelta", eps=-1.0), ValueError, "Invalid epsilon value: -1.0"),
+    (make("Adadelta", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
+    (make("Rprop", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("Rprop", etas=(1.5, 1.2)), ValueError, "Invalid eta values: 1.5, 1.2"),
+    (make("ASGD", -1.0), ValueError, "Invalid learning rate: -1.0"),
+    (make("ASGD", weight_decay=-1.0), ValueError, "Invalid weight_decay value: -1.0"),
     (given(lambda lib: []), ValueError, "optimizer got an empty parameter list"),
     (given(lambda lib: lib.ones(2)), TypeError, "an iterable of Tensors or dicts, but got torch."),
     (given(lambda lib: [1]), TypeError, "optimizer can only optimize Tensors, but one of the"),
@@ -223,3 +273,4 @@ ERRORS = [  # what is done, the exception, a part of its message
     (load([{"params": [0, 1]}]), ValueError, "that doesn't match the size of optimizer's group"),
     (step_with_a_wrong_hook, RuntimeError, "must return None or a tuple of (new_args, new_kwargs)"),
 ]
+ERRORS += [(tensor_lr(name), ValueError, "Tensor lr must be 1-element") for name in TENSOR_LR]

@@ -8,9 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from optim_cases import (
+    CAPTURABLE,
     CASES,
     ERRORS,
     FULL,
+    FUSED,
+    TENSOR_LR,
     TOLERANCE,
     assert_close,
     assert_equal,
@@ -64,7 +67,9 @@ def test_ten_steps_are_pytorchs(name, options, dtype, foreach):
     ours = trained(torch, name, {**options, "foreach": foreach}, dtype)
     for theirs_foreach in (False, True):
         theirs = trained(oracle, name, {**options, "foreach": theirs_foreach}, dtype)
-        assert_close(values(ours), values(theirs), TOLERANCE[dtype])
+        # PyTorch's foreach computes ASGD's rates in float32, its loop in float64
+        rounded = name == "ASGD" and theirs_foreach
+        assert_close(values(ours), values(theirs), TOLERANCE["float32" if rounded else dtype])
 
 
 @all_cases
@@ -165,9 +170,20 @@ def test_threads_change_no_bit():
     assert_equal(train(1), train(3))
 
 
+@with_torch
+@full_cases
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_tensor_lr_gives_pytorchs_steps(name, options, dtype):
+    shared = {key: value for key, value in options.items() if key != "lr"}
+    runs = [
+        trained(lib, name, {**shared, "lr": lib.tensor([0.1])}, dtype) for lib in (torch, oracle)
+    ]
+    assert_close(*map(values, runs), TOLERANCE[dtype])
+
+
 @full_cases
 def test_fused_is_foreach(name, options):
-    if name != "RMSprop":
+    if name in FUSED:
         fused = trained(torch, name, {**options, "fused": True})
         assert_equal(values(fused), values(trained(torch, name, options)))
 
@@ -314,8 +330,8 @@ def test_errors_are_pytorchs(action, error, text):
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [(name, "capturable") for name in ("Adam", "AdamW", "RMSprop")]
-    + [(name, "differentiable") for name in ("SGD", "Adam", "AdamW", "RMSprop")],
+    [(name, "capturable") for name in CAPTURABLE]
+    + [(name, "differentiable") for name in TENSOR_LR],
 )
 def test_what_is_not_implemented_says_so(name, option):
     fails(lambda: make(name, **{option: True})(torch), NotImplementedError, f"{option}=True")

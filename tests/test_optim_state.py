@@ -69,19 +69,22 @@ def test_state_dicts_have_pytorchs_keys_in_pytorchs_order(name, options):
 @with_torch
 @full_cases
 @pytest.mark.parametrize("dtype", TOLERANCE)
-def test_training_goes_on_in_the_other_library(name, options, dtype):
+def test_training_goes_on_alike_in_both_libraries(name, options, dtype):
     for first, second in [(torch, oracle), (oracle, torch)]:
         begun = trained(first, name, options, dtype, steps=3)
-        params = [
-            second.nn.Parameter(second.from_numpy(p.detach().numpy().copy()))
-            for p in begun.param_groups[0]["params"]
-        ]
-        resumed = getattr(second.optim, name)(params)
-        resumed.load_state_dict(moved(first, begun.state_dict(), second))
-        for step in range(3, 6):
-            step_with_gradients(first, begun, step)
-            step_with_gradients(second, resumed, step)
-        assert_close(values(begun), values(resumed), TOLERANCE[dtype])
+        runs = []
+        for lib in (first, second):
+            params = [
+                lib.nn.Parameter(lib.from_numpy(p.detach().numpy().copy()))
+                for p in begun.param_groups[0]["params"]
+            ]
+            resumed = getattr(lib.optim, name)(params)
+            resumed.load_state_dict(moved(first, begun.state_dict(), lib))
+            for step in range(3, 6):
+                step_with_gradients(lib, resumed, step)
+            runs.append(values(resumed))
+        # PyTorch rounds ASGD's rate to float32 although it has loaded it as float64
+        assert_close(*runs, TOLERANCE["float32" if name == "ASGD" else dtype])
 
 
 @full_cases
@@ -91,7 +94,7 @@ def test_a_resumed_training_gives_the_same_bits(name, options):
     params = [torch.nn.Parameter(p.detach().clone()) for p in begun.param_groups[0]["params"]]
     resumed = getattr(optim, name)(params)
     resumed.load_state_dict(moved(torch, begun.state_dict(), torch))
-    assert resumed.param_groups[0]["lr"] == options["lr"]
+    assert resumed.param_groups[0]["lr"] == begun.param_groups[0]["lr"]
     for step in range(3, 6):
         step_with_gradients(torch, resumed, step)
     assert_equal(values(whole), values(resumed))
@@ -119,10 +122,11 @@ def test_loading_leaves_the_given_dict_as_it_was():
 
 
 def test_a_step_that_was_saved_as_a_number_becomes_a_tensor():
-    for name in ("Adam", "RMSprop"):
+    for name in ("Adam", "RMSprop", "NAdam", "ASGD"):
         saved = trained(torch, name, {}, steps=2).state_dict()
         for state in saved["state"].values():
-            state["step"] = 2
+            for key in state.keys() & {"step", "mu_product", "eta", "mu"}:
+                state[key] = state[key].item()
         optimizer = getattr(optim, name)(parameters(torch))
         optimizer.load_state_dict(saved)
         steps = [optimizer.state[p]["step"] for p in optimizer.param_groups[0]["params"]]

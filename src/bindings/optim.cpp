@@ -39,8 +39,27 @@ bool same_layout(const NDArray& a, const NDArray& b) {
 
 bool is_single_or_double(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
+bool is_number(const NDArray& x) { return is_single_or_double(x.dtype()) && x.numel() == 1; }
+
+double value(const NDArray& x) {
+  if (x.dtype() == DType::Float64) return *reinterpret_cast<double*>(x.data());
+  return *reinterpret_cast<float*>(x.data());
+}
+
+// Stores `number` rounded to the array's dtype, and answers what it has become.
+double set(const NDArray& x, double number) {
+  if (x.dtype() == DType::Float64)
+    *reinterpret_cast<double*>(x.data()) = number;
+  else
+    *reinterpret_cast<float*>(x.data()) = static_cast<float>(number);
+  x.mark_written();
+  return value(x);
+}
+
 struct Call {
-  Arrays params, grads, states[3], steps;
+  Arrays params, grads, states[3];
+  Arrays steps,
+      scalars[2];  // numbers kept per parameter: its count of steps and what it has beside
   std::vector<cpu::Chunk> chunks[2];  // float32, float64
   std::vector<int64_t> taken, left;
 
@@ -53,13 +72,20 @@ struct Call {
     states[slot] = arrays_of(list, params.size(), !needed, what);
   }
 
+  void count(const pb::list& list) { steps = arrays_of(list, params.size(), false, "steps"); }
+  void scalar(int slot, const pb::list& list, const char* what) {
+    scalars[slot] = arrays_of(list, params.size(), false, what);
+  }
+
   bool can_take(size_t i) const {
     const NDArray& param = *params[i];
     if (!is_single_or_double(param.dtype()) || !param.is_dense() || !same_layout(param, *grads[i]))
       return false;
     for (const Arrays& list : states)
       if (!list.empty() && !same_layout(param, *list[i])) return false;
-    return steps.empty() || (is_single_or_double(steps[i]->dtype()) && steps[i]->numel() == 1);
+    for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
+      if (!list->empty() && !is_number(*(*list)[i])) return false;
+    return true;
   }
 
   // Whether two ranges of memory meet, of which at least one is written.
@@ -78,7 +104,8 @@ struct Call {
       add(*grads[i], false);
       for (const Arrays& list : states)
         if (!list.empty()) add(*list[i], true);
-      if (!steps.empty()) add(*steps[i], true);
+      for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
+        if (!list->empty()) add(*(*list)[i], true);
     }
     std::sort(ranges.begin(), ranges.end(),
               [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -113,30 +140,22 @@ struct Call {
     std::iota(left.begin(), left.end(), 0);
   }
 
-  // Counts a step of every taken parameter and answers the count to `use(chunk, step)`.
+  // Counts a step of every taken parameter i; `use(chunk, i, step)` sets the chunk's scales.
   template <class Use>
   void advance(Use&& use) {
     size_t next[2] = {0, 0};
     for (int64_t i : taken) {
-      const NDArray& step = *steps[i];
-      double count;
-      if (step.dtype() == DType::Float64)
-        count = *reinterpret_cast<double*>(step.data()) += 1;
-      else
-        count = *reinterpret_cast<float*>(step.data()) += 1;
-      step.mark_written();
       const int kind = params[i]->dtype() == DType::Float64;
-      use(chunks[kind][next[kind]++], count);
+      use(chunks[kind][next[kind]++], i, set(*steps[i], value(*steps[i]) + 1));
     }
   }
 
   template <class Args>
-  std::vector<int64_t> run(void (*f32)(const cpu::Chunk*, int64_t, const Args&),
-                           void (*f64)(const cpu::Chunk*, int64_t, const Args&), const Args& args) {
+  std::vector<int64_t> run(const cpu::Steps<Args>& step, const Args& args) {
     {
       const pb::gil_scoped_release released;
-      f32(chunks[0].data(), chunks[0].size(), args);
-      f64(chunks[1].data(), chunks[1].size(), args);
+      step.f32(chunks[0].data(), chunks[0].size(), args);
+      step.f64(chunks[1].data(), chunks[1].size(), args);
     }
     for (int64_t i : taken) {
       params[i]->mark_written();
@@ -154,10 +173,15 @@ std::vector<int64_t> foreach_sgd(const pb::list& params, const pb::list& grads,
   Call call(params, grads);
   call.state(0, buffers, "momentum_buffers", momentum != 0);
   call.sort();
-  const cpu::OptimTable& table = cpu::optim();
-  return call.run(table.sgd_f32, table.sgd_f64,
+  return call.run(cpu::optim().sgd,
                   cpu::SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
+
+// After t steps the running averages, which began at 0, are too small by the factor 1 - beta^t.
+double correction(double beta, double step) { return 1 - std::pow(beta, step); }
+
+// Python's `x ** 0.5`, to the bit.
+double root(double x) { return std::pow(x, 0.5); }
 
 std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
                                   const pb::list& averages, const pb::list& squares,
@@ -168,16 +192,79 @@ std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
   call.state(0, averages, "exp_avgs", true);
   call.state(1, squares, "exp_avg_sqs", true);
   call.state(2, largest, "max_exp_avg_sqs", false);
-  call.steps = arrays_of(steps, call.params.size(), false, "steps");
+  call.count(steps);
   call.sort();
-  call.advance([&](cpu::Chunk& chunk, double step) {
-    chunk.step_size = lr / (1 - std::pow(beta1, step));
-    chunk.correction = std::pow(1 - std::pow(beta2, step), 0.5);  // Python's `** 0.5`, to the bit
+  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+    chunk.scale[0] = lr / correction(beta1, step);
+    chunk.scale[1] = root(correction(beta2, step));
   });
-  const cpu::OptimTable& table = cpu::optim();
-  return call.run(
-      table.adam_f32, table.adam_f64,
-      cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay, !largest.empty(), decoupled, maximize});
+  return call.run(cpu::optim().adam, cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay,
+                                                   !largest.empty(), decoupled, maximize});
+}
+
+std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads,
+                                   const pb::list& averages, const pb::list& squares,
+                                   const pb::list& mu_products, const pb::list& steps, double lr,
+                                   double beta1, double beta2, double eps, double weight_decay,
+                                   double momentum_decay, bool decoupled, bool maximize) {
+  Call call(params, grads);
+  call.state(0, averages, "exp_avgs", true);
+  call.state(1, squares, "exp_avg_sqs", true);
+  call.count(steps);
+  call.scalar(0, mu_products, "mu_products");
+  call.sort();
+  auto momentum = [&](double step) {
+    return beta1 * (1.0 - 0.5 * std::pow(0.96, step * momentum_decay));
+  };
+  call.advance([&](cpu::Chunk& chunk, int64_t i, double step) {
+    const NDArray& held = *call.scalars[0][i];
+    const double mu = momentum(step), mu_next = momentum(step + 1);
+    const bool wide = held.dtype() == DType::Float64;
+    const double product = set(held, value(held) * (wide ? mu : static_cast<float>(mu)));
+    chunk.scale[0] = -lr * (1.0 - mu) / (1.0 - product);
+    chunk.scale[1] = -lr * mu_next / (1.0 - product * mu_next);
+    chunk.scale[2] = correction(beta2, step);
+  });
+  return call.run(cpu::optim().nadam,
+                  cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+}
+
+std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads,
+                                   const pb::list& averages, const pb::list& squares,
+                                   const pb::list& steps, double lr, double beta1, double beta2,
+                                   double eps, double weight_decay, bool decoupled, bool maximize) {
+  Call call(params, grads);
+  call.state(0, averages, "exp_avgs", true);
+  call.state(1, squares, "exp_avg_sqs", true);
+  call.count(steps);
+  call.sort();
+  const double longest = 2 / (1 - beta2) - 1;
+  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+    const double correction2 = correction(beta2, step);
+    const double length = longest - 2 * step * std::pow(beta2, step) / correction2;
+    chunk.scale[0] = correction(beta1, step);
+    chunk.scale[1] = root(correction2);
+    if (length > 5)
+      chunk.scale[2] =
+          root((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
+  });
+  return call.run(cpu::optim().radam,
+                  cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+}
+
+std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grads,
+                                    const pb::list& averages, const pb::list& norms,
+                                    const pb::list& steps, double lr, double beta1, double beta2,
+                                    double eps, double weight_decay, bool maximize) {
+  Call call(params, grads);
+  call.state(0, averages, "exp_avgs", true);
+  call.state(1, norms, "exp_infs", true);
+  call.count(steps);
+  call.sort();
+  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+    chunk.scale[0] = lr / correction(beta1, step);
+  });
+  return call.run(cpu::optim().adamax, cpu::AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& grads,
@@ -189,13 +276,74 @@ std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& gra
   call.state(0, squares, "square_avgs", true);
   call.state(1, buffers, "momentum_buffers", momentum > 0);
   call.state(2, averages, "grad_avgs", false);
-  call.steps = arrays_of(steps, call.params.size(), false, "steps");
+  call.count(steps);
   call.sort();
-  call.advance([](cpu::Chunk&, double) {});
-  const cpu::OptimTable& table = cpu::optim();
-  return call.run(
-      table.rmsprop_f32, table.rmsprop_f64,
-      cpu::RmspropArgs{lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
+  call.advance([](cpu::Chunk&, int64_t, double) {});
+  return call.run(cpu::optim().rmsprop, cpu::RmspropArgs{lr, alpha, eps, weight_decay, momentum,
+                                                         !averages.empty(), maximize});
+}
+
+std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& grads,
+                                     const pb::list& sums, const pb::list& steps, double lr,
+                                     double lr_decay, double eps, double weight_decay,
+                                     bool maximize) {
+  Call call(params, grads);
+  call.state(0, sums, "sums", true);
+  call.count(steps);
+  call.sort();
+  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+    chunk.scale[0] = lr / (1 + (step - 1) * lr_decay);
+  });
+  return call.run(cpu::optim().adagrad, cpu::AdagradArgs{eps, weight_decay, maximize});
+}
+
+std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& grads,
+                                      const pb::list& squares, const pb::list& deltas,
+                                      const pb::list& steps, double lr, double rho, double eps,
+                                      double weight_decay, bool maximize) {
+  Call call(params, grads);
+  call.state(0, squares, "square_avgs", true);
+  call.state(1, deltas, "acc_deltas", true);
+  call.count(steps);
+  call.sort();
+  call.advance([](cpu::Chunk&, int64_t, double) {});
+  return call.run(cpu::optim().adadelta, cpu::AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
+}
+
+std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads,
+                                   const pb::list& previous, const pb::list& sizes,
+                                   const pb::list& steps, double eta_minus, double eta_plus,
+                                   double smallest, double largest, bool maximize) {
+  Call call(params, grads);
+  call.state(0, previous, "prevs", true);
+  call.state(1, sizes, "step_sizes", true);
+  call.count(steps);
+  call.sort();
+  call.advance([](cpu::Chunk&, int64_t, double) {});
+  return call.run(cpu::optim().rprop,
+                  cpu::RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
+}
+
+std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
+                                  const pb::list& averages, const pb::list& etas,
+                                  const pb::list& mus, const pb::list& steps, double lr,
+                                  double lambd, double alpha, double t0, double weight_decay,
+                                  bool maximize) {
+  Call call(params, grads);
+  call.state(0, averages, "axs", true);
+  call.count(steps);
+  call.scalar(0, etas, "etas");
+  call.scalar(1, mus, "mus");
+  call.sort();
+  call.advance([&](cpu::Chunk& chunk, int64_t i, double step) {
+    const NDArray &eta = *call.scalars[0][i], &mu = *call.scalars[1][i];
+    chunk.scale[0] = 1 - lambd * value(eta);
+    chunk.scale[1] = value(eta);
+    chunk.scale[2] = value(mu);
+    set(eta, lr / std::pow(1 + lambd * lr * step, alpha));
+    set(mu, 1 / std::max(1.0, step - t0));
+  });
+  return call.run(cpu::optim().asgd, cpu::AsgdArgs{weight_decay, maximize});
 }
 
 }  // namespace
@@ -203,7 +351,14 @@ std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& gra
 void add_optim(pb::module_& module) {
   module.def("foreach_sgd", foreach_sgd);
   module.def("foreach_adam", foreach_adam);
+  module.def("foreach_nadam", foreach_nadam);
+  module.def("foreach_radam", foreach_radam);
+  module.def("foreach_adamax", foreach_adamax);
   module.def("foreach_rmsprop", foreach_rmsprop);
+  module.def("foreach_adagrad", foreach_adagrad);
+  module.def("foreach_adadelta", foreach_adadelta);
+  module.def("foreach_rprop", foreach_rprop);
+  module.def("foreach_asgd", foreach_asgd);
 }
 
 }  // namespace tt::py

@@ -9,16 +9,23 @@
 
 namespace tt::cpu {
 
-// One parameter. `state` holds what its algorithm keeps, null where an option leaves it out:
+// One parameter. `state` holds what its algorithm keeps, null where an option leaves it out;
+// `scale` are numbers that depend on the parameter's own count of steps t:
+//            state                                         scale
 //   SGD      momentum_buffer
-//   Adam     exp_avg, exp_avg_sq, max_exp_avg_sq
-//   RMSprop  square_avg, momentum_buffer, grad_avg
+//   Adam     exp_avg, exp_avg_sq, max_exp_avg_sq           lr / (1 - beta1^t), sqrt(1 - beta2^t)
+//   NAdam    exp_avg, exp_avg_sq                           of grad, of exp_avg, 1 - beta2^t
+//   RAdam    exp_avg, exp_avg_sq                           1 - beta1^t, sqrt(1 - beta2^t),
+//   rectifier Adamax   exp_avg, exp_inf                              lr / (1 - beta1^t) RMSprop
+//   square_avg, momentum_buffer, grad_avg Adagrad  sum decayed lr Adadelta square_avg, acc_delta
+//   Rprop    prev, step_size
+//   ASGD     ax                                            1 - lambd * eta, eta, mu
 struct Chunk {
   void* param;
   const void* grad;
   void* state[3];
   int64_t numel;
-  double step_size = 0, correction = 0;  // Adam: lr / (1 - beta1^t) and sqrt(1 - beta2^t)
+  double scale[3];
 };
 
 struct SgdArgs {
@@ -26,9 +33,14 @@ struct SgdArgs {
   bool nesterov, maximize;
 };
 
-struct AdamArgs {
+struct AdamArgs {  // of NAdam and RAdam too
   double lr, beta1, beta2, eps, weight_decay;
-  bool amsgrad, decoupled, maximize;  // decoupled: AdamW
+  bool amsgrad, decoupled, maximize;  // decoupled: the weight decay of AdamW
+};
+
+struct AdamaxArgs {
+  double beta1, beta2, eps, weight_decay;
+  bool maximize;
 };
 
 struct RmspropArgs {
@@ -36,13 +48,44 @@ struct RmspropArgs {
   bool centered, maximize;
 };
 
+struct AdagradArgs {
+  double eps, weight_decay;
+  bool maximize;
+};
+
+struct AdadeltaArgs {
+  double lr, rho, eps, weight_decay;
+  bool maximize;
+};
+
+struct RpropArgs {
+  double eta_minus, eta_plus, smallest, largest;
+  bool maximize;
+};
+
+struct AsgdArgs {
+  double weight_decay;
+  bool maximize;
+};
+
+// One algorithm: a function for parameters in float32, and one for those in float64.
+template <class Args>
+struct Steps {
+  void (*f32)(const Chunk* chunks, int64_t count, const Args& args);
+  void (*f64)(const Chunk* chunks, int64_t count, const Args& args);
+};
+
 struct OptimTable {
-  void (*sgd_f32)(const Chunk* chunks, int64_t count, const SgdArgs& args);
-  void (*sgd_f64)(const Chunk* chunks, int64_t count, const SgdArgs& args);
-  void (*adam_f32)(const Chunk* chunks, int64_t count, const AdamArgs& args);
-  void (*adam_f64)(const Chunk* chunks, int64_t count, const AdamArgs& args);
-  void (*rmsprop_f32)(const Chunk* chunks, int64_t count, const RmspropArgs& args);
-  void (*rmsprop_f64)(const Chunk* chunks, int64_t count, const RmspropArgs& args);
+  Steps<SgdArgs> sgd;
+  Steps<AdamArgs> adam;
+  Steps<AdamArgs> nadam;
+  Steps<AdamArgs> radam;
+  Steps<AdamaxArgs> adamax;
+  Steps<RmspropArgs> rmsprop;
+  Steps<AdagradArgs> adagrad;
+  Steps<AdadeltaArgs> adadelta;
+  Steps<RpropArgs> rprop;
+  Steps<AsgdArgs> asgd;
 };
 
 namespace v2 {

@@ -1,13 +1,33 @@
 """Optimisers: rules that change parameters by their gradients.
 
 `optimizer.py` is what they share: groups of parameters, saved states, hooks. `sgd.py`, `rmsprop.py`
-and `adam.py`, read in this order, are the algorithms.
+and `adam.py`, read in this order, are the algorithms that most others vary.
 """
 
+from .adadelta import Adadelta
+from .adagrad import Adagrad
 from .adam import Adam
+from .adamax import Adamax
 from .adamw import AdamW
+from .asgd import ASGD
+from .nadam import NAdam
 from .optimizer import Optimizer
+from .radam import RAdam
 from .rmsprop import RMSprop
+from .rprop import Rprop
 from .sgd import SGD
 
-__all__ = ["Adam", "AdamW", "Optimizer", "RMSprop", "SGD"]
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]

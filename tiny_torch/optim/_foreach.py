@@ -1,4 +1,4 @@
-"""What SGD, Adam and RMSprop share: an update written twice.
+"""What all optimisers but LBFGS share: an update written twice.
 
 `_update` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
 `_update_all` changes a list of parameters by one call of C++ (src/cpu/optim.cpp), which repeats the
@@ -8,7 +8,7 @@ same operations element by element, so both give the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import tiny_torch as torch
 
@@ -25,6 +25,27 @@ class ForeachOptimizer(Optimizer):
     that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
     layout; the others go through the loop. "fused": True is the same as "foreach": True.
     """
+
+    # what the groups of files from older versions of PyTorch lack
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    # the states that are one number for a parameter; such files may have them as Python's
+    _numbers: ClassVar[tuple[str, ...]] = ("step",)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for option, value in self._later_options.items():
+                group.setdefault(option, value)
+            for param in group["params"]:
+                kept: dict[str, Any] = self.state.get(param) or {}
+                for key in self._numbers if kept else ():
+                    if not isinstance(kept[key], Tensor):
+                        kept[key] = new_number(float(kept[key]), group)
 
     def add_param_group(self, param_group: Group) -> None:
         """As Optimizer's; raises NotImplementedError for "differentiable" and "capturable"."""
@@ -51,6 +72,16 @@ class ForeachOptimizer(Optimizer):
                 self._update(params[i], grads[i], group)
         return loss
 
+    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = self.state[param]
+        if not state:
+            self._begin(state, param, group)
+        return state
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        """Fill a parameter's empty state; its order is that of PyTorch's files."""
+        raise NotImplementedError
+
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         """Update one parameter."""
         raise NotImplementedError
@@ -64,7 +95,7 @@ def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
     if not (foreach or fused or (foreach is None and fused is None)):
         return False
-    options = (group["lr"], group["weight_decay"], *group.get("betas", ()))
+    options = (group["lr"], group.get("weight_decay"), *group.get("betas", ()))
     if any(isinstance(option, Tensor) for option in options):
         return False  # Tensors are rounded differently
     return {type(param.array) for param in params} == {_core.NDArray}
@@ -76,30 +107,40 @@ def check_not_negative(name: str, value: Any) -> None:
         raise ValueError(f"Invalid {name}: {value}")
 
 
+def check_lr(lr: Any) -> None:
+    """Raise PyTorch's ValueError unless lr is a number >= 0, or a Tensor of one."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_not_negative("learning rate", lr)
+
+
+def check_betas(betas: Any) -> None:
+    """Raise PyTorch's ValueError unless 0 <= beta < 1 for both."""
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+
+
 def check_fused(fused: bool | None, foreach: bool | None) -> None:
     """Raise PyTorch's RuntimeError where both ways are asked for."""
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def new_step(group: Group) -> Any:
-    """The counter of a parameter's steps: a 0-d float tensor on the CPU, as in PyTorch's files."""
+def new_number(value: float, group: Group) -> Any:
+    """A number of a parameter's state: a 0-d float tensor on the CPU, as in PyTorch's files."""
     wide = torch.get_default_dtype() == torch.float64 and not group.get("fused")
-    return torch.zeros((), dtype=torch.float64 if wide else torch.float32)
-
-
-def restore_steps(optimizer: Optimizer) -> None:
-    """Make Tensors of steps that were saved as numbers, as PyTorch did before 1.12."""
-    for group in optimizer.param_groups:
-        for param in group["params"]:
-            state = optimizer.state.get(param)
-            if state and not isinstance(state["step"], Tensor):
-                state["step"] = new_step(group) + float(state["step"])
+    return torch.full((), value, dtype=torch.float64 if wide else torch.float32)
 
 
 def number(value: Any) -> Any:
     """The number in a Tensor of one element; anything else as it is."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+def scalar(value: Any) -> Any:
+    """A Tensor of one element as a 0-d one; anything else as it is."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() != 0 else value
 
 
 def arrays(tensors: Iterable[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import tiny_torch as torch
 
@@ -12,12 +12,13 @@ from ..tensor import Tensor
 from ._foreach import (
     ForeachOptimizer,
     arrays,
+    check_betas,
     check_fused,
     check_not_negative,
     column,
-    new_step,
+    new_number,
     number,
-    restore_steps,
+    scalar,
 )
 from .optimizer import Group, Params
 
@@ -47,6 +48,13 @@ class Adam(ForeachOptimizer):
     tensor([0.5000, 1.5000], requires_grad=True)
     """
 
+    _later_options: ClassVar[dict[str, Any]] = {
+        **ForeachOptimizer._later_options,
+        "amsgrad": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
+
     def __init__(
         self,
         params: Params,
@@ -71,9 +79,7 @@ class Adam(ForeachOptimizer):
         check_not_negative("learning rate", lr)
         check_not_negative("epsilon value", eps)
         pair: tuple[Any, Any] = betas
-        for i, beta in enumerate(pair):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_betas(pair)
         check_not_negative("weight_decay value", weight_decay)
         if not any(all(isinstance(beta, kind) for beta in pair) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
@@ -88,7 +94,7 @@ class Adam(ForeachOptimizer):
                     raise ValueError(f"Tensor betas[{i}] must be 1-element")
         defaults = {
             "lr": lr,
-            "betas": tuple(_scalar(beta) for beta in betas),
+            "betas": tuple(scalar(beta) for beta in betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -102,33 +108,21 @@ class Adam(ForeachOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("amsgrad", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("capturable", False)
-            group.setdefault("differentiable", False)
-            group.setdefault("decoupled_weight_decay", False)
-            group.setdefault("fused", None)
-        restore_steps(self)
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["exp_avg"] = torch.zeros_like(param)
+        state["exp_avg_sq"] = torch.zeros_like(param)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = torch.zeros_like(param)
 
     def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
         if group["foreach"] and isinstance(group["lr"], Tensor):
             raise RuntimeError(_TENSOR_LR)
-        state = self.state[param]
-        if not state:
-            state["step"] = new_step(group)
-            state["exp_avg"] = torch.zeros_like(param)
-            state["exp_avg_sq"] = torch.zeros_like(param)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = torch.zeros_like(param)
-        return state
+        return super()._state_of(param, group)
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
-        lr, weight_decay = _scalar(group["lr"]), group["weight_decay"]
+        lr, weight_decay = scalar(group["lr"]), group["weight_decay"]
         beta1, beta2 = group["betas"]
         if group["maximize"]:
             grad = -grad
@@ -171,8 +165,3 @@ class Adam(ForeachOptimizer):
             group["decoupled_weight_decay"],
             group["maximize"],
         )
-
-
-def _scalar(value: Any) -> Any:
-    """A Tensor of one element as a 0-d one; anything else as it is."""
-    return value.squeeze() if isinstance(value, Tensor) and value.dim() != 0 else value

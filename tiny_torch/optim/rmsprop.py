@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import tiny_torch as torch
 
@@ -12,11 +12,11 @@ from ..tensor import Tensor
 from ._foreach import (
     ForeachOptimizer,
     arrays,
+    check_lr,
     check_not_negative,
     column,
-    new_step,
+    new_number,
     number,
-    restore_steps,
 )
 from .optimizer import Group, Params
 
@@ -43,6 +43,12 @@ class RMSprop(ForeachOptimizer):
     tensor([0.5000, 1.5000], requires_grad=True)
     """
 
+    _later_options: ClassVar[dict[str, Any]] = {
+        **ForeachOptimizer._later_options,
+        "momentum": 0,
+        "centered": False,
+    }
+
     def __init__(
         self,
         params: Params,
@@ -57,9 +63,7 @@ class RMSprop(ForeachOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        check_not_negative("learning rate", lr)
+        check_lr(lr)
         check_not_negative("epsilon value", eps)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
@@ -78,27 +82,13 @@ class RMSprop(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("momentum", 0)
-            group.setdefault("centered", False)
-            group.setdefault("foreach", None)
-            group.setdefault("maximize", False)
-            group.setdefault("differentiable", False)
-            group.setdefault("capturable", False)
-        restore_steps(self)
-
-    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_step(group)
-            state["square_avg"] = torch.zeros_like(param)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = torch.zeros_like(param)
-            if group["centered"]:
-                state["grad_avg"] = torch.zeros_like(param)
-        return state
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["square_avg"] = torch.zeros_like(param)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = torch.zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = torch.zeros_like(param)
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from ..tensor import Tensor
@@ -11,6 +11,7 @@ from ._foreach import (
     ForeachOptimizer,
     arrays,
     check_fused,
+    check_lr,
     check_not_negative,
     column,
     number,
@@ -41,6 +42,15 @@ class SGD(ForeachOptimizer):
     tensor([0.5000, 1.0000], requires_grad=True)
     """
 
+    _later_options: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
+    _numbers = ()
+
     def __init__(
         self,
         params: Params,
@@ -55,9 +65,7 @@ class SGD(ForeachOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        check_not_negative("learning rate", lr)
+        check_lr(lr)
         check_not_negative("momentum value", momentum)
         check_not_negative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -75,15 +83,6 @@ class SGD(ForeachOptimizer):
         }
         super().__init__(params, defaults)
         check_fused(fused, foreach)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", False)
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         momentum, weight_decay = group["momentum"], number(group["weight_decay"])

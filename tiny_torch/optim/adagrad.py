@@ -1,0 +1,124 @@
+"""Adagrad: steps divided by the root of the sum of all squared gradients so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_fused,
+    check_lr,
+    check_not_negative,
+    column,
+    new_number,
+    number,
+)
+from .optimizer import Group, Params
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(ForeachOptimizer):
+    """Adagrad: what has seen large gradients moves in ever smaller steps.
+
+    `params`: parameters or groups. The step t has the rate lr / (1 + (t - 1) * lr_decay); the sums
+    begin at `initial_accumulator_value`; `eps` is added to the root. `foreach` and `fused`: see
+    `ForeachOptimizer`.
+
+    Raises ValueError for negative options; NotImplementedError for `differentiable`.
+    Source: PyTorch, torch.optim.Adagrad; Duchi, Hazan and Singer 2011, "Adaptive Subgradient
+    Methods for Online Learning and Stochastic Optimization".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "fused": None,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("lr_decay value", lr_decay)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("initial_accumulator_value value", initial_accumulator_value)
+        check_not_negative("epsilon value", eps)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check_fused(fused, foreach)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self._state_of(param, group)
+
+    def share_memory(self) -> None:
+        """Move the sums to memory that other processes can share."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self._state_of(param, group)["sum"].share_memory_()
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["sum"] = torch.full_like(param, group["initial_accumulator_value"])
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+
+        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        squares = state["sum"].addcmul_(grad, grad)
+        param.addcdiv_(grad, squares.sqrt().add_(group["eps"]), value=-number(lr))
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_adagrad(
+            arrays(params),
+            arrays(grads),
+            column(states, "sum"),
+            column(states, "step"),
+            group["lr"],
+            group["lr_decay"],
+            group["eps"],
+            group["weight_decay"],
+            group["maximize"],
+        )

@@ -1,0 +1,107 @@
+"""Adamax: Adam with the largest gradient of late in the place of the root mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    column,
+    new_number,
+    number,
+)
+from .optimizer import Group, Params
+
+__all__ = ["Adamax"]
+
+
+class Adamax(ForeachOptimizer):
+    """Adam divided by an infinity norm: the largest |gradient| so far, which fades by beta2.
+
+    `params`: parameters or groups. `lr`, `betas`, `weight_decay`: as Adam's; `eps` is added to
+    each |gradient|. `foreach`: see `ForeachOptimizer`.
+
+    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.Adamax; Kingma and Ba 2014, arXiv 1412.6980.
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adamax([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["exp_avg"] = torch.zeros_like(param)
+        state["exp_inf"] = torch.zeros_like(param)
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        beta1, beta2 = group["betas"]
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
+
+        exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
+        exp_inf = state["exp_inf"].mul_(beta2)
+        torch.maximum(exp_inf, grad.abs().add_(group["eps"]), out=exp_inf)
+        step_size = group["lr"] / (1 - beta1 ** state["step"].item())
+        param.addcdiv_(exp_avg, exp_inf, value=-number(step_size))
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_adamax(
+            arrays(params),
+            arrays(grads),
+            column(states, "exp_avg"),
+            column(states, "exp_inf"),
+            column(states, "step"),
+            group["lr"],
+            *group["betas"],
+            group["eps"],
+            group["weight_decay"],
+            group["maximize"],
+        )

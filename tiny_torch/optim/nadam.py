@@ -1,0 +1,139 @@
+"""NAdam: Adam whose momentum looks a step ahead, as Nesterov's does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    column,
+    new_number,
+    number,
+    scalar,
+)
+from .optimizer import Group, Params
+
+__all__ = ["NAdam"]
+
+
+class NAdam(ForeachOptimizer):
+    """Adam with Nesterov's momentum: the step follows the running average as it will be next.
+
+    `params`: parameters or groups. `lr`, `betas`, `eps`, `weight_decay`, `decoupled_weight_decay`:
+    as Adam's. The momentum grows from beta1 / 2 towards beta1, at a rate that `momentum_decay`
+    sets. `foreach`: see `ForeachOptimizer`.
+
+    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.NAdam; Dozat 2016, "Incorporating Nesterov Momentum
+    into Adam".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.NAdam([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.4718, 1.4718], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        **ForeachOptimizer._later_options,
+        "decoupled_weight_decay": False,
+    }
+    _numbers = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("momentum_decay value", momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["mu_product"] = new_number(1, group)
+        state["exp_avg"] = torch.zeros_like(param)
+        state["exp_avg_sq"] = torch.zeros_like(param)
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        lr, weight_decay = scalar(group["lr"]), group["weight_decay"]
+        beta1, beta2 = group["betas"]
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        step = state["step"].item()
+        if weight_decay != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * weight_decay)
+            else:
+                grad = grad.add(param, alpha=weight_decay)
+
+        exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
+        exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        denominator = exp_avg_sq.div(1 - beta2**step).sqrt_().add_(group["eps"])
+
+        # the momentum of this step belongs to the gradient, that of the next one to the average
+        mu, mu_next = (
+            beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
+        )
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        of_grad = -lr * (1.0 - mu) / (1.0 - product)
+        of_average = -lr * mu_next / (1.0 - product * mu_next)
+        param.addcdiv_(grad, denominator, value=number(of_grad))
+        param.addcdiv_(exp_avg, denominator, value=number(of_average))
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_nadam(
+            arrays(params),
+            arrays(grads),
+            column(states, "exp_avg"),
+            column(states, "exp_avg_sq"),
+            column(states, "mu_product"),
+            column(states, "step"),
+            group["lr"],
+            *group["betas"],
+            group["eps"],
+            group["weight_decay"],
+            group["momentum_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )

@@ -1,0 +1,130 @@
+"""RAdam: Adam that starts without its denominator, until that is known well enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    column,
+    new_number,
+    scalar,
+)
+from .optimizer import Group, Params
+
+__all__ = ["RAdam"]
+
+
+class RAdam(ForeachOptimizer):
+    """Adam that follows the average alone until the mean square rests on enough gradients.
+
+    `params`: parameters or groups. `lr`, `betas`, `eps`, `weight_decay`, `decoupled_weight_decay`:
+    as Adam's. `foreach`: see `ForeachOptimizer`.
+
+    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.RAdam; Liu et al. 2019, "On the Variance of the
+    Adaptive Learning Rate and Beyond", arXiv 1908.03265.
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([w], lr=0.25)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.0000], requires_grad=True)
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        **ForeachOptimizer._later_options,
+        "decoupled_weight_decay": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("epsilon value", eps)
+        check_betas(betas)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["exp_avg"] = torch.zeros_like(param)
+        state["exp_avg_sq"] = torch.zeros_like(param)
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        lr, weight_decay = scalar(group["lr"]), group["weight_decay"]
+        beta1, beta2 = group["betas"]
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+        step = state["step"].item()
+        if weight_decay != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * weight_decay)
+            else:
+                grad = grad.add(param, alpha=weight_decay)
+
+        exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
+        exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        correction = 1 - beta2**step
+        change = exp_avg / (1 - beta1**step) * lr
+
+        # how many gradients the mean square is made of: in the end, and by now
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / correction
+        if length > 5:
+            rectifier = (length - 4) * (length - 2) * longest
+            rectifier /= (longest - 4) * (longest - 2) * length
+            scale = correction**0.5 / exp_avg_sq.sqrt().add_(group["eps"])
+            change = change * scale * rectifier**0.5
+        param.sub_(change)
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_radam(
+            arrays(params),
+            arrays(grads),
+            column(states, "exp_avg"),
+            column(states, "exp_avg_sq"),
+            column(states, "step"),
+            group["lr"],
+            *group["betas"],
+            group["eps"],
+            group["weight_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )

@@ -1,0 +1,101 @@
+"""Rprop: steps that look at the sign of the gradient only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tiny_torch as torch
+
+from .. import _core
+from ..tensor import Tensor
+from ._foreach import (
+    ForeachOptimizer,
+    arrays,
+    check_lr,
+    column,
+    new_number,
+    number,
+)
+from .optimizer import Group, Params
+
+__all__ = ["Rprop"]
+
+
+class Rprop(ForeachOptimizer):
+    """Rprop: each element has a step size of its own, which grows while its gradient's sign stays.
+
+    `params`: parameters or groups. Step sizes begin at `lr`; they are multiplied by etas[1] where
+    the sign stayed and by etas[0] where it changed (and that element waits), within `step_sizes`.
+    For gradients of the whole data set, not of batches. `foreach`: see `ForeachOptimizer`.
+
+    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
+    `capturable`. Source: PyTorch, torch.optim.Rprop; Riedmiller and Braun 1993, "A direct adaptive
+    method for faster backpropagation learning: The RPROP algorithm".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Rprop([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
+        state["step"] = new_number(0, group)
+        state["prev"] = torch.zeros_like(param)
+        state["step_size"] = torch.full_like(param, number(group["lr"]))
+
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
+        state = self._state_of(param, group)
+        eta_minus, eta_plus = group["etas"]
+        if group["maximize"]:
+            grad = -grad
+        state["step"] += 1
+
+        agreement = grad * state["prev"]
+        stays, turns = agreement > 0, agreement < 0
+        factor = torch.ones_like(grad).masked_fill_(stays, eta_plus).masked_fill_(turns, eta_minus)
+        step_size = state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
+        grad = state["prev"].copy_(grad.masked_fill(turns, 0))
+        param.addcmul_(grad.sign(), step_size, value=-1)
+
+    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
+        states = [self._state_of(param, group) for param in params]
+        return _core.foreach_rprop(
+            arrays(params),
+            arrays(grads),
+            column(states, "prev"),
+            column(states, "step_size"),
+            column(states, "step"),
+            *group["etas"],
+            *group["step_sizes"],
+            group["maximize"],
+        )
