@@ -125,12 +125,13 @@ struct IndexTable {
                    int64_t diagonal, bool lower, int64_t item);
 };
 
-// The families of nn's fused kernels, each declared in core/kernels/<family>.h.
+// More families, each declared in core/kernels/<family>.h: scans, and nn's fused kernels.
 struct AttentionTable;
 struct ConvTable;
 struct NormTable;
 struct PoolTable;
 struct RecurrentTable;
+struct ScanTable;
 
 struct Backend {
   const char* name;
@@ -145,6 +146,7 @@ struct Backend {
   const NormTable* norm = nullptr;
   const PoolTable* pool = nullptr;
   const RecurrentTable* recurrent = nullptr;
+  const ScanTable* scan = nullptr;
 };
 
 // The CPU's, for the instruction set that cpuid or TINY_TORCH_ISA names.

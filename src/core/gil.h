@@ -1,6 +1,7 @@
 // Lets long kernels run while other Python threads do. The core knows no Python: bindings/ fills
-// the two pointers in. Releasing costs 75 ns, so it is done above the parallel grain only.
+// the two pointers in. Releasing costs 75 ns, so it is done above a grain only.
 #pragma once
+#include <cstdint>
 
 namespace tt {
 
@@ -9,6 +10,8 @@ struct GilHooks {
   void (*acquire)(void* state) = nullptr;
 };
 inline GilHooks gil_hooks;
+
+constexpr int64_t kGilGrain = 32768;  // elements of simple work
 
 class WithoutGil {
  public:

@@ -9,6 +9,7 @@
 #include "cpu/index.h"
 #include "cpu/optim.h"
 #include "cpu/run.h"
+#include "cpu/scan.h"
 #include "cpu/tables.h"
 
 namespace tt {
@@ -82,14 +83,16 @@ const OptimTable& optim() { return *chosen().optim; }
 const Backend& cpu_backend() {
   static const Backend backend = [] {
     const cpu::Isa& isa = cpu::chosen();
-    return Backend{"cpu",
-                   isa.name,
-                   cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
-                   cpu::merged(*isa.reduce, cpu::reduce_int_table),
-                   {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
-                    cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
-                   cpu::copy,
-                   cpu::index_table};
+    Backend table{"cpu",
+                  isa.name,
+                  cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
+                  cpu::merged(*isa.reduce, cpu::reduce_int_table),
+                  {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
+                   cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
+                  cpu::copy,
+                  cpu::index_table};
+    table.scan = &cpu::scan_table;
+    return table;
   }();
   return backend;
 }

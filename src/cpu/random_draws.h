@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/with_type.h"
 #include "core/error.h"
+#include "core/with_type.h"
 #include "cpu/random.h"
 
 namespace tt::cpu {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/api/copy.h"
-#include "core/api/with_type.h"
 #include "core/gil.h"
+#include "core/with_type.h"
 #include "cpu/parallel.h"
 
 namespace tt {

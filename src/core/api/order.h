@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/api/with_type.h"
 #include "core/ndarray.h"
+#include "core/with_type.h"
 #include "cpu/parallel.h"
 
 namespace tt {
