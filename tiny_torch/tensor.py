@@ -405,10 +405,18 @@ class Tensor:
         return bool(self.array.item())
 
     def __float__(self) -> float:
-        return float(self.array.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.array.item())
+        return int(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.array.item()
 
     def __index__(self) -> int:
         if self.array.size != 1 or self.array.dtype.is_floating_point:

@@ -43,6 +43,11 @@ void check_range(int64_t from, int64_t last) {
       throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
     if (last < low || last > largest<T>())
       throw RuntimeError("[random_] to - 1 is out of bounds for ", dtype_of<T>());
+  } else if constexpr (std::is_same_v<T, Half>) {
+    if (from < -65504 || from > 65504)
+      throw RuntimeError("[random_] from is out of bounds for float16");
+    if (last < -65504 || last > 65504)
+      throw RuntimeError("[random_] to - 1 is out of bounds for float16");
   }
 }
 

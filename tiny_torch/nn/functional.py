@@ -1,5 +1,6 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from `_functional`."""
 
+from ..ops.fused import prelu
 from ._functional.activation import (
     elu,
     gelu,
@@ -11,7 +12,6 @@ from ._functional.activation import (
     log_softmax,
     logsigmoid,
     mish,
-    prelu,
     relu,
     relu6,
     selu,

@@ -87,7 +87,10 @@ class Pow(Op):
 
     @staticmethod
     def forward(x, y, out=None):
-        result = x**y if out is None else x.pow(y, out)
+        if (y is True or y is False) and x.dtype is _core.bool:
+            result = x.logical_or(not y, out)  # x and True
+        else:
+            result = x**y if out is None else x.pow(y, out)
         return result, (x, y, result)
 
     @staticmethod
@@ -177,19 +180,19 @@ class Fmod(Op):
 
 
 class Extreme(Op):
-    """maximum and minimum: where both are equal, each gets half the gradient."""
+    """maximum and minimum: where both are equal, each gets half the gradient; of a NaN, all."""
 
     arity = 2
     broadcasts = True
     saves = (0, 1)
 
     @staticmethod
-    def share(saved, grad, needs, first_wins, second_wins):
+    def share(saved, grad, needs, first_loses, second_loses):
         half = grad / 2
         equal = saved[0] == saved[1]
         return (
-            run(Where, equal, half, run(Where, first_wins, grad, 0.0)) if needs[0] else None,
-            run(Where, equal, half, run(Where, second_wins, grad, 0.0)) if needs[1] else None,
+            run(Where, equal, half, run(Where, first_loses, 0.0, grad)) if needs[0] else None,
+            run(Where, equal, half, run(Where, second_loses, 0.0, grad)) if needs[1] else None,
         )
 
 
@@ -202,7 +205,7 @@ class Maximum(Extreme):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        return Extreme.share(saved, grad, needs, x > y, y > x)
+        return Extreme.share(saved, grad, needs, x < y, y < x)
 
 
 @public("minimum", "The smaller of two elements; NaN if either is.", numbers=False, in_place=False)
@@ -214,7 +217,7 @@ class Minimum(Extreme):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        return Extreme.share(saved, grad, needs, x < y, y < x)
+        return Extreme.share(saved, grad, needs, x > y, y > x)
 
 
 @public("hypot", "The length of the vector (input, other).", numbers=False)

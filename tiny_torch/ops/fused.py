@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import apply1, apply2, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.elementwise import narrowed, widened
+from tiny_torch.ops.elementwise import Where, narrowed, widened
 from tiny_torch.ops.gather import SET
 from tiny_torch.ops.pointwise import result_type
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -147,25 +147,82 @@ class MseLoss(Op):
 # ------------------------------------------------------------------------------ public functions
 
 
-def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along dim. https://pytorch.org/docs/stable/generated/torch.softmax.html"""
-    return apply1(Softmax, checked(input, dim, dtype, "softmax"), dim)
+    return into_same(out, along(Softmax, "softmax", input, dim, dtype), "softmax")
 
 
-def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """log(softmax(x)) along dim, without overflow."""
-    return apply1(LogSoftmax, checked(input, dim, dtype, "log_softmax"), dim)
+    return into_same(out, along(LogSoftmax, "log_softmax", input, dim, dtype), "log_softmax")
 
 
-def checked(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
+def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
     check_tensor(name, "input", 1, input)
     if dtype is not None:
         input = input.to(dtype)
     if input.ndim or dim not in (0, -1):
         input.size(dim)  # raises IndexError where dim is out of range
-    if not input.is_floating_point():
+    if input.is_floating_point():
+        return apply1(op, input, dim)
+    if input.array.size:
         raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}')
-    return input
+    return input.clone()
+
+
+class PreluKernel(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((0, 1), (0,))
+
+    @staticmethod
+    def forward(x, weight):
+        return (x > 0).where(x, weight * x), (x, weight)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, weight = saved
+        positive = x > 0
+        return (
+            run(Where, positive, grad, weight * grad) if needs[0] else None,
+            run(Where, positive, 0.0, x * grad) if needs[1] else None,
+        )
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where x > 0, weight x elsewhere; input (N, C, *), weight () or (1) or (C), of one dtype.
+
+    Raises RuntimeError for a weight of more dims, of another size than C, or of another dtype.
+    Source: PyTorch, nn.functional.prelu; He et al. 2015.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.prelu(torch.tensor([-2.0, 3.0]), torch.tensor([0.5]))
+    tensor([-1.,  3.])
+    """
+    check_tensor("prelu", "input", 1, input)
+    check_tensor("prelu", "weight", 2, weight)
+    if weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
+    per_channel = weight.numel() != 1
+    if per_channel and input.ndim == 0:
+        raise RuntimeError("Not allow zero-dim input tensor.")
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if per_channel and weight.numel() != channels:
+        raise RuntimeError(
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"prelu_cpu" not implemented for {input.dtype}')
+    weight = weight.reshape((channels,) + (1,) * (input.ndim - 2) if per_channel else ())
+    return apply2(PreluKernel, input, weight)
 
 
 def nll_loss(
@@ -219,5 +276,5 @@ def dropout(input: Tensor, p: float) -> Tensor:
     return input * wrap(noise.div(1 - p, noise))
 
 
-FUNCTIONS = {f.__name__: f for f in (softmax, log_softmax)}
+FUNCTIONS = {f.__name__: f for f in (softmax, log_softmax, prelu)}
 METHODS = FUNCTIONS

@@ -8,6 +8,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.dtypes import HALVES
+from tiny_torch.ops.elementwise import narrowed, widened
 from tiny_torch.ops.public import check_int, check_tensor, into, named
 from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
@@ -62,8 +64,8 @@ def histc(
 ) -> Tensor:
     """How many elements lie in each of equal bins from min to max; of the elements if both equal.
 
-    Raises RuntimeError where max is below min or a bound is not finite, NotImplementedError unless
-    the input is float32 or float64. https://pytorch.org/docs/stable/generated/torch.histc.html
+    Raises RuntimeError where max is below min or a bound is not finite, NotImplementedError for
+    integers. https://pytorch.org/docs/stable/generated/torch.histc.html
 
     >>> import tiny_torch as torch
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
@@ -71,7 +73,8 @@ def histc(
     """
     check_tensor("histc", "input", 1, input)
     bins = check_bins(check_int("histc", "bins", 2, bins))
-    check_floats("histc", input)
+    if input.array.dtype not in HALVES:
+        check_floats("histc", input)
     x = input.detach()
     if isinstance(out, Tensor) and out.array.dtype is not x.array.dtype:
         raise RuntimeError(
@@ -79,8 +82,10 @@ def histc(
             f"input {x.array.dtype} and hist {out.array.dtype}"
         )
     low, high = limits("histc", x, float(min), float(max), min != max)
-    edges = linspace(low, high, bins + 1, dtype=x.array.dtype)
-    return into(out, wrap(x.array.histogram(edges.array, None, True, False)))
+    wide = widened(x.array)
+    edges = linspace(low, high, bins + 1, dtype=wide.dtype)
+    counts = wide.histogram(edges.array, None, True, False)
+    return into(out, wrap(narrowed(counts, x.array.dtype)))
 
 
 def histogram(

@@ -25,8 +25,10 @@ from tiny_torch.ops.indexing import (
     LIMIT,
     Copy,
     CopyIntoView,
+    Fill,
     Index,
     IndexPut,
+    Zero,
     as_values,
     checked_number,
 )
@@ -310,13 +312,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         if value.array.storage_id == self.array.storage_id:
             value = value.clone()  # read once, before it is written
     else:
-        value = checked_number(value, self)
+        return apply_inplace(Fill, self, checked_number(value, self))
     return copy_into(self, value)
 
 
 def zero_(self: Tensor) -> Tensor:
     """Writes 0 everywhere. https://pytorch.org/docs/stable/generated/torch.Tensor.zero_.html"""
-    return copy_into(self, 0)
+    return apply_inplace(Zero, self, 0)
 
 
 FUNCTIONS: dict[str, Callable] = {

@@ -98,6 +98,26 @@ class CopyIntoView(Copy):
         return None, fitted(grad, *saved) if needs[1] else None
 
 
+def once(x: Any) -> Any:
+    """x without the repeats of expanded dims, where a write would meet its own."""
+    pairs = zip(x.shape, x.strides, strict=True)
+    shape = tuple([min(size, 1) if stride == 0 else size for size, stride in pairs])
+    return x.as_strided(shape, x.strides, x.offset)
+
+
+class Fill(Copy):
+    """One number everywhere, even in what is expanded."""
+
+    @staticmethod
+    def forward(x, number, out=None):
+        (once(out) if 0 in out.strides else out).copy_(number)
+        return out, (None, None)
+
+
+class Zero(Fill):
+    pass
+
+
 class Zeros(Op):
     """Zeros in x's shape, whatever x is."""
 

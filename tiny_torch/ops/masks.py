@@ -17,6 +17,7 @@ from tiny_torch.ops.indexing import (
     checked_number,
     fitted,
     fresh,
+    once,
 )
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into_same
@@ -75,7 +76,11 @@ class MaskedFill(Op):
     @staticmethod
     def forward(x, mask, value, out=None):
         result = spread(x, mask) if out is None else out
-        result.masked_fill_(mask, value)
+        if out is not None and 0 in out.strides:  # where the mask holds for any of the repeats
+            repeated = tuple([d for d, stride in enumerate(out.strides) if stride == 0])
+            once(out).masked_fill_(mask.expand(out.shape).any(repeated, True), value)
+        else:
+            result.masked_fill_(mask, value)
         array = hasattr(value, "shape")
         return result, (mask, x.shape, *((value.shape, value.dtype) if array else (None, None)))
 

@@ -288,7 +288,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = No
     others = tuple([d for d in range(input.ndim) if d != kept])
     x = input if input.itemsize > 2 or not input.is_floating_point() else input.float()
     norms = vector_norm(x, p, others, True)
-    factor = (maxnorm / (norms + 1e-7)).masked_fill(norms.detach() <= maxnorm, 1)
+    factor = (maxnorm / (norms + 1e-7)).masked_fill(~(norms.detach() > maxnorm), 1)
     return into(out, (input * factor.to(input.dtype)).contiguous())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.ops.join import cat
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, into_same
 from tiny_torch.ops.views import unique_dims
 from tiny_torch.tensor import Tensor
 
@@ -36,11 +36,11 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     ends = [joined_end(input, end, dim) for end in (prepend, append)]
+    if n == 0:
+        return into_same(out, input.clone())
     parts = [part for part in (ends[0], input, ends[1]) if part is not None]
     x = cat(parts, dim) if len(parts) > 1 else input
     size = x.size(dim)
-    if n == 0:
-        return into(out, x.clone())
     for _ in range(min(n, size)):
         size -= 1
         left, right = x.narrow(dim, 0, size), x.narrow(dim, min(1, size + 1), size)

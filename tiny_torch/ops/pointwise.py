@@ -19,7 +19,14 @@ from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
-from tiny_torch.ops.public import check_operand, check_tensor, inplace, into, write_out
+from tiny_torch.ops.public import (
+    check_operand,
+    check_tensor,
+    inplace,
+    into,
+    into_same,
+    write_out,
+)
 from tiny_torch.tensor import Tensor, wrap
 
 Number = bool | int | float
@@ -40,13 +47,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
     check_tensor("round", "input", 1, input)
     if decimals != 0:
-        if not input.is_floating_point():
-            raise NotImplementedError(f'"round_cpu" not implemented for {input.dtype}')
-        scale = 10.0 ** (decimals if decimals > 0 else -decimals)
-        scaled = input * scale if decimals > 0 else input / scale
-        rounded = apply1(u.Round, scaled)
-        result = rounded / scale if decimals > 0 else rounded * scale
-        return into(out, result)
+        return into_same(out, apply1(u.RoundTo, input, decimals))
     return apply1(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
 
 
@@ -164,7 +165,9 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     )
 
 
-def rpow(exponent: Tensor, base: Number) -> Tensor:
+def rpow(exponent: Tensor, base: Any) -> Tensor:
+    if isinstance(base, Tensor):
+        return apply2(e.Pow, base, exponent)
     return apply2(e.Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
 
 
@@ -374,7 +377,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals == 0:
         return apply_inplace(u.Round, self)
-    return self.copy_(round(self, decimals=decimals))
+    return apply_inplace(u.RoundTo, self, decimals)
 
 
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -396,6 +399,14 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     return apply_inplace(e.Addcdiv, *product_operands("addcdiv", self, tensor1, tensor2, value))
+
+
+def invert(self: Tensor) -> Tensor:
+    if self.is_floating_point():
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return apply1(e.BitwiseNot, self)
 
 
 OPERATORS = {
@@ -423,7 +434,7 @@ METHODS: dict[str, Callable] = {
     **{f"__i{name}__": inplace(op) for name, op in OPERATORS.items()},
     "__neg__": public.FUNCTIONS["neg"],
     "__abs__": public.FUNCTIONS["abs"],
-    "__invert__": public.FUNCTIONS["bitwise_not"],
+    "__invert__": invert,
     "relu_": inplace(u.Relu),
     "round_": round_,
     "pow_": inplace(e.Pow),

@@ -23,6 +23,10 @@ NO_HISTORY = (
     "arguments requires grad."
 )
 BOOL_OUT = ("isposinf", "isneginf", "signbit")  # `out` has to be bool, though others' may be wider
+SAME_OUT = {  # `out` has to be of the input's dtype
+    *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
+    *("sgn", "sign", "trunc"),
+}
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -139,6 +143,10 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
     check_tensor(function, "out", len(arguments) + 1, out)
     if function in BOOL_OUT and out.dtype is not _core.bool:
         raise RuntimeError(f"{function} does not support non-boolean outputs.")
+    if function in SAME_OUT and out.dtype is not arguments[0].dtype:
+        raise RuntimeError(
+            f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
+        )
     if not modes.bits & NO_GRAD:
         for argument in (*arguments, out):
             if isinstance(argument, Tensor) and edge_of(argument) is not None:

@@ -41,7 +41,8 @@ def integer(function: str, argument: str, value: Any) -> int:
 
 
 def number(function: str, argument: str, value: Any) -> float:
-    if not hasattr(value, "__float__"):
+    tensor = isinstance(value, Tensor) and (value.ndim or value.requires_grad)
+    if tensor or not hasattr(value, "__float__"):
         raise TypeError(
             f"{function}(): argument '{argument}' must be float, not {type(value).__name__}"
         )

@@ -12,8 +12,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
-from tiny_torch.ops.public import check_tensor, into, named, write_out
+from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne
+from tiny_torch.ops.public import check_tensor, into, into_same, named, write_out
+from tiny_torch.ops.scan import LinearScan, Shift
 from tiny_torch.ops.selection import Select
 from tiny_torch.ops.views import int_tuple
 from tiny_torch.tensor import Tensor
@@ -57,7 +58,7 @@ class Mean(Op):
 
 
 class Prod(Op):
-    """The gradient of each element is the product of the others: right for zeros, too."""
+    """The gradient of each element is the product of the others."""
 
     saves = (0, ~0)
 
@@ -70,15 +71,23 @@ class Prod(Op):
     def backward(saved, grad, needs):
         x, y, dims, keepdim = saved
         shape = tuple(x.shape)
-        zero = x == 0
-        zeros = zero.sum(dims, True)
-        # Where one element is 0, only its own gradient is not: the product of the rest.
-        others = run(Where, zero, 1.0, x).prod(dims, True)
-        product = spread(y, shape, dims, keepdim)
-        at_zero = run(Where, zero & (zeros == 1), others, 0.0)
-        each = run(Where, zero, at_zero, run(Where, zeros == 0, product / x, 0.0))
-        result = spread(grad, shape, dims, keepdim) * each
+        if (x == 0).any().item():
+            wide = x if x.dtype is y.dtype else run(Cast, x, y.dtype)
+            others = product_of_others(wide, dims)
+        else:
+            others = spread(y, shape, dims, keepdim) / x
+        result = spread(grad, shape, dims, keepdim) * others
         return result if result.dtype is x.dtype else run(Cast, result, x.dtype)
+
+
+def product_of_others(x, dims):
+    """Of each element, along dims[0] or of all: what is before it times what is behind it."""
+    flat, dim = (x, dims[0]) if dims and x.ndim else (x.reshape((-1,)), 0)
+    nothing = flat.new_full(flat.shape, 0)
+    first, last = run(Shift, nothing, dim, 1, 1), run(Shift, nothing, dim, -1, 1)
+    before = run(LinearScan, first, run(Shift, flat, dim, 1, 1), dim, False)
+    behind = run(LinearScan, last, flat, dim, True)
+    return (before * behind).reshape(tuple(x.shape))
 
 
 class Amax(Op):
@@ -97,8 +106,12 @@ class Amax(Op):
         x, y, dims, keepdim = saved
         shape = tuple(x.shape)
         at = x == spread(y, shape, dims, keepdim)
-        share = run(Cast, at, x.dtype)
-        return share * spread(grad, shape, dims, keepdim) / share.sum(dims, True)
+        return Amax.share(at, x, grad, dims, keepdim)
+
+    @staticmethod
+    def share(at, x, grad, dims, keepdim):
+        found = run(Cast, at, x.dtype)
+        return found * spread(grad, tuple(x.shape), dims, keepdim) / found.sum(dims, True)
 
 
 class Amin(Amax):
@@ -106,11 +119,16 @@ class Amin(Amax):
 
 
 class MaxOfAll(Amax):
-    """amax over all dims: a name of its own."""
+    """amax over all dims. Its gradient, unlike that, goes to NaNs where there are any."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dims, keepdim = saved
+        return Amax.share((x == y) | (x != x), x, grad, dims, keepdim)
 
 
-class MinOfAll(Amin):
-    pass
+class MinOfAll(MaxOfAll):
+    name = "amin"
 
 
 class Any_(Op):
@@ -178,6 +196,8 @@ def sum(
     tensor([2., 2., 2.])
     """
     check_tensor("sum", "input", 1, input)
+    if dtype is _core.bool:
+        return into(out, apply1(Any_, input, as_dims(dim), keepdim))
     return into(out, apply1(Sum, input, as_dims(dim), keepdim, dtype))
 
 
@@ -194,41 +214,52 @@ def prod(
 ) -> Tensor:
     """The product over one dim, or of all elements."""
     check_tensor("prod", "input", 1, input)
+    if dtype is _core.bool:
+        return into(out, apply1(All_, input, as_dims(dim), keepdim))
     return into(out, apply1(Prod, input, as_dims(dim), keepdim, dtype))
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The largest elements over `dim`; equal ones share the gradient."""
     check_tensor("amax", "input", 1, input)
-    return into(out, apply1(Amax, input, as_dims(dim), keepdim))
+    return into_same(out, apply1(Amax, input, as_dims(dim), keepdim))
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The smallest elements over `dim`; equal ones share the gradient."""
     check_tensor("amin", "input", 1, input)
-    return into(out, apply1(Amin, input, as_dims(dim), keepdim))
+    return into_same(out, apply1(Amin, input, as_dims(dim), keepdim))
 
 
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether any element is not 0; elementwise where `dim` is ()."""
     check_tensor("any", "input", 1, input)
     if dim == () or dim == []:
-        return into(out, truth(input.contiguous()))
-    return into(out, apply1(Any_, input, as_dims(dim), keepdim))
+        return into_truth("any", out, truth(input.contiguous()))
+    return into_truth("any", out, apply1(Any_, input, as_dims(dim), keepdim))
 
 
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """Whether no element is 0; elementwise where `dim` is ()."""
     check_tensor("all", "input", 1, input)
     if dim == () or dim == []:
-        return into(out, truth(input.contiguous()))
-    return into(out, apply1(All_, input, as_dims(dim), keepdim))
+        return into_truth("all", out, truth(input.contiguous()))
+    return into_truth("all", out, apply1(All_, input, as_dims(dim), keepdim))
 
 
 def truth(input: Tensor) -> Tensor:
     """x != 0; of uint8 in uint8, as any and all answer."""
     result = apply2(Ne, input, 0)
     return apply1(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
+
+
+def into_truth(name: str, out: Any, result: Tensor) -> Tensor:
+    """`into`, of an `out` of bool or uint8."""
+    if isinstance(out, Tensor):
+        if out.dtype is not _core.bool and out.dtype is not _core.uint8:
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype}")
+        result = result.to(out.dtype)
+    return into(out, result)
 
 
 def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
@@ -318,6 +349,8 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
     named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
     wanted, shape = int_tuple("sum_to_size", "size", named if size is None else size), self.shape
+    if not wanted:
+        return self.sum()
     leading = len(shape) - len(wanted)
     pairs = list(zip(shape[leading:], wanted, strict=True)) if leading >= 0 else []
     if leading < 0 or not builtins.all(new in (1, old) for old, new in pairs):

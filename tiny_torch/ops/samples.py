@@ -206,8 +206,10 @@ def normal(
     core = core_of(generator)
     array = None
     if out is not None:
-        shape = broadcast_shapes(*(t.array.shape for t in tensors))
-        array = shaped("normal", out, shape).array
+        check_tensor("normal", "out", 4, out)
+        if isinstance(std, Tensor):
+            shaped("normal", out, broadcast_shapes(*(t.array.shape for t in tensors)))
+        array = out.array
     if not isinstance(std, Tensor):
         std = 1.0 if std is None else number("normal", "std", std)
         result = apply1(Normal1, mean, std, core, array)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
-from tiny_torch.ops.public import into, named
+from tiny_torch.ops.public import into, into_same, named
 from tiny_torch.ops.selection import Select, checked_dim
 from tiny_torch.tensor import Tensor
 
@@ -194,7 +194,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([100.0, 100.0]), 0)
     tensor([100.0000, 100.6931])
     """
-    return into(out, apply1(Logcumsumexp, input, checked_dim("logcumsumexp", input, dim)))
+    return into_same(out, apply1(Logcumsumexp, input, checked_dim("logcumsumexp", input, dim)))
 
 
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:

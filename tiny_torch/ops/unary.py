@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.elementwise import named
+from tiny_torch.ops.elementwise import named, narrowed, widened
 from tiny_torch.ops.public import public
 
 
@@ -141,6 +141,28 @@ Floor: Any = public("floor", "The largest integer not above each element.")(of_i
 Ceil: Any = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
 Trunc: Any = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
 Round = of_input("round", zero)
+
+
+class RoundTo(Op):
+    """To so many decimals; a half dtype is rounded in float32, and once more at the end."""
+
+    @staticmethod
+    def forward(x, decimals, out=None):
+        if not x.dtype.is_floating_point:
+            raise NotImplementedError(f'"round_cpu" not implemented for {x.dtype}')
+        scale, wide = 10.0 ** abs(decimals), widened(x)
+        if decimals > 0:
+            result = (wide * scale).round(None) / scale
+        else:
+            result = (wide / scale).round(None) * scale
+        if out is None:
+            return narrowed(result, x.dtype), ()
+        out.copy_(result)
+        return out, ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad * 0
 
 
 class ReluBackward(Op):

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.matmul import dot, matmul
 from tiny_torch.ops.products import check_operands
@@ -114,8 +115,10 @@ def linalg_cross(
         )
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype} but found {other.dtype}")
+    if input.dtype is _core.bool:
+        raise NotImplementedError('"cross" not implemented for torch.bool')
     a1, a2 = input.roll(-1, dim), input.roll(-2, dim)
-    return into(out, a1 * other.roll(-2, dim) - a2 * other.roll(-1, dim))
+    return into_same(out, a1 * other.roll(-2, dim) - a2 * other.roll(-1, dim))
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:

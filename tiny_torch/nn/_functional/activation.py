@@ -131,37 +131,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return torch.where(input > 0, input, input * negative_slope)
 
 
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where x > 0, weight x elsewhere; input (N, C, *), weight () or (1) or (C), of one dtype.
-
-    Raises RuntimeError for a weight of more dims, of another size than C, or of another dtype.
-    Source: PyTorch, nn.functional.prelu; He et al. 2015.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.prelu(torch.tensor([-2.0, 3.0]), torch.tensor([0.5]))
-    tensor([-1.,  3.])
-    """
-    if weight.dtype != input.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
-        )
-    per_channel = weight.numel() != 1
-    if per_channel and input.ndim == 0:
-        raise RuntimeError("Not allow zero-dim input tensor.")
-    channels = input.shape[1] if input.ndim > 1 else 1
-    if per_channel and weight.numel() != channels:
-        raise RuntimeError(
-            "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-            f"{weight.numel()} and channel size = {channels}."
-        )
-    if weight.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
-    weight = weight.reshape((channels,) + (1,) * (input.ndim - 2) if per_channel else ())
-    return torch.where(input > 0, input, weight * input)
-
-
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, alpha (exp(x) - 1) elsewhere. Any shape; NotImplementedError for integers.
 

@@ -1,0 +1,171 @@
+"""Corners of functions, an expression each, at which PyTorch gives the same answer or exception."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tiny_torch
+
+GROUPS = {
+    "out= of another dtype": [
+        *[
+            f"torch.{name}(torch.tensor([1, 0]), out=torch.zeros(2, dtype=torch.int8))"
+            for name in (
+                "abs", "absolute", "bitwise_not", "ceil", "fix", "floor", "nan_to_num", "neg",
+                "negative", "round", "sgn", "sign", "trunc",
+            )
+        ],
+        *[
+            f"torch.{name}(torch.ones(2, dtype=torch.{dtype}), out=torch.zeros(2).to(torch.{out}))"
+            for name in ("abs", "frac", "neg", "sign", "square", "exp")
+            for dtype, out in (("float16", "float32"), ("float32", "float64"))
+            if (name, dtype) not in (("square", "float16"), ("exp", "float16"))
+        ],
+        *[
+            f"torch.{name}(torch.ones(2, dtype=torch.{dtype}), 0, out=torch.zeros(()).to({out}))"
+            for name in ("any", "all", "amax", "amin")
+            for dtype in ("bool", "uint8", "float32")
+            for out in ("torch.bool", "torch.uint8", "torch.int8", "torch.float32")
+        ],
+        "torch.heaviside(I, I, out=torch.zeros(2))",
+        "torch.diff(I, out=torch.zeros(1))",
+        "torch.diff(I, 0, out=torch.zeros(2))",
+        "torch.cross(torch.ones(3), torch.ones(3), out=torch.zeros(3).double())",
+        "torch.logcumsumexp(F, 0, out=torch.zeros(2).double())",
+        "torch.softmax(F, 0, out=torch.zeros(2))",
+        "torch.softmax(F, 0, out=torch.zeros(2).double())",
+        "torch.log_softmax(F, 0, torch.float64, out=torch.zeros(2).double())",
+        "torch.log_softmax(F, 0, torch.float64, out=torch.zeros(2))",
+    ],
+    "NaN": [
+        *[
+            f"grad(lambda x, y: torch.{name}(x, y), torch.tensor([nan, 1, nan]), "
+            "torch.tensor([1, nan, nan]))"
+            for name in ("maximum", "minimum", "fmax", "fmin")
+        ],
+        *[
+            f"grad(lambda x: x.{name}, torch.tensor([[nan, 1], [nan, 2]]))"
+            for name in ("max()", "min()", "amax()", "amin(1)", "max(1)[0]", "median()")
+        ],
+        "torch.renorm(torch.tensor([[nan, 1, 9], [inf, 1, 9], [3, 4, 0]]), 2, 0, 1)",
+    ],
+    "of no elements": [
+        "torch.softmax(torch.empty(0, 2, dtype=torch.int64), 0)",
+        "torch.log_softmax(torch.empty(0, 2, dtype=torch.bool), 1)",
+        "torch.softmax(torch.ones(2, dtype=torch.int64), 0)",
+    ],
+    "of bools and to bools": [
+        *[f"{b} {op} {e}" for b in ("B", "I") for op in ("**",) for e in ("True", "False")],
+        "torch.pow(B, True)", "B.clone().pow_(False)", "B ** B", "True ** B", "B ** 1",
+        *[
+            f"torch.{name}(torch.tensor({numbers}), dtype=torch.bool)"
+            for name in ("sum", "prod")
+            for numbers in ([0.5, 0], [0.5, 3], [0], [True, True])
+        ],
+        "torch.prod(torch.tensor([[1, 0], [2, 3]]), 1, True, dtype=torch.bool)",
+        "torch.cross(torch.ones(3).bool(), torch.ones(3).bool())",
+        "torch.ones((), dtype=torch.int8).sum_to_size(())",
+        "torch.ones(2, 1, dtype=torch.int8).sum_to_size(2, 1)",
+    ],
+    "half": [
+        "torch.histc(torch.tensor([0, 1, 1, 3]).half(), 5, 0, 10)",
+        "torch.histc(torch.linspace(0, 1, 11).bfloat16(), 7)",
+        "torch.histc(I, 5)",
+        "torch.round((torch.arange(999) / 512).half(), decimals=2)",
+        "torch.round(torch.linspace(-200, 200, 999).bfloat16(), decimals=-1)",
+        "(torch.arange(-999, 0) / 512).half().round_(decimals=1)",
+        "grad(lambda x: x.round(decimals=1), F)",
+        "torch.round(I, decimals=1)",
+        *[
+            f"torch.ones(3, dtype=torch.{dtype}).random_({bounds}).shape == (3,)"
+            for dtype in ("float16", "bfloat16", "int8")
+            for bounds in ("0, 65505", "0, 70000", "0, 2**40", "-2**40, 0", "0, 100")
+        ],
+    ],
+    "in place, of an expanded tensor": [
+        "torch.zeros(1).expand(3).fill_(2)",
+        "torch.zeros(2, 1).expand(2, 3)[0].fill_(2)",
+        "torch.zeros(2, 1).expand(2, 3).mT.zero_()",
+        "torch.zeros(1).expand(3).fill_(torch.tensor(2.0))",
+        "torch.zeros(1).expand(3).masked_fill_(torch.tensor([True, False, False]), 2)",
+        "torch.zeros(2, 1).expand(2, 3).masked_fill_(torch.tensor([[False], [True]]), 2)",
+        "torch.zeros(1).expand(3).copy_(torch.ones(3))",
+        "[x.copy_(x) for x in [torch.zeros(2, 1).expand(2, 3)]][0]",
+        "[x.mT.copy_(x.mT) for x in [torch.zeros(2, 1).expand(2, 3)]][0]",
+        "grad(lambda x: x.expand(2, 2).clone().fill_(3), F)",
+        "grad(lambda x: (x * 1).zero_(), F)",
+        "grad(lambda x: [y := x * 1, y[:1].zero_()][0], F)",
+        "torch.zeros(1).expand(3).add_(1)",
+        "torch.zeros(1).expand(3).normal_()",
+    ],
+    "numbers of tensors": [
+        *[
+            f"{kind}(torch.{x})"
+            for kind in ("float", "int", "complex", "bool")
+            for x in ("ones(2)", "ones(0)", "ones(1, 1)", "tensor(3)")
+        ],
+        "~F", "~I", "~B", "torch.bitwise_not(F)",
+        "torch.ones(3).normal_(torch.tensor(1.0), torch.tensor(0.0))",
+        "torch.ones(3).normal_(torch.tensor(1.0, requires_grad=True))",
+        "torch.ones(3).normal_(torch.tensor([1.0]))",
+        "torch.normal(torch.ones(2, 3), 0.0, out=torch.empty(0))",
+        "torch.normal(torch.ones(2, 3), 0.0, out=torch.empty(2, 3))",
+        "torch.normal(torch.ones(2, 3), torch.zeros(2, 3), out=torch.empty(0))",
+    ],
+    "others": [
+        "torch.diff(I, 0, prepend=I, append=I)",
+        "torch.ones(2, 3, dtype=torch.int64).mT.__rpow__(I).stride()",
+        "(2 ** torch.ones(2, 3).mT).stride()",
+    ],
+    "second gradients of prod": [
+        f"grad(lambda x: grad(lambda x: x.prod({how}), x, again=True)[0], torch.tensor({x}))"
+        for how in ("", "0", "0, True, dtype=torch.float64")
+        for x in ("[2.0, 0, 3]", "[0.0, 0, 3]", "[0.0, 0, 0]", "[2.0, 3, 4]")
+    ],
+    "prelu": [
+        "F.prelu(torch.tensor(0.5))",
+        "torch.ones(2, 3).neg().prelu(torch.tensor([0.5, 1, 2]))",
+        "torch.prelu(F, 2.0)", "torch.prelu(I, I[:1])", "torch.prelu(F, F)",
+        "torch.prelu(F, torch.ones(1, 1))", "F.prelu(F.double()[:1])",
+        "grad(torch.prelu, torch.tensor([[-1.0, 0.0], [2.0, -3.0]]), torch.tensor([0.5, 2.0]))",
+        "grad(lambda x, w: grad(torch.prelu, x, w, again=True)[0], torch.tensor([-1.0, 3, 2]), "
+        "torch.tensor([0.5]))[1:]",
+        "grad(lambda x, w: grad(torch.prelu, x, w, again=True)[1], torch.tensor([-1.0, 3, 2]), "
+        "torch.tensor([0.5]))[:1]",
+    ],
+}  # fmt: skip
+CASES = [(group, text) for group, texts in GROUPS.items() for text in texts]
+
+
+def answer(torch, text):
+    """What an expression gives, in words that both packages share."""
+
+    def grad(function, *inputs, again=False):
+        leaves = [x if again else x.detach().clone().requires_grad_() for x in inputs]
+        result = function(*leaves)
+        weights = torch.arange(1.0, result.numel() + 1).reshape(result.shape).to(result.dtype)
+        return torch.autograd.grad(result, leaves, weights, create_graph=again, allow_unused=True)
+
+    names = {
+        "torch": torch, "grad": grad, "nan": math.nan, "inf": math.inf,
+        "F": torch.tensor([1.5, -2.0]), "I": torch.tensor([3, 5]), "B": torch.tensor([True, False]),
+    }  # fmt: skip
+    try:
+        result = eval(text, names)
+    except Exception as error:
+        return type(error).__name__
+    return [
+        (str(part.dtype).split(".")[-1], part.tolist()) if hasattr(part, "dtype") else part
+        for part in (result if isinstance(result, tuple) else (result,))
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("group, text", CASES, ids=[text for _, text in CASES])
+def test_corner(oracle, group, text):
+    ours, theirs = answer(tiny_torch, text), answer(oracle, text)
+    if isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        np.testing.assert_equal(ours, theirs)
