@@ -32,7 +32,7 @@ def svd_of(m, A, full=False):
 
 
 def eigh_of(m, A, **options):
-    values, vectors = m.linalg.eigh(symmetric(A), **options)
+    values, vectors = m.linalg.eigh(A, **options)
     return values, *gauged(vectors)
 
 
@@ -58,6 +58,7 @@ CALLS: dict[str, Any] = {
     "inverse": (lambda m, A: spd(A).inverse(), SQUARE),
     "det": (lambda m, A: m.linalg.det(A), SQUARE),
     "slogdet": (lambda m, A: m.linalg.slogdet(A), SQUARE),
+    "slogdet of NaN": (lambda m, A: m.linalg.slogdet(A.detach() * math.nan), SQUARE[:3]),
     "torch.det": (lambda m, A: (m.det(A), A.det()), SQUARE[:3]),
     "torch.slogdet": (lambda m, A: (*m.slogdet(A), *A.slogdet()), SQUARE[:3]),
     "logdet": (lambda m, A: (m.logdet(A), spd(A).logdet()), SQUARE),
@@ -84,8 +85,10 @@ CALLS: dict[str, Any] = {
     "svdvals": (lambda m, A: m.linalg.svdvals(A), ANY),
     "torch.svd": (lambda m, A: [A.svd()[1], m.svd(A)[1]], ANY),
     "torch.svd values": (lambda m, A: m.svd(A, compute_uv=False), ANY),
-    "eigh": (eigh_of, SQUARE),
-    "eigh upper": (lambda m, A: eigh_of(m, A, UPLO="U"), SQUARE),
+    "eigh": (lambda m, A: eigh_of(m, symmetric(A)), SQUARE),
+    "eigh upper": (lambda m, A: eigh_of(m, symmetric(A), UPLO="U"), SQUARE),
+    "eigh of one triangle": (eigh_of, SQUARE[:4]),
+    "eigvalsh of one triangle": (lambda m, A: m.linalg.eigvalsh(A, "U"), SQUARE[:4]),
     "eigvalsh": (lambda m, A: m.linalg.eigvalsh(symmetric(A)), SQUARE),
     "pinv": (lambda m, A: m.linalg.pinv(A), ANY),
     "pinv hermitian": (lambda m, A: m.linalg.pinv(symmetric(A), hermitian=True), SQUARE),
@@ -95,7 +98,11 @@ CALLS: dict[str, Any] = {
     "pinverse": (lambda m, A: A.pinverse(), ANY[:3]),
     "lstsq": (lambda m, A, B: m.linalg.lstsq(A, B), TALL),
     "matrix_exp": (lambda m, A: m.linalg.matrix_exp(A), SQUARE),
-    "matrix_exp large": (lambda m, A: (A * 2).matrix_exp(), SQUARE),
+    # PyTorch's second gradient loses digits where the gradient is larger than the matrix.
+    "matrix_exp large": (lambda m, A: (A * 2).matrix_exp() / 1000, SQUARE),
+    "matrix_exp beside NaN": (
+        lambda m, A: m.stack([A.detach() * x for x in (math.nan, 0.1, 9)]).matrix_exp(), SQUARE[:4],
+    ),
     **{
         f"matrix_power {n}": (lambda m, A, n=n: m.linalg.matrix_power(spd(A), n), SQUARE)
         for n in (0, 1, 2, 3, 5, -1, -2)

@@ -146,7 +146,21 @@ def caller(info: Any, path: str) -> Callable[[Any], Callable]:
         return lambda module: lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
     if helper:
         return lambda module: rebound(own, module)
+    if path == "linalg.eigh":
+        return lambda module: functools.partial(signed_eigh, module)
     return lambda module: resolve(module, path)
+
+
+def signed_eigh(module: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    """eigh, its eigenvectors with signs that do not depend on LAPACK's version."""
+    result = module.linalg.eigh(*args, **kwargs, **({} if out is None else {"out": out}))
+    values, vectors = result
+    ranks = module.arange(1, vectors.shape[-1] + 1, dtype=vectors.dtype).unsqueeze(-1)
+    sign = (vectors.detach() * ranks).sum(-2, keepdim=True).sign()
+    if out is not None:
+        vectors.mul_(sign)
+        return result
+    return type(result)((values, vectors * sign))
 
 
 def from_arguments(function: Callable, arguments: tuple, **options: Any) -> Sample | None:

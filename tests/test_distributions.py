@@ -419,3 +419,16 @@ def test_copies_and_pickles(torch):
         assert repr(other) == repr(normal)
     with pytest.warns(FutureWarning):
         assert normal.sample_n(3).shape == (3, 2)
+
+
+def test_cdf_is_laid_out_as_its_parameters(oracle):
+    for m in (tiny_torch, oracle):
+        gamma = m.distributions.Gamma(m.ones(4, 5).t(), 2.0)
+        assert gamma.cdf(m.ones(5, 4)).stride() == (1, 5)
+        assert gamma.cdf(m.tensor(1.0)).stride() == (1, 5)
+
+
+def test_a_distribution_keeps_the_shapes_that_it_is_given(oracle):
+    for m in (tiny_torch, oracle):
+        made = m.distributions.Distribution((2,), event_shape=(3,), validate_args=False)
+        assert type(made.batch_shape) is type(made.event_shape) is tuple

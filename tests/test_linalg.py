@@ -55,9 +55,8 @@ def gradients(module, call, shapes, twice):
     results = [y for y in flatten(call(module, *xs)) if y.requires_grad]
     if not results:
         return []
-    total = sum(
-        (y * y * y.new_ones(y.shape).cumsum(-1)).sum() if y.ndim else y * y for y in results
-    )
+    # Weights that differ everywhere: of orthonormal columns the sum of squares is constant.
+    total = sum((y * y * y.new_ones(y.numel()).cumsum(0).view(y.shape)).sum() for y in results)
     first = module.autograd.grad(total, xs, create_graph=twice, allow_unused=True)
     first = [x * 0 if g is None else g for g, x in zip(first, xs, strict=True)]
     if not twice or not any(g.requires_grad for g in first):

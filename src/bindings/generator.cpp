@@ -59,33 +59,43 @@ pb::object randperm(int64_t n, Generator& generator, pb::handle dtype) {
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
 
-// A function of arrays of one shape and dtype, which its result has too.
-template <class... Inputs, class Fill>
-pb::object filled(const Fill& fill, const Target& first, const Inputs&... others) {
+// The first of arrays that must have one shape and dtype.
+template <class... Targets>
+const NDArray& alike(const Target& first, const Targets&... others) {
   for (const Target* other : std::initializer_list<const Target*>{&others...})
     if (other->array.shape() != first.array.shape() || other->array.dtype() != first.array.dtype())
       throw RuntimeError("expected parameters of one shape and dtype");
-  NDArray out = NDArray::empty(first.array.shape(), first.array.dtype());
+  return first.array;
+}
+
+template <class Fill>
+pb::object filled(NDArray out, const Fill& fill) {
   fill({out.data(), out.dtype(), out.ndim(), out.shape().begin(), out.strides().begin()});
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
 
-// A sampler of parameters, each an array, as a Python function.
+// A sampler of parameters, each an array, as a Python function; what it draws is contiguous.
 template <class... Parameters>
 auto drawn(void (*draw)(Generator&, const cpu::Strided&, Parameters...)) {
   return [draw](Generator& generator, handle_for<Parameters>... parameters) {
     return [&](const auto&... targets) {
-      return filled([&](const cpu::Strided& out) { draw(generator, out, targets.strided...); },
-                    targets...);
+      const NDArray& like = alike(targets...);
+      return filled(NDArray::empty(like.shape(), like.dtype()),
+                    [&](const cpu::Strided& out) { draw(generator, out, targets.strided...); });
     }(Target(parameters)...);
   };
 }
 
+// An elementwise function of arrays, as a Python function.
 template <class... Inputs>
 auto computed(void (*compute)(const cpu::Strided&, Inputs...)) {
   return [compute](handle_for<Inputs>... inputs) {
     return [&](const auto&... targets) {
-      return filled([&](const cpu::Strided& out) { compute(out, targets.strided...); }, targets...);
+      const NDArray& like = alike(targets...);
+      const Operand operands[] = {&targets.array...};
+      const Dims strides = result_strides(like.shape(), operands, sizeof...(targets), like.dtype());
+      return filled(NDArray::empty_strided(like.shape(), strides, like.dtype()),
+                    [&](const cpu::Strided& out) { compute(out, targets.strided...); });
     }(Target(inputs)...);
   };
 }

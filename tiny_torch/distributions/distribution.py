@@ -11,6 +11,8 @@ from tiny_torch.distributions.utils import lazy_property
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
+NO_SHAPE = Size()
+
 
 class Distribution:
     """A batch of independent distributions, each over events of one shape.
@@ -40,10 +42,13 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(
-        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+        self,
+        batch_shape: Any = NO_SHAPE,
+        event_shape: Any = NO_SHAPE,
+        validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape = Size(batch_shape)
-        self._event_shape = Size(event_shape)
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:

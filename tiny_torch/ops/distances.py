@@ -23,9 +23,9 @@ class EuclideanDist(Op):
 
     @staticmethod
     def forward(x, y):
-        squares = x.square().sum((-1,), True) + y.square().sum((-1,), True).transpose(-1, -2)
-        rest = squares - x.matmul(y.transpose(-1, -2)) * 2
-        result = rest.clamp(0, float("inf")).sqrt()
+        to_x, to_y = x.square().sum((-1,), True), y.square().sum((-1,), True).transpose(-1, -2)
+        squares = to_x - x.matmul(y.transpose(-1, -2)) * 2 + to_y
+        result = squares.clamp(0, float("inf")).sqrt()
         return result, (x, y, result, x.shape, y.shape)
 
     @staticmethod

@@ -218,8 +218,8 @@ class LinalgEigh(Op):
         to_values, to_V = grads
         if to_V is None:
             return (V * columns(to_values)) @ V.mT
-        inner = over_differences(V.mT @ to_V, values)
-        inner = inner - inner.diagonal(0, -2, -1).diag_embed()
+        turn = V.mT @ to_V
+        inner = over_differences((turn - turn.mT) / 2, values)  # V stays orthonormal
         if to_values is not None:
             inner = inner + to_values.diag_embed()
         return V @ inner @ V.mT

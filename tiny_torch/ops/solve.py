@@ -212,6 +212,7 @@ class LinalgSlogdet(Op):
     @staticmethod
     def forward(A):
         sign, logarithm = lapack("linalg.slogdet", np.linalg.slogdet, A)
+        sign = np.where(np.isnan(logarithm), sign.dtype.type(0), sign)
         return (by_rows(sign), by_rows(logarithm)), (A,)
 
     @staticmethod
