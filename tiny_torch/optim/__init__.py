@@ -4,6 +4,7 @@
 and `adam.py`, read in this order, are the algorithms that most others vary.
 """
 
+from . import lr_scheduler
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam
@@ -32,4 +33,5 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "lr_scheduler",
 ]

@@ -52,6 +52,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     f"but got {result}."
                 )
             args, kwargs = result
+        if "_opt_called" in self.__dict__:  # set by a scheduler, which asks at its first step
+            self._opt_called = True
         out = step(*args, **kwargs)
         for post_hook in self._optimizer_step_post_hooks.values():
             post_hook(self, args, kwargs)
@@ -132,11 +134,11 @@ class Optimizer:
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
-        lines = [type(self).__name__ + " ("]
+        groups = []
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+            lines = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            groups.append(f"\nParameter Group {i}\n" + "".join(lines))
+        return f"{type(self).__name__} ({''.join(groups)})"
 
     # ---- parameters -------------------------------------------------------------------------
 

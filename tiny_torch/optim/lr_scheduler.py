@@ -1,0 +1,38 @@
+"""`torch.optim.lr_scheduler`: learning rates that change during the training."""
+
+from ._schedules.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
+from ._schedules.composed import ChainedScheduler, SequentialLR
+from ._schedules.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from ._schedules.plateau import ReduceLROnPlateau
+from ._schedules.simple import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+
+__all__ = [
+    "EPOCH_DEPRECATION_WARNING",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "_LRScheduler",
+]
