@@ -118,6 +118,19 @@ FUNCTIONS = [
 ]
 
 
+def test_only_functions_have_out(torch):
+    x = torch.ones(3)
+    for call in (x.exp, x.sum, x.sort, x.nonzero, x.t, x.isnan, lambda out: x.add(1, out=out)):
+        with pytest.raises(TypeError):
+            call(out=torch.empty(3))
+    if torch is tiny_torch:
+        for name in dir(torch.Tensor):
+            code = getattr(getattr(torch.Tensor, name), "__code__", None)
+            if code is not None:
+                count = code.co_argcount + code.co_kwonlyargcount
+                assert "out" not in code.co_varnames[:count], name
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_arguments(oracle, name):
     """Every overload of PyTorch's can be called, by position and by keyword."""
