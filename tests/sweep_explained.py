@@ -12,6 +12,45 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "NaN and infinity have no integer: C++ leaves open what the cast gives",
     ),
     (
+        r"torch\.(Tensor\.)?mode",
+        "special values",
+        r"\d+ of \d+ values, such as",
+        "PyTorch's mode sorts by <, which orders no NaN: its answer depends on where they stand",
+    ),
+    (
+        r"torch\.Tensor\.resize_",
+        "broadcast",
+        "values, such as",
+        "resize_ beyond the memory makes it larger: what is new there has no values yet",
+    ),
+    (
+        r"torch\.Tensor\.(addmv_|baddbmm_)",
+        "broadcast",
+        "^raised RuntimeError.unsupported operation: more than one element of the written-to",
+        "PyTorch adds the products of all rows into the one that an expanded tensor has; addmm_, "
+        "addbmm_ and addr_ refuse it there, as all of ours do",
+    ),
+    (
+        r"torch\.matmul",
+        r"\[10\], \w+\[10, 5\]\)  out strided",
+        r"^strides \(2,\), not \(1,\) of \(5,\)$",
+        "PyTorch resizes a strided out of vector @ matrix to (1, 5) and back, so that it no longer "
+        "lies where it was given; ours stays there",
+    ),
+    (
+        r"torch\.(Tensor\.)?addmm",
+        "case 'addmm of empty (1 1|2 -1)' bool",
+        "^nothing raised, PyTorch: RuntimeError.result type Long can't be cast to the desired",
+        "of bool matrices with an inner size of 0, PyTorch multiplies the input by beta, an int, "
+        "which gives integers; with beta=True it answers what ours does",
+    ),
+    (
+        r"torch\.(Tensor\.)?inner",
+        "case 'inner' bool .* (broadcast|stepped slice)",
+        r"^raised NotImplementedError..matmul. is not implemented for bool",
+        "PyTorch's inner of bool vectors raises this, too, if they are contiguous",
+    ),
+    (
         ".*",
         "",
         r"strides .* of \((.*\b)?0\b.*\)$",

@@ -32,14 +32,14 @@ def test_every_name_is_as_pytorchs(tmp_path):
     assert not {name: r["differences"] or r for name, r in results.items() if complaints(r)}
 
 
-def differs(ours, theirs, *tensors, **options):
+def differs(ours, theirs, *tensors, where="made up", **options):
     """What the sweep says of a function that gives `ours` here and `theirs` in PyTorch."""
     from sweep_compare import Sample, differences
 
     def call(module, *mine):
         return (theirs if module.__name__ == "torch" else ours)(module, *mine)
 
-    found, _ = differences(Sample("made up", call, list(tensors), **options))
+    found, _ = differences(Sample(where, call, list(tensors), **options))
     return found[0] if found else ""
 
 
@@ -80,6 +80,33 @@ def wrong(module, x):
 def test_sweep_sees(ours, theirs, said):
     found = differs(ours, theirs, leaf())
     assert said in found and bool(said) == bool(found), found
+
+
+@pytest.mark.parametrize(
+    "where, order, equal",
+    [
+        ("sort", [[1, 3, 0, 2], [2, 0, 1, 3]], True),  # of equal elements any may come first,
+        ("sort stable=True", [[1, 3, 0, 2], [2, 0, 1, 3]], False),
+        ("sort", [[1, 1, 0, 2], [2, 0, 1, 3]], False),  # but none twice,
+        ("sort", [[1, 0, 3, 2], [2, 0, 1, 3]], False),  # and none before a smaller one
+        ("sort", [[1, 3, 0, 4], [2, 0, 1, 3]], False),
+        ("amax", [[1, 3, 0, 2], [2, 0, 1, 3]], False),
+    ],
+)
+def test_sweep_sees_through_ties(where, order, equal):
+    import torch
+
+    x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [2.0, 3.0, 0.0, 4.0]]).requires_grad_()
+    sorted_x = x.detach().sort().values.tolist()
+    right = [[3, 1, 2, 0], [2, 0, 1, 3]]
+
+    def indices(order):
+        return lambda m, x: [m.tensor(sorted_x), m.tensor(order)]
+
+    assert (differs(indices(order), indices(right), x, where=where) == "") is equal
+    if max(order[0]) < 4:
+        values = lambda order: lambda m, x: x.gather(1, m.tensor(order))  # noqa: E731
+        assert (differs(values(order), values(right), x, where=where) == "") is equal
 
 
 def test_sweep_sees_what_became_of_the_inputs():
