@@ -195,6 +195,16 @@ torch.roll(s, 1, 0)               torch.roll(m, 'a')                torch.flip(m
 torch.flip(m, (0, 0))  m.flip()
 torch.tril(m, 1.5)                torch.tril(v)    torch.tril(p)    torch.triu(n, -1)  x.tril(99)
 x.triu(-99)
+m.gather(0, k.byte()[:0])         v.gather(0, k.byte()[:0])         m.gather(0, v[:0])
+m.scatter(0, k.byte()[:0], m)     m.scatter_add(0, v[:0], m)        m.scatter(0, v[:0], m.double())
+m.index_select(0, v[:0])          m.take_along_dim(k - 3, 1)        m.take_along_dim(k + 9, 0)
+s.take_along_dim(i[0] * 0, 0)     s.take_along_dim(i[0] - 9)
+m[:1, :1].index_add(0, i[:1] * 0, m[:1, :1])       v[:1].index_copy(0, i[:1] * 0, v[:1])
+v[:1].index_reduce(0, i[:1] * 0, v[:1], "mean")    v[::5].scatter(0, i[:1] * 0, 1.0)
+s.index_reduce(0, i[:1] * 0, s, "mean")            s.index_reduce(0, i[:1] * 0, s, "prod")
+(m / 0).index_reduce(0, i, (m > 0) * m, "prod")    (m / 0).scatter_reduce(0, k, m * 0, "prod")
+m.gather(0, k, out=m)             m.sort(out=(m, k))                m.add(1, out=m)  m.exp(out=m)
+torch.as_strided(m[1:], (2, 3), (2, 1), 0)         torch.as_strided(m[1:], (3, 3), (1, 2), 2)
 """
 
 # Statements; what `m`, `x`, ... are afterwards is compared.
@@ -257,6 +267,10 @@ x.index_put_((i % 2,), m, True)   x.index_put_((p[:2, 0],), m, True)
 m.t().index_put_((j, i), v[:3], True)
 m.index_add_(1, j, m[:, :3].clone())               x.index_add_(2, i, x[..., :3].clone())
 x.index_copy_(1, i[:2], x[:, :2].clone())          x.index_fill_(2, i, s)
+x[p] = 1.5       x[i[:2] % 2] = m[0].clone()       m[i] = x[0].clone()  m[i, j] = v[:3]
+m.index_fill_(0, i, 3)            m.index_put_((i,), m.clone(), True)
+m.index_put_((q,), s)             m.masked_fill_(p, s)              m.masked_fill_(q[:, None], 4)
+m.triu_()        m.tril_(1)       x.triu_(-1)      x.tril_(-1)      m[:] = m[:1]  m[:] = m
 """
 
 
@@ -274,6 +288,9 @@ torch.stack((m, m), out=o)        torch.hstack((m, n), out=o)       torch.vstack
 torch.dstack((m, m), out=o)       torch.column_stack((v, v), out=o)  torch.tril(m, out=o)
 torch.triu(m, 1, out=o)           torch.diag(v, out=o)
 torch.nonzero(m, as_tuple=True, out=o)
+torch.nonzero(m, as_tuple=True, out=(o,))
+torch.slice_scatter(m, m[:2], 0, 1, out=o)
+torch.index_select(m, 0, i, out=o[:1].expand(9, 9))
 """
 
 

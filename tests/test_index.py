@@ -36,7 +36,7 @@ def written(case: str, module, layout: str):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "broadcast"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("case", cases(WRITES))
 def test_write(case, layout):
     torch = pytest.importorskip("torch")

@@ -93,6 +93,28 @@ def test_as_strided_adds_the_gradients_of_shared_elements():
 
 
 @pytest.mark.parametrize(
+    "of, shape, strides, offset",
+    [
+        (lambda x: x[7:10], (5,), (1,), 6),  # begins before, and ends after, what has a gradient
+        (lambda x: x[7:10], (3, 2), (1, 1), 6),
+        (lambda x: x[7:10], (2,), (1,), 0),  # shows nothing of it
+        (lambda x: x[2:10:2], (5,), (1,), 1),
+        (lambda x: x[:3].expand(2, 3), (2,), (1,), 1),  # whose elements share one gradient
+    ],
+)
+def test_gradients_of_as_strided_beyond_its_input(oracle, of, shape, strides, offset):
+    def gradients(m):
+        x = of(m.arange(12.0)).detach().requires_grad_()
+        y = x.as_strided(shape, strides, offset)
+        weights = m.arange(1.0, 1 + y.numel()).view(shape)
+        (first,) = m.autograd.grad((y * y * weights).sum(), x, create_graph=True)
+        (second,) = m.autograd.grad((first * m.arange(1.0, 1 + x.numel()).view(x.shape)).sum(), x)
+        return first.tolist(), second.tolist()
+
+    assert gradients(tiny_torch) == gradients(oracle)
+
+
+@pytest.mark.parametrize(
     "several", [lambda z: z.unbind(), lambda z: z.split(1), lambda z: z.chunk(2)]
 )
 def test_outputs_of_one_op_may_not_be_written(several):
@@ -139,6 +161,27 @@ def test_cat_of_channels_last_is_channels_last():
     x = tiny_torch.arange(120).view(2, 4, 5, 3).permute(0, 3, 1, 2)
     assert tiny_torch.cat((x, x), 1).stride() == (120, 1, 30, 6)
     assert tiny_torch.stack((x, x)).stride() == (120, 60, 1, 15, 3)
+
+
+@pytest.mark.parametrize("dim", range(5))
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x: x,
+        lambda x: x[:, :2],  # with gaps
+        lambda x: x[..., ::2],
+        lambda x: x[:1, :, :1],  # contiguous as well
+        lambda x: x.permute(3, 1, 0, 2),
+        lambda x: x.reshape(2, 3, 2, 2, 5).permute(0, 4, 3, 1, 2),
+        lambda x: x.permute(0, 2, 3, 1).reshape(2, 2, 2, 5, 3).permute(0, 4, 1, 2, 3),
+    ],
+)
+def test_strides_of_cat_and_stack(oracle, of, dim):
+    def strides(m):
+        x = of(m.arange(120.0).view(2, 4, 5, 3).permute(0, 3, 1, 2))
+        return m.cat((x, x), dim % x.ndim).stride(), m.stack((x, x), dim).stride()
+
+    assert strides(tiny_torch) == strides(oracle)
 
 
 def test_parameters_take_part_in_views():

@@ -242,11 +242,20 @@ bool pick_typed(const AlongArgs& a) {
   return fine;
 }
 
+// Whether lines, or positions, of x lie at one address: x is expanded.
+bool overlaps(const AlongArgs& a) {
+  bool found = a.stride == 0 && a.size > 1;
+  for (int d = 0; d < a.lines.size(); ++d) found |= a.x_lines[d] == 0;
+  return found;
+}
+
 template <Place op, class T>
 void place_typed(const AlongArgs& a) {
   const int64_t lines = product(a.lines), total = lines * a.count;
   const WithoutGil unlocked(total > kGrain);
-  if (lines >= kFewLines) {
+  if (overlaps(a)) {  // the last write counts
+    nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+  } else if (lines >= kFewLines) {
     parallel_for(lines, total > kGrain ? 1 : lines, [&](int64_t begin, int64_t end) {
       nest<Put<op, T>, T>(a, {begin, end, 0, a.count});
     });

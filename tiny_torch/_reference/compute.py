@@ -83,12 +83,16 @@ def check_writable(out: Any) -> None:
         )
 
 
+def same_elements(a: Any, b: Any) -> bool:
+    places = [(x.storage_id, x.offset, x.shape, x.strides, x.dtype) for x in (a, b)]
+    return places[0] == places[1]
+
+
 def check_overlap(out: Any, x: Any) -> None:
     """Refuses blocks that overlap in part. Other overlaps are harmless: we read all, then write."""
     if out.storage_id != x.storage_id or not out.size or not x.size:
         return
-    same = (out.offset, out.shape, out.strides) == (x.offset, x.shape, x.strides)
-    if same or not (out.is_dense() and x.is_dense()):
+    if same_elements(out, x) or not (out.is_dense() and x.is_dense()):
         return
     if out.offset < x.offset + x.size and x.offset < out.offset + out.size:
         raise RuntimeError(
@@ -313,7 +317,6 @@ def matmul(x: Any, y: Any, bias: Any = None) -> Any:
                 "[matmul] expected m1 and m2 to have the same dtype, but got: "
                 f"{a.dtype.name} != {other.dtype.name}"
             )
-    check_dtype("matmul", a.dtype, NUMBER)
     left = a.unsqueeze(0) if a.ndim == 1 else a  # a vector is a row on the left,
     right = b.unsqueeze(1) if b.ndim == 1 else b  # a column on the right
     m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
@@ -326,6 +329,8 @@ def matmul(x: Any, y: Any, bias: Any = None) -> Any:
     if bias is not None and bias.shape != (n,):
         raise RuntimeError(f"[matmul] expected a bias of shape [{n}], got {list(bias.shape)}")
     out = a._new((*batch, m, n), a.dtype)
+    if out.size and (k or bias is not None):  # even bool has sums of nothing
+        check_dtype("matmul", a.dtype, NUMBER)
     left, right = left.expand((*batch, m, k)), right.expand((*batch, k, n))
     column, row = positions((m,), left.strides[-2:-1]), positions((n,), right.strides[-1:])
     starts = [positions(batch, stack.strides[:-2], stack.offset) for stack in (left, right, out)]

@@ -29,8 +29,6 @@ def places_along(op: str, x: Any, dim: int, index: Any, source: Any = None) -> l
     there the index's element says how many strides to go.
     """
     dim = wrap_dim(dim, x.ndim)
-    if index.dtype not in (_core.int32, _core.int64):
-        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index, got {index.dtype.name}")
     if index.size == 0:
         return []
     others = [index] if source is None else [index, source]
@@ -50,6 +48,8 @@ def places_along(op: str, x: Any, dim: int, index: Any, source: Any = None) -> l
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no "
                 f"larger than self {list(x.shape)} apart from dimension {dim}{and_source}"
             )
+    if index.dtype not in (_core.int32, _core.int64):
+        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index, got {index.dtype.name}")
     size, stride = size_at(x, dim), x.strides[dim] if x.ndim else 0
     chosen = elements(index, index.shape, _core.int64).tolist()
     for i in chosen:
@@ -131,7 +131,8 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
 def index_place(x: Any, dim: int, index: Any, source: Any, place: int, wraps: bool) -> None:
     """x[index[k]] = source[k] for dim 0, or combined with it; below 0 from the end if `wraps`."""
     dim = wrap_dim(dim, x.ndim)
-    check_writable(x)
+    if not wraps:  # index_fill_ may write to an expanded tensor
+        check_writable(x)
     error = RuntimeError if PLACES[place] is np.add else IndexError
     low = -x.shape[dim] if wraps and x.ndim else -1 if wraps else 0
     places = places_of_slices(x, dim, index, low, error)
@@ -359,7 +360,6 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = Fal
             "Index put requires the source and destination dtypes match, got "
             f"{x.dtype.name} for the destination and {values.dtype.name} for the source."
         )
-    check_writable(x)
     shape, _, places = indexed(x, indices)
     own = list(values.shape)
     while len(own) > len(shape) and own[0] == 1:

@@ -316,8 +316,13 @@ def move_retained(old, new) -> None:
 
 def layout(array) -> tuple:
     """(shape, strides, elements from first to last) of an array."""
-    reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
-    return array.shape, array.strides, reach + 1 if array.size else 0
+    return array.shape, array.strides, reach_of(array.shape, array.strides)
+
+
+def reach_of(shape, strides) -> int:
+    """How many elements of memory lie between the first and the last, both included."""
+    last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    return 0 if 0 in shape else last + 1
 
 
 def overlaps(shape, strides) -> bool:
@@ -390,28 +395,48 @@ class AsStridedAdd(Op):
 
     @staticmethod
     def forward(x, origin, shape, strides, offset):
-        origin_shape, origin_strides, extent = origin
-        flat = x.new_full((extent,), 0)
-        if overlaps(shape, strides):
-            # Elements that share an address add up.
-            positions = array_module(x.device).arange(0, 1, extent, _core.int64)
-            positions = positions.as_strided(shape, strides, offset).reshape((-1,))
-            flat.index_put_((positions,), x.reshape((-1,)), True)
-        else:
-            flat.as_strided(shape, strides, offset).copy_(x)
-        return flat.as_strided(origin_shape, origin_strides, 0), (origin, shape, strides, offset)
+        before, after = beyond(origin, shape, strides, offset)
+        memory = placed(x, before + origin[2] + after, shape, strides, before + offset)
+        result = evened(memory, origin, before).as_strided(*origin[:2], before)
+        return result, (origin, shape, strides, offset)
 
     @staticmethod
     def backward(saved, grad, needs):
         return run(Region, grad, *saved)
 
 
-def laid_out(x, origin):
-    """A copy of x in the layout of `origin`, alone in its memory, with zeros in the gaps."""
+def beyond(origin, shape, strides, offset) -> tuple[int, int]:
+    """How many elements a strided view needs before and after the memory of its origin."""
+    return max(0, -offset), max(0, offset + reach_of(shape, strides) - origin[2])
+
+
+def laid_out(x, origin, before=0, after=0):
+    """A copy of x in the layout of `origin`, alone in its memory, with zeros in and around it."""
     shape, strides, extent = origin
-    copy = x.new_full((extent,), 0).as_strided(shape, strides, 0)
-    copy.copy_(x)
-    return copy
+    memory = placed(x, before + extent + after, shape, strides, before)
+    return evened(memory, origin, before).as_strided(shape, strides, before)
+
+
+def placed(x, size, shape, strides, offset):
+    """Zeros, with x at strided positions; elements that share an address add up."""
+    memory = x.new_full((size,), 0)
+    if overlaps(shape, strides):
+        positions = array_module(x.device).arange(0, 1, size, _core.int64)
+        positions = positions.as_strided(shape, strides, offset).reshape((-1,))
+        memory.index_put_((positions,), x.reshape((-1,)), True)
+    else:
+        memory.as_strided(shape, strides, offset).copy_(x)
+    return memory
+
+
+def evened(memory, origin, offset):
+    """Where elements of the origin share an address, an equal part of it for each."""
+    shape, strides, _ = origin
+    if not overlaps(shape, strides):
+        return memory
+    number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
+    number.masked_fill_(number == 0, 1)
+    return memory / number
 
 
 class Region(Op):
@@ -419,8 +444,9 @@ class Region(Op):
 
     @staticmethod
     def forward(x, origin, shape, strides, offset):
-        copy = laid_out(x, origin)
-        return copy.as_strided(shape, strides, offset), (origin, shape, strides, offset)
+        before, after = beyond(origin, shape, strides, offset)
+        result = laid_out(x, origin, before, after).as_strided(shape, strides, before + offset)
+        return result, (origin, shape, strides, offset)
 
     @staticmethod
     def backward(saved, grad, needs):

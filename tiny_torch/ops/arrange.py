@@ -9,7 +9,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
 from tiny_torch.layouts import contiguous_format
+from tiny_torch.ops.indexing import fill_where, is_expanded
 from tiny_torch.ops.join import stack
 from tiny_torch.ops.public import check_int, check_tensor, into_same
 from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
@@ -57,12 +59,21 @@ class Roll(Op):
         return run(Roll, grad, tuple([-shift for shift in shifts]), dims)
 
 
+def triangle(x, diagonal, lower, out):
+    if out is None or not is_expanded(out):
+        return x.triangle(diagonal, lower, out)
+    everything = array_module(x.device).full(x.shape[-2:], True, _core.bool)
+    other = everything.triangle(diagonal + (1 if lower else -1), not lower)
+    fill_where(out, other, 0)
+    return out
+
+
 class Tril(Op):
     """Zeros right of a diagonal; its own transpose."""
 
     @staticmethod
     def forward(x, diagonal, out=None):
-        return x.triangle(diagonal, True, out), (diagonal,)
+        return triangle(x, diagonal, True, out), (diagonal,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -74,7 +85,7 @@ class Triu(Op):
 
     @staticmethod
     def forward(x, diagonal, out=None):
-        return x.triangle(diagonal, False, out), (diagonal,)
+        return triangle(x, diagonal, False, out), (diagonal,)
 
     @staticmethod
     def backward(saved, grad, needs):

@@ -183,7 +183,8 @@ def product_grads(x, source, index, result, dim, reduce, include_self, grad):
     others = run(Where, zero, 1.0, x)
     to_x = grad * reduced(others, source) / others
     zero = source == 0
-    number = run(ScatterAdd, x * 0, run(Cast, zero, grad.dtype), index, dim)
+    none = as_operand(zeros(grad, x.shape), grad)
+    number = run(ScatterAdd, none, run(Cast, zero, grad.dtype), index, dim)
     single = zero & (run(Gather, number, index, dim) == 1)
     without = reduced(x, run(Where, single, 1.0, source))
     to_source = run(
@@ -242,13 +243,16 @@ def take_along_dim(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
             f"but got {ndim} dimensions for input, and {indices.array.ndim} dimensions for indices"
         )
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, ndim)
     sizes, picks = list(input.array.shape), list(indices.array.shape)
-    if ndim:
-        size, pick, sizes[dim], picks[dim] = sizes[dim], picks[dim], 1, 1
-        shape = list(broadcast_shapes(sizes, picks))
-        input = input.expand(*shape[:dim], size, *shape[dim + 1 :])
-        indices = indices.expand(*shape[:dim], pick, *shape[dim + 1 :])
+    size, pick, sizes[dim], picks[dim] = sizes[dim], picks[dim], 1, 1
+    shape = list(broadcast_shapes(sizes, picks))
+    input = input.expand(*shape[:dim], size, *shape[dim + 1 :])
+    if size:
+        indices = indices % size  # from the end below 0, and around beyond it, as PyTorch does
+    indices = indices.expand(*shape[:dim], pick, *shape[dim + 1 :])
     return gather(input, dim, indices, out=out)
 
 

@@ -31,6 +31,8 @@ from tiny_torch.ops.indexing import (
     Zero,
     as_values,
     checked_number,
+    fill_where,
+    warn_expanded,
 )
 from tiny_torch.ops.views import Alias, Part, Select, Slice, Steps, Unsqueeze, show
 from tiny_torch.tensor import Tensor, wrap
@@ -203,8 +205,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             and index.array.same_shape(array)
             and (modes.bits & NO_GRAD or (self.edge is None and self._view is None))
         ):
-            array.masked_fill_(index.array, value)
+            warn_expanded("masked_fill_", array)
+            fill_where(array, index.array, value)
             return
+    if index is True:
+        index = Ellipsis
     steps, indices = parse(self.array, index)
     filled = fill_mask(self, steps, indices, value)
     if filled is not None:
@@ -212,12 +217,17 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         one = value.reshape(()) if isinstance(value, Tensor) else value
         masks.masked_fill_(target, filled, one)
         return
+    if indices:
+        warn_expanded("index_put_", self.array)
     if records(self, value):
         target = apply_view(Part, self, steps) if steps else self
         if indices:
             apply_inplace(IndexPut, target, as_values(value, target.array), False, *indices)
         else:
-            copy_into(target, trimmed(value, target.array))
+            source = trimmed(value, target.array)
+            if isinstance(source, Tensor) and not source.array.same_shape(target.array):
+                source = source.expand(target.array.shape)
+            copy_into(target, source)
         return
     array = show(self.array, steps)
     if indices:
@@ -225,7 +235,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         array.index_put_(indices, getattr(source, "array", source), False)
     else:
         source = trimmed(value, array)
-        array.copy_(getattr(source, "array", source))
+        array.copy_(source.array.expand(array.shape) if isinstance(source, Tensor) else source)
 
 
 def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | None:
@@ -256,15 +266,13 @@ def records(*operands: Any) -> bool:
 
 
 def trimmed(value: Any, array: Any) -> Any:
-    """The value without leading sizes of 1 that its place has not; RuntimeError if it won't fit."""
+    """The value without leading sizes of 1 that its place has not."""
     if not isinstance(value, Tensor) or value.array.shape == array.shape:
         return value
     shape = value.array.shape
     while len(shape) > array.ndim and shape[0] == 1:
         shape = shape[1:]
-    view = value if shape == value.array.shape else value.view(shape)
-    view.array.expand(array.shape)  # raises as PyTorch does
-    return view
+    return value if shape == value.array.shape else value.view(shape)
 
 
 def copy_into(target: Tensor, source: Any) -> Tensor:

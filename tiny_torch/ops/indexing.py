@@ -5,6 +5,7 @@ For index.py (brackets), gather.py and masks.py (functions).
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,36 @@ SET, ADD, MULTIPLY, MAXIMUM, MINIMUM = range(5)
 
 def fresh(x: Any) -> Any:
     """A contiguous copy."""
-    return x.clone() if x.is_contiguous() else x.contiguous()
+    copy = array_module(x.device).empty(x.shape, x.dtype)
+    copy.copy_(x)
+    return copy
+
+
+def is_expanded(array: Any) -> bool:
+    """Whether elements share an address by a stride of 0."""
+    return 0 in array.strides and any(
+        n > 1 and step == 0 for n, step in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def warn_expanded(name: str, array: Any) -> None:
+    """PyTorch's warning before a write to elements that share an address."""
+    if is_expanded(array):
+        warnings.warn(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
+            "performing this operation. This also applies to advanced indexing e.g. "
+            "tensor[indices] = tensor",
+            stacklevel=3,
+        )
+
+
+def fill_where(x: Any, mask: Any, value: Any) -> None:
+    """x[mask] = value, for a mask that broadcasts; where elements share an address, any counts."""
+    if is_expanded(x):
+        repeated = tuple([d for d, step in enumerate(x.strides) if step == 0])
+        once(x).masked_fill_(mask.expand(x.shape).any(repeated, True), value)
+    else:
+        x.masked_fill_(mask, value)
 
 
 def as_operand(array: Any, like: Any) -> Any:

@@ -46,8 +46,8 @@ class Stack(Op):
         *arrays, dim = arguments
         cat_arrays = array_module(arrays[0].device).cat
         shape = arrays[0].shape
-        if dim == 0 and shape:
-            result = cat_arrays(arrays, 0).view((len(arrays), *shape))
+        if dim < len(shape):  # laid out as cat lays it out
+            result = cat_arrays(arrays, dim).view((*shape[:dim], len(arrays), *shape[dim:]))
         else:
             result = cat_arrays([x.unsqueeze(dim) for x in arrays], dim)
         return result, (dim, [x.dtype for x in arrays])

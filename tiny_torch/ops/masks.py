@@ -15,9 +15,10 @@ from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.indexing import (
     as_operand,
     checked_number,
+    fill_where,
     fitted,
     fresh,
-    once,
+    warn_expanded,
 )
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into_same
@@ -76,11 +77,7 @@ class MaskedFill(Op):
     @staticmethod
     def forward(x, mask, value, out=None):
         result = spread(x, mask) if out is None else out
-        if out is not None and 0 in out.strides:  # where the mask holds for any of the repeats
-            repeated = tuple([d for d, stride in enumerate(out.strides) if stride == 0])
-            once(out).masked_fill_(mask.expand(out.shape).any(repeated, True), value)
-        else:
-            result.masked_fill_(mask, value)
+        fill_where(result, mask, value)
         array = hasattr(value, "shape")
         return result, (mask, x.shape, *((value.shape, value.dtype) if array else (None, None)))
 
@@ -139,7 +136,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """masked_fill in place; the mask broadcasts to the tensor."""
-    return apply_inplace(MaskedFill, self, *mask_arguments("masked_fill", self, mask, value))
+    arguments = mask_arguments("masked_fill", self, mask, value)
+    warn_expanded("masked_fill_", self.array)
+    return apply_inplace(MaskedFill, self, *arguments)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -239,6 +238,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     if not as_tuple:
         return into_same(out, apply1(Nonzero, input), "nonzero")
     if out is not None:
+        check_tensor("nonzero", "out", 2, out)
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
 

@@ -85,7 +85,7 @@ class Addbmm(Addmm):
 
 
 def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
-    """beta and alpha as factors that do not promote: integers take their whole part."""
+    """beta and alpha as factors that do not promote: integers take whole parts, bool the truth."""
     for argument, value in (("beta", beta), ("alpha", alpha)):
         if not isinstance(value, bool | int | float):
             raise TypeError(
@@ -93,7 +93,8 @@ def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
             )
     if dtype.is_floating_point:
         return beta, alpha
-    return int(beta), int(alpha)
+    whole = bool if dtype is _core.bool else int
+    return whole(beta), whole(alpha)
 
 
 def check_operands(name: str, tensors: dict[str, Any]) -> None:

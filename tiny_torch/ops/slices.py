@@ -19,6 +19,9 @@ from tiny_torch.ops.indexing import (
     as_operand,
     checked_number,
     fitted,
+    fresh,
+    is_expanded,
+    warn_expanded,
 )
 from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
@@ -51,7 +54,7 @@ class IndexAdd(Op):
 
     @staticmethod
     def forward(x, source, index, dim, out=None):
-        result = x.clone() if out is None else out
+        result = fresh(x) if out is None else out
         result.index_place_(dim, index, source, ADD, False)
         return result, (index, source.shape, dim)
 
@@ -70,7 +73,7 @@ class IndexCopy(Op):
 
     @staticmethod
     def forward(x, source, index, dim, out=None):
-        result = x.clone() if out is None else out
+        result = fresh(x) if out is None else out
         result.index_place_(dim, index, source, SET, False)
         return result, (index, source.shape, dim)
 
@@ -166,6 +169,11 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     array = input.array
     if not array.size and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if isinstance(out, Tensor) and is_expanded(out.array):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
     return into_same(out, applyn(IndexSelect, (input, index), dim), "index_select")
 
 
@@ -239,7 +247,7 @@ def index_add(
     """
     check_slices("index_add", input, dim, index, source)
     source = scaled("index_add", input, source, alpha)
-    return into_same(out, applyn(IndexAdd, (input.contiguous(), source, index), dim), "index_add")
+    return into_same(out, applyn(IndexAdd, (input, source, index), dim), "index_add")
 
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
@@ -261,7 +269,7 @@ def index_copy(
     tensor([6., 0., 5.])
     """
     check_slices("index_copy", input, dim, index, source)
-    return into_same(out, applyn(IndexCopy, (input.contiguous(), source, index), dim), "index_copy")
+    return into_same(out, applyn(IndexCopy, (input, source, index), dim), "index_copy")
 
 
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
@@ -286,11 +294,10 @@ def index_reduce_arguments(
         x.array.shape[dim] if shape else 1
     ):
         raise IndexError("index out of range in self")
+    sizes = [1] * len(shape)
     if shape:
-        sizes = [1] * len(shape)
         sizes[dim] = array.size
-        index = wrap(array.reshape(tuple(sizes)).expand(shape))
-    return index.long(), source
+    return wrap(array.reshape(tuple(sizes)).expand(shape)).long(), source
 
 
 def index_reduce(
@@ -363,6 +370,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """index_fill in place."""
     value = index_fill_value("index_fill_", self, dim, index, value)
+    warn_expanded("index_fill_", self.array)
     return apply_inplace(IndexFill, self, value, index, dim)
 
 
@@ -443,6 +451,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """index_put in place."""
     check_tensor("index_put_", "values", 2, values)
     arrays = index_arrays("index_put_", indices)
+    warn_expanded("index_put_", self.array)
     return apply_inplace(IndexPut, self, values, accumulate, *arrays)
 
 

@@ -11,7 +11,7 @@ from tiny_torch.autograd.apply import applyn
 from tiny_torch.autograd.graph import Op, laid_out, layout, overlaps, run
 from tiny_torch.from_data import tensor
 from tiny_torch.ops.indexing import as_operand, fitted
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import Part, Steps, show, wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
@@ -99,6 +99,8 @@ def slice_scatter(
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy with src in a slice of a dim. Raises RuntimeError unless it has the slice's shape.
 
@@ -116,7 +118,7 @@ def slice_scatter(
     last = shape[dim] if shape else 1
     first = 0 if start is None else start
     steps = (("slice", (dim, first, last if end is None else end, step)),)
-    return scattered(SliceScatter, "slice_scatter", input, src, steps)
+    return into_same(out, scattered(SliceScatter, "slice_scatter", input, src, steps))
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:

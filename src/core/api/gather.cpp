@@ -118,9 +118,9 @@ void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
 
 NDArray gather(const NDArray& x, int64_t dim, const NDArray& index) {
   const int d = wrap_dim(dim, x.ndim());
-  check_index_dtype("gather", index);
   NDArray out = NDArray::empty(index.shape(), x.dtype());
   if (!check_shapes(x, d, index, nullptr)) return out;
+  check_index_dtype("gather", index);
   const NDArray positions = positions_of(index);
   const AlongArgs args = along(x, d, positions, out);
   if (args.size == 0 || !table().pick(args))
@@ -133,8 +133,8 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   check_same_dtype("scatter", x, source);
   check_writable(x);
   const int d = wrap_dim(dim, x.ndim());
-  check_index_dtype("scatter", index);
   if (!check_shapes(x, d, index, as_array(source))) return;
+  check_index_dtype("scatter", index);
   const NDArray positions = positions_of(index, &x);
   NDArray from = source_of(x, source);
   if (!as_array(source)) from = from.expand(positions.shape());
@@ -165,7 +165,7 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
 void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
                  int64_t place, bool wraps) {
   const int d = wrap_dim(dim, x.ndim());
-  check_writable(x);
+  if (!wraps) check_writable(x);  // index_fill_ may write to an expanded tensor
   const NDArray positions = positions_of(index, &x);
   const NDArray from = source_of(x, source);
   AlongArgs args = along_slices(x, d, positions, from);

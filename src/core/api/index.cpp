@@ -229,7 +229,6 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   if (x.dtype() != values.dtype())
     throw RuntimeError("Index put requires the source and destination dtypes match, got ",
                        x.dtype(), " for the destination and ", values.dtype(), " for the source.");
-  check_writable(x);
   const Indexed indexed(x, indices);
   const Dims shape = indexed.shape();
   Dims from_shape = values.shape();

@@ -9,9 +9,19 @@ namespace tt {
 
 namespace {
 
-// Four dims of which the second lies innermost.
+// Whether strides grow from the channels over the pixels to the batch, as PyTorch tells it: the
+// array may have gaps, and where it might as well be contiguous it is.
 bool is_channels_last(const NDArray& x) {
-  return x.ndim() == 4 && !x.is_contiguous() && x.permute({0, 2, 3, 1}).is_contiguous();
+  const int n = x.ndim();
+  if ((n != 4 && n != 5) || x.strides()[1] == 0) return false;
+  int64_t least = 0;
+  for (int i = 0; i < n; ++i) {
+    const int d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+    if (x.shape()[d] == 0 || x.strides()[d] < least) return false;
+    if (d == 0 && least == x.strides()[1]) return false;
+    least = x.strides()[d] * x.shape()[d];
+  }
+  return true;
 }
 
 }  // namespace
@@ -54,10 +64,16 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
   const DType dtype = promotion.result();
   NDArray out = NDArray::empty(shape, dtype);
   if (channels_last) {
-    Dims rows = {shape[0], shape[2], shape[3], shape[1]};
-    out = out.view(rows).permute({0, 3, 1, 2});
+    Dims rows = {shape[0]}, order = {0, shape.size() - 1};
+    for (int i = 2; i < shape.size(); ++i) {
+      rows.push_back(shape[i]);
+      order.push_back(i - 1);
+    }
+    rows.push_back(shape[1]);
+    out = out.view(rows).permute(order);
   }
-  for (const NDArray* x : arrays) same_dtype &= x->dtype() == dtype && x->is_contiguous();
+  for (const NDArray* x : arrays)
+    same_dtype &= x->dtype() == dtype && x->is_contiguous() && !channels_last;
   constexpr int64_t kSmall = 4096;
   if (same_dtype && out.numel() <= kSmall) {
     // Row by row without the machinery of copies, which costs more than these bytes.

@@ -37,9 +37,6 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
     return astype(matmul(widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
   }
-  const MatmulKernel kernel = cpu_backend().matmul[static_cast<int>(a.dtype())];
-  if (!kernel) throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
-
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
     Dims rows = leading(a.shape());
@@ -66,8 +63,13 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
-  NDArray out = NDArray::empty(shape, a.dtype());
-  if (out.numel() > 0) {
+  const bool nothing = k == 0 && !bias;  // sums of nothing, which bool has, too
+  NDArray out =
+      nothing ? full(shape, Scalar::of_bool(false), a.dtype()) : NDArray::empty(shape, a.dtype());
+  if (!nothing && out.numel() > 0) {
+    const MatmulKernel kernel = cpu_backend().matmul[static_cast<int>(a.dtype())];
+    if (!kernel)
+      throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
     Dims ob = out.strides();
     const WithoutGil unlocked(out.numel() * std::max<int64_t>(k, 1) > 65536);
