@@ -2,6 +2,7 @@
 
 from collections import UserDict, UserList, namedtuple
 
+import tiny_torch
 from tiny_torch.utils import data
 
 Point = namedtuple("Point", "x y")
@@ -62,3 +63,19 @@ def next_draws(lib, generator):
     """Equal only if as many numbers were drawn before."""
     sources = [None, generator] if generator else [None]
     return [lib.randint(10**9, (3,), generator=source).tolist() for source in sources]
+
+
+class Squares:
+    """Can be pickled, for workers that are spawned."""
+
+    shift = 0
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return tiny_torch.tensor(index * index + self.shift)
+
+
+def note_worker(number):
+    data.get_worker_info().dataset.shift = 100 * number

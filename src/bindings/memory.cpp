@@ -1,6 +1,7 @@
 // dtypes, NumPy's memory both ways, raw bytes, and the allocator's statistics.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
+#include <sys/mman.h>
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
@@ -121,6 +122,26 @@ pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
   return wrap(std::move(array));
 }
 
+// The bytes of a file in memory, which other processes may look at too; `file` may then be closed.
+pb::object map_file(int file, int64_t bytes) {
+  struct Mapping {
+    void* address;
+    size_t length;
+  };
+  const auto length = static_cast<size_t>(bytes);
+  void* const address =
+      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+  if (address == MAP_FAILED) throw RuntimeError("[map_file] the system maps no ", bytes, " bytes");
+  auto release = [](void* owner) {
+    auto* const mapping = static_cast<Mapping*>(owner);
+    munmap(mapping->address, mapping->length);
+    delete mapping;
+  };
+  Ref<Storage> storage(new Storage(address, length, release, new Mapping{address, length}));
+  storage->shared = true;
+  return wrap(NDArray(std::move(storage), {bytes}, {1}, 0, DType::UInt8));
+}
+
 }  // namespace
 
 PyObject* numpy(PyObject* array, PyObject*) {
@@ -159,6 +180,7 @@ void add_memory(pb::module_& module) {
   module.def("to_numpy", to_numpy);
   module.def("storage_bytes", storage_bytes);
   module.def("from_bytes", from_bytes);
+  module.def("map_file", map_file);
   module.def("empty_cache", [] { Allocator::instance().empty_cache(); });
   module.def("reset_peak_memory", [] { Allocator::instance().reset_peak(); });
   module.def("memory_snapshot", [] { return Allocator::instance().snapshot(); });

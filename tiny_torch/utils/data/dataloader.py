@@ -1,21 +1,26 @@
-"""The DataLoader: samples in a sampler's order, collated into batches.
+"""The DataLoader: samples in a sampler's order, collated into batches, by workers if there are any.
 
 The order in which random numbers are drawn is PyTorch's: an iterator first draws the base seed of
-its workers (also with none), and the sampler draws when the first batch is asked for.
+its workers (also with none), and the sampler draws when the first batch is asked for, which with
+workers is at once.
 
-Not here: worker processes (`num_workers` > 0), pinned memory.
+Not here: pinned memory, for there is no GPU.
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
 import tiny_torch as torch
-from tiny_torch.utils.data._utils import fetch
+from tiny_torch.utils.data._utils.batches import Batches, MainProcessBatches, WorkerBatches
 from tiny_torch.utils.data._utils.collate import default_collate, default_convert
+from tiny_torch.utils.data._utils.worker import get_worker_info
 from tiny_torch.utils.data.dataset import IterableDataset
 from tiny_torch.utils.data.sampler import (
     BatchSampler,
@@ -32,25 +37,16 @@ T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-def get_worker_info() -> None:
-    """What a dataset may ask for in a worker process; None in the main process, where all runs.
-
-    Source: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.get_worker_info
-
-    >>> from tiny_torch.utils.data import get_worker_info
-    >>> get_worker_info() is None
-    True
-    """
-    return None
-
-
 class DataLoader(Generic[T_co]):
     """An iterable over the batches of a dataset; each iteration starts anew.
 
     `batch_size=None` yields single samples. `shuffle`, `sampler` and `batch_sampler` exclude one
     another; `generator` serves the shuffling. `collate_fn` turns a list of samples into a batch.
-    Raises ValueError for options that contradict one another, NotImplementedError for
-    `num_workers` > 0.
+    `num_workers` processes fetch `prefetch_factor` batches each ahead; their tensors are in shared
+    memory. `persistent_workers` live for more than one epoch. Without `in_order`, what is ready
+    first comes first.
+    Raises ValueError for options that contradict one another. Iterating raises what the dataset
+    raises, in a worker too, RuntimeError for a worker that dies or takes longer than `timeout`.
     Source: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 
     >>> import tiny_torch as torch
@@ -84,11 +80,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        if multiprocessing_context is not None:
-            raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading "
-                f"(num_workers > 0), but got num_workers={num_workers}"
-            )
+        if num_workers > 0 and prefetch_factor is None:
+            prefetch_factor = 2
         self._is_stream = isinstance(dataset, IterableDataset)
         if self._is_stream:
             _check_stream(shuffle, sampler, batch_sampler)
@@ -130,7 +123,9 @@ class DataLoader(Generic[T_co]):
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
         self._claimed_length: int | None = None  # what len() has said of a stream
+        self._iterator: WorkerBatches | None = None  # with persistent workers
         self._initialized = True
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and getattr(self, "_initialized", False):
@@ -143,8 +138,57 @@ class DataLoader(Generic[T_co]):
     def _index_sampler(self) -> Iterable[Any]:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
-    def __iter__(self) -> Iterator[Any]:
-        return _Batches(self)
+    @property
+    def multiprocessing_context(self) -> Any:
+        """How workers are started; None is as `multiprocessing` does by default."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None and self.num_workers == 0:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading "
+                f"(num_workers > 0), but got num_workers={self.num_workers}"
+            )
+        if isinstance(context, str):
+            methods = multiprocessing.get_all_start_methods()
+            if context not in methods:
+                raise ValueError(
+                    "multiprocessing_context option should specify a valid start method in "
+                    f"{methods!r}, but got multiprocessing_context={context!r}"
+                )
+            context = multiprocessing.get_context(context)
+        if not (context is None or isinstance(context, BaseContext)):
+            raise TypeError(
+                "multiprocessing_context option should be a valid context object or a string "
+                f"specifying the start method, but got multiprocessing_context={context}"
+            )
+        self._context = context
+
+    def check_worker_number_rationality(self) -> None:
+        """Warns of more workers than processors that this process may use."""
+        processors = len(os.sched_getaffinity(0))
+        if self.num_workers > processors:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                f"suggested max number of worker in current system is {processors}, which is "
+                "smaller than what this DataLoader is going to create. Please be aware that "
+                "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                "the worker number to avoid potential slowness/freeze if necessary.",
+                stacklevel=3,
+            )
+
+    def __iter__(self) -> Batches:
+        if self.num_workers == 0:
+            return MainProcessBatches(self)
+        if self._iterator is not None and not self._iterator.closed:
+            self._iterator.restart(self)
+            return self._iterator
+        self.check_worker_number_rationality()
+        batches = WorkerBatches(self)
+        if self.persistent_workers:
+            self._iterator = batches
+        return batches
 
     def __len__(self) -> int:
         if not self._is_stream:
@@ -153,45 +197,6 @@ class DataLoader(Generic[T_co]):
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
-
-
-class _Batches(Iterator[Any]):
-    """One pass over a DataLoader."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        if loader.pin_memory:
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device "
-                "pinned memory won't be used.",
-                stacklevel=3,
-            )
-        self._loader = loader
-        self._index_sampler = loader._index_sampler
-        self._indices = iter(self._index_sampler)
-        self._base_seed = draw_seed(loader.generator)
-        self._claimed_length = loader._claimed_length
-        self._yielded = 0
-        if loader.timeout != 0:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        make_fetcher = fetch.IterableFetcher if loader._is_stream else fetch.MapFetcher
-        self._fetch = make_fetcher(
-            loader.dataset, loader.batch_sampler is not None, loader.collate_fn, loader.drop_last
-        ).fetch
-
-    def __next__(self) -> Any:
-        batch = self._fetch(next(self._indices))
-        self._yielded += 1
-        if self._claimed_length is not None and self._yielded > self._claimed_length:
-            warnings.warn(
-                f"Length of IterableDataset {self._loader.dataset} was reported to be "
-                f"{self._claimed_length}(when accessing len(dataloader)), but {self._yielded} "
-                "samples have been fetched. ",
-                stacklevel=2,
-            )
-        return batch
-
-    def __len__(self) -> int:
-        return len(self._index_sampler)  # type: ignore[arg-type]
 
 
 class _Endless(Sampler[None]):
@@ -229,11 +234,6 @@ def _check_workers(
         raise ValueError("prefetch_factor option should be non-negative")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"[DataLoader] num_workers={num_workers}: there are no worker processes yet, "
-            "use num_workers=0"
-        )
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
