@@ -1,5 +1,7 @@
 """Datasets and comparisons that the tests of utils.data share."""
 
+import gc
+import multiprocessing
 from collections import UserDict, UserList, namedtuple
 
 import tiny_torch
@@ -79,3 +81,23 @@ class Squares:
 
 def note_worker(number):
     data.get_worker_info().dataset.shift = 100 * number
+
+
+class Faulty:
+    """Does something at sample 5."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        if index == 5:
+            self.fault()
+        return index
+
+
+def assert_no_children():
+    gc.collect()
+    assert multiprocessing.active_children() == []

@@ -131,7 +131,9 @@ def stream(lib, lengths, claimed=None):
 
 
 @pytest.mark.parametrize("persistent", [False, True])
-@pytest.mark.parametrize("batch_size, drop_last", [(1, False), (3, False), (3, True), (None, False)])
+@pytest.mark.parametrize(
+    "batch_size, drop_last", [(1, False), (3, False), (3, True), (None, False)]
+)
 @pytest.mark.parametrize("lengths", [(5, 5), (3, 11), (9, 0), (0, 0), (2, 7, 4), (7, 1, 0)])
 def test_streams(oracle, lengths, batch_size, drop_last, persistent):
     def run(lib):
@@ -140,7 +142,7 @@ def test_streams(oracle, lengths, batch_size, drop_last, persistent):
             stream(lib, lengths),
             num_workers=len(lengths),
             batch_size=batch_size,
-            drop_last=drop_last,
+            drop_last=bool(drop_last),
             persistent_workers=persistent,
         )
         return epochs(lib, loader)

@@ -27,7 +27,6 @@ from tiny_torch.utils.data.sampler import (
     RandomSampler,
     Sampler,
     SequentialSampler,
-    draw_seed,
 )
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]

@@ -232,7 +232,7 @@ class WorkerBatches(Batches):
 
     def _receive(self, workers: Collection[_Worker]) -> tuple[_Worker, str, Any]:
         """The next message of one of these workers: which one, kind, value."""
-        by_channel = {w.channel: w for w in workers}
+        by_channel: dict[Any, _Worker] = {w.channel: w for w in workers}
         while True:
             try:
                 ready = connection.wait(list(by_channel), self._timeout or worker.CHECK_SECONDS)

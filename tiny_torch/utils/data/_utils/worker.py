@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import queue
@@ -114,10 +115,8 @@ def run(channel: Channel, job: Job, number: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the main process may have a handler of its own
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(channel, tasks), daemon=True).start()
-    try:
+    with contextlib.suppress(KeyboardInterrupt, EOFError):  # the main process sees to both
         _work(channel, tasks, job, number)
-    except (KeyboardInterrupt, EOFError):
-        pass  # the main process has it, too, or wants no more
 
 
 def _receive(channel: Channel, tasks: queue.SimpleQueue[Any]) -> None:
@@ -126,15 +125,22 @@ def _receive(channel: Channel, tasks: queue.SimpleQueue[Any]) -> None:
     It takes them off the main process's hands at once, so that this never waits for a worker which
     in turn waits to be read; and it sees when that process dies, whatever the dataset is busy with.
     """
-    parent = os.getppid()
+    parent = multiprocessing.parent_process(), os.getppid()
     with contextlib.suppress(EOFError):
-        while os.getppid() == parent:
-            if connection.wait([channel], CHECK_SECONDS):
+        while True:
+            if connection.wait([channel], CHECK_SECONDS):  # type: ignore[list-item]
                 tasks.put(channel.receive()[0])
+            elif not _lives(*parent):
+                break
     tasks.put(None)
-    while os.getppid() == parent:
+    while _lives(*parent):
         time.sleep(1)
     os._exit(1)
+
+
+def _lives(parent: Any, pid: int) -> bool:
+    """Neither answer is enough: forks may keep the sign of life, a fork server has its own pid."""
+    return os.getppid() == pid and parent.is_alive()
 
 
 def _work(channel: Channel, tasks: queue.SimpleQueue[Any], job: Job, number: int) -> None:
