@@ -155,10 +155,114 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "raised NotImplementedError.*, PyTorch RuntimeError.*more than one element",
         "both refuse integers and expanded tensors: which of the two is said first",
     ),
+    # --------------------------------------------------------------- linear algebra, distributions
+    (
+        r"torch\.(linalg\.|Tensor\.)?matrix_exp",
+        r" b?float16 ",
+        r"values, .* not \[nan",
+        "PyTorch's matrix_exp of half types is NaN; of the identity, too",
+    ),
+    (
+        r"torch\.((linalg|Tensor)\.)?(slog|log)det",
+        r"float32\[5, 5\]\)  broadcast",
+        r"^gradient: .* such as \[nan, nan, nan\], not",
+        "a matrix of equal rows is singular: there, log |det| has no gradient",
+    ),
+    (
+        r"torch\.linalg\.cond",
+        r"float32\[5, 5\]\)  broadcast",
+        r"such as \[inf\], not \[[\d.]+e\+\d\d\]",
+        "a matrix of equal rows is singular; PyTorch's smallest singular value is 1e-30, not 0",
+    ),
+    (
+        r"torch\.linalg\.(svdvals|matrix_norm)",
+        r"(float32\[[52], [52]\]\)|'nuc', .*) +broadcast",
+        "^gradient: ",
+        "a matrix of equal rows has singular values that are 0: their vectors, of which the "
+        "gradient is made, are not unique",
+    ),
+    (
+        r"torch\.(linalg|Tensor)\.qr",
+        r"float32\[[52], [52]\]\)  broadcast",
+        "values, such as",
+        "a matrix of equal rows does not determine the later columns of Q; PyTorch's are made of "
+        "rounding errors",
+    ),
+    (
+        r"torch\.Tensor\.qr",
+        "special values",
+        r"^1 of \d+ values, such as \[nan\], not",
+        "how far a NaN of the input spreads is LAPACK's choice; ours reaches every element",
+    ),
+    (
+        r"torch\.linalg\.solve_triangular",
+        r"float32\[3, 3\], float32\[3, 1\]\) upper=False .* broadcast",
+        r"1 of 3 values, such as \[nan\], not \[-inf\]",
+        "a diagonal with zeros: 0 / 0, or a rounding error / 0",
+    ),
+    (
+        r"torch\.linalg\.lstsq",
+        "driver='gels' broadcast",
+        "raised _LinAlgError.*does not have fu",
+        "the driver needs full rank, and a matrix of equal rows has not; PyTorch divides rounding "
+        "errors",
+    ),
+    (
+        r"torch\.linalg\.lstsq",
+        "driver='gels' out empty",
+        r"strides \(1, 3\), not \(1, 4\)",
+        "where `out` is empty, PyTorch leaves LAPACK's room for residuals below each column",
+    ),
+    (
+        r"torch\.linalg\.matmul",
+        r"\(\w+\[10\], \w+\[10, 5\]\)  out strided",
+        r"strides \(2,\), not \(1,\)",
+        "a vector times a matrix: PyTorch resizes `out` to (1, 5) first, and so lays it out anew",
+    ),
+    (
+        r"torch\.vander",
+        "float(32|64)",
+        "with grad: nothing raised, PyTorch: .*modified by an inplace operation",
+        "PyTorch's vander overwrites what its own backward needs",
+    ),
+    (
+        r"torch\.distributions\.kl_divergence",
+        r"Geometric\(.* bfloat16",
+        r"not \[-0\.0078125\]",
+        "a divergence is not negative: PyTorch's differences round to bfloat16",
+    ),
 ]
 PATTERNS = [
     (re.compile(name), re.compile(where), re.compile(difference), why)
     for name, where, difference, why in EXPLAINED
+]
+# Numbers that differ by rounding, which has a reason to be large; up to this part of the largest.
+CLOSE: list[tuple[str, str, float, str]] = [
+    (
+        r"torch\.distributions\.(Beta|Dirichlet|Gamma)",
+        r"rsample.* float64 contiguous gradient: ",
+        2e-3,
+        "PyTorch's gradients of gamma and Dirichlet draws are good to 3 digits; ours are exact "
+        "series, good to 10 (mpmath, 40 digits)",
+    ),
+    (
+        r"torch\.distributions\.(Beta|Dirichlet|Gamma|kl_divergence)",
+        r"(log_prob|entropy|Gamma).* float64 contiguous (second )?gradient: ",
+        3e-9,
+        "PyTorch's trigamma has a relative error of 5e-10 in float64; ours 1e-15 (mpmath)",
+    ),
+    (
+        r"torch\.distributions\.(Bernoulli|Geometric)",
+        r"logits=v.* int64 broadcast \d of \d values",
+        3e-5,
+        "1 - sigmoid(6) magnifies the last digit of sigmoid(6) in float32; ours is the nearer",
+    ),
+    (
+        r"torch\.distributions\.kl_divergence",
+        r"Geometric\(0\.2\)\)` float64 contiguous \d of \d values",
+        1e-7,
+        "a number is float32: log1p(-0.2) lies halfway between two float32 numbers",
+    ),
 ]
 
 
@@ -167,4 +271,18 @@ def reason(name: str, where: str, difference: str) -> str | None:
     for names, places, differences, why in PATTERNS:
         if names.fullmatch(name) and places.search(where) and differences.search(difference):
             return why
+    for name_pattern, pattern, part, why in CLOSE:
+        said = f"{where} {difference}"
+        if re.fullmatch(name_pattern, name) and re.search(pattern, said, re.S):
+            return why if close(difference, part) else None
     return None
+
+
+def close(difference: str, part: float) -> bool:
+    """Whether the numbers that a difference shows are so close to PyTorch's."""
+    lists = re.search(r"such as \[(.*)\], not \[(.*)\]", difference)
+    if lists is None:
+        return False
+    ours, theirs = [[float(x) for x in text.split(", ")] for text in lists.groups()]
+    limit = part * max(map(abs, theirs))
+    return all(abs(x - y) <= limit for x, y in zip(ours, theirs, strict=True))

@@ -114,6 +114,16 @@ def test_sweep_sees_what_became_of_the_inputs():
     assert found.startswith("input 0 afterwards: 5 of 6 values")
 
 
+def test_a_reason_for_rounding_has_a_bound():
+    from sweep_explained import reason
+
+    where = "distributions.Gamma `D = ...\nD.rsample((2,))` float64 contiguous"
+    said = "gradient: of leaf 0: 1 of 60 values, such as [1.0, {}], not [1.0, -2.0]"
+    assert reason("torch.distributions.Gamma", where, said.format(-2.003)) is not None
+    assert reason("torch.distributions.Gamma", where, said.format(-2.03)) is None
+    assert reason("torch.distributions.Gamma", where, said.format("nan")) is None
+
+
 def test_a_crash_is_blamed_on_its_name(tmp_path, monkeypatch):
     import sweep
 
