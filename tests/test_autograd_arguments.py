@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import pytest
@@ -126,7 +127,50 @@ def test_calls(oracle, case):
         compare(a, b, case)
 
 
-def test_batched_gradients_are_refused():
-    x = leaf(tiny_torch, 1.0)
-    with pytest.raises(NotImplementedError):
-        tiny_torch.autograd.grad(x * 1, x, tiny_torch.eye(1), is_grads_batched=True)
+BATCHED = {
+    "each row": lambda g, t, v, u: g(v * v, v, t.eye(3)),
+    "recorded": lambda g, t, v, u: g(v * v, v, t.eye(3), create_graph=True)[0].sum(0),
+    "of a number": lambda g, t, v, u: g(v.sum(), v, t.ones(4)),
+    "of two": lambda g, t, v, u: g([v.sum(), v * v], [v], [t.ones(4), t.ones(4, 3)]),
+    "unused": lambda g, t, v, u: g(v.sum(), [v, u], t.ones(4), allow_unused=True),
+    "zeros": lambda g, t, v, u: g(v.sum(), [v, u], t.ones(4), materialize_grads=True),
+    "unused, refused": lambda g, t, v, u: g(v.sum(), [v, u], t.ones(4)),
+    "a dict": lambda g, t, v, u: g(v * v, {"a": v}, t.eye(3))["a"],
+    "another dtype": lambda g, t, v, u: g(v * v, v, t.eye(3).double()),
+    "no rows": lambda g, t, v, u: g(v * v, v, t.ones(0, 3)),
+    "no dim": lambda g, t, v, u: g(v * v, v, t.tensor(1.0)),
+    "not batched": lambda g, t, v, u: g(v * v, v, t.ones(3)),
+    "another shape": lambda g, t, v, u: g(v * v, v, t.ones(2, 4)),
+    "different batches": lambda g, t, v, u: g([v, v * v], [v], [t.ones(4, 3), t.ones(5, 3)]),
+    "none": lambda g, t, v, u: g(v.sum(), v),
+    "a number": lambda g, t, v, u: g(v * v, v, 3),
+}
+
+
+@pytest.mark.parametrize("case", BATCHED)
+def test_batched_gradients(oracle, case):
+    def found(torch):
+        v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        u = torch.ones(2, requires_grad=True)
+        grad = functools.partial(torch.autograd.grad, is_grads_batched=True)
+        try:
+            return BATCHED[case](grad, torch, v, u)
+        except Exception as error:
+            return type(error)
+
+    ours, theirs = found(tiny_torch), found(oracle)
+    if isinstance(theirs, type):
+        assert ours is theirs
+    else:
+        for a, b in zip(flatten(ours), flatten(theirs), strict=True):
+            assert (a is None) == (b is None)
+            if b is not None:
+                compare(a, b, case, strides=False)
+
+
+def test_batched_gradients_free_the_graph_after_the_last():
+    v = leaf(tiny_torch, 1.0, 2.0)
+    y = v * v
+    tiny_torch.autograd.grad(y, v, tiny_torch.eye(2), is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()

@@ -58,6 +58,7 @@ def test_few_names_are_absent():
 # Overloads that ours do not take, as patterns of "name overload", with the reason.
 OTHER = {
     r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "alpha by position is deprecated since 1.5",
+    r"torch\.is_tensor python": "takes it by position only, in PyTorch, too",
     r"torch\.(Tensor\.)?subtract_? Scalar": "alpha by position is not in its documentation",
     r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",
     r"torch\.(Tensor\.)?sort (int|float|Tensor|bool|str|any)": "of TorchScript's lists",

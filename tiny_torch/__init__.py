@@ -32,7 +32,6 @@ from tiny_torch._core import (
     get_default_dtype,
     get_num_threads,
     set_default_dtype,
-    set_num_threads,
 )
 from tiny_torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tiny_torch.autograd.grad_mode import (
@@ -69,7 +68,7 @@ for _module in (
     globals().update(_module.FUNCTIONS)
 
 
-def is_tensor(obj: object):
+def is_tensor(obj: object, /):
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
@@ -98,6 +97,7 @@ from tiny_torch import (
     utils,
     version,
 )
+from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.serialization import load, save
 
 absent.install()

@@ -240,7 +240,7 @@ def full(
 
 def as_fill(function: str, argument: str, position: int, value: Any) -> Any:
     """A number that fills a tensor: Python's, NumPy's, or a 0-d tensor's."""
-    if isinstance(value, Tensor) and value.ndim == 0:
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
         value = value.item()
     if not isinstance(value, bool | int | float | np.generic):
         raise TypeError(
@@ -267,8 +267,13 @@ def scalar_tensor(
 
 
 def as_number(value: Any) -> Any:
-    """A Python number of a tensor of one element or of NumPy's scalar; else the value itself."""
-    return value.item() if isinstance(value, Tensor | np.generic) else value
+    """A Python number of a tensor of one element that does not require grad, or of NumPy's scalar.
+
+    Anything else as it is.
+    """
+    if isinstance(value, Tensor):
+        return value if value.requires_grad else value.item()
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def dtype_of_number(value: Any) -> Any:

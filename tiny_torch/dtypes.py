@@ -210,12 +210,32 @@ def result_type(
     return module.result_type(*arrays)
 
 
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The smallest dtype that both convert to. Raises TypeError for what is no dtype.
+
+    https://pytorch.org/docs/stable/generated/torch.promote_types.html
+
+    >>> import tiny_torch as torch
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
+    return _core.promote_types(type1, type2)
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether results of one dtype may be written to another: not from a higher category.
+
+    https://pytorch.org/docs/stable/generated/torch.can_cast.html
+    """
+    return _core.can_cast(from_, to)
+
+
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(_core, name) for name in NAMES},
     **ALIASES,
     "finfo": finfo,
     "iinfo": iinfo,
     "result_type": result_type,
-    "promote_types": _core.promote_types,
-    "can_cast": _core.can_cast,
+    "promote_types": promote_types,
+    "can_cast": can_cast,
 }

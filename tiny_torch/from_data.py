@@ -188,8 +188,8 @@ def flat_array(leaves: list, dtype: Any) -> Any:
 def plain_number(leaf: Any, dtype: Any) -> Any:
     """A Python number of what counts as one."""
     if isinstance(leaf, Tensor):
-        of_integers = not (dtype.is_floating_point or dtype is _core.bool)
-        if of_integers and (leaf.numel() != 1 or leaf.is_floating_point()):
+        one_integer = leaf.numel() == 1 and not leaf.is_floating_point()
+        if not dtype.is_floating_point and not one_integer:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         if leaf.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")

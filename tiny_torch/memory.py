@@ -117,6 +117,8 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         layouts.check_format("resize_", memory_format)
         raise RuntimeError("Unsupported memory format Preserve")
     array = self.array
+    if self.is_inference():
+        array.mark_written()  # which is refused outside inference mode
     count = math.prod(shape)
     if count:
         array.grow_memory((array.offset + count) * array.itemsize)
@@ -169,6 +171,8 @@ def set_state(self: Tensor, state: tuple) -> None:
     """The state of a tensor in the pickles of very old PyTorch."""
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+    if len(state) < 3:
+        raise ValueError(f"not enough values to unpack (expected 3, got {len(state)})")
     if len(state) == 4:
         storage, offset, size, stride = state
         self.array = storage.array_of(self.array.dtype).as_strided(size, stride, offset)
@@ -180,7 +184,19 @@ def set_state(self: Tensor, state: tuple) -> None:
     self.requires_grad = requires_grad
 
 
-FUNCTIONS = {f.__name__: f for f in (is_signed, is_nonzero, is_complex, is_floating_point, numel)}
+def is_inference(input: Tensor) -> bool:
+    """Whether its memory was made in `inference_mode`: then it may not be written outside.
+
+    https://pytorch.org/docs/stable/generated/torch.is_inference.html
+    """
+    check_tensor("is_inference", "input", 1, input)
+    return input.is_inference()
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (is_inference, is_signed, is_nonzero, is_complex, is_floating_point, numel)
+}
 METHODS = {
     **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
     **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_)},

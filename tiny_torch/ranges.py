@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import check_range
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.tensor import Tensor
 
@@ -26,8 +27,8 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below end: arange(end), arange(start, end[, step]).
 
-    int64 if all are integers, else of the default dtype. Raises ValueError for a step of 0,
-    RuntimeError for bounds that are not finite or in the wrong order.
+    int64 if all are integers, else of the default dtype. Raises RuntimeError for a step of 0, and
+    for bounds that are not finite or in the wrong order.
     https://pytorch.org/docs/stable/generated/torch.arange.html
 
     >>> import tiny_torch as torch
@@ -56,10 +57,12 @@ def arange(
     if dtype is None:
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = _core.get_default_dtype() if floats else int64
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
     if dtype is int64:
         start, end, step = int(start), int(end), int(step)
-    if step == 0:
-        raise ValueError("step must be nonzero")
+        if step == 0:
+            raise ValueError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = -((start - end) // step) if dtype is int64 else math.ceil((end - start) / step)
@@ -138,10 +141,16 @@ def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: 
         raise RuntimeError("number of steps must be non-negative")
     check_not_bool(f"{function}_cpu", dtype)
     first, last = (endpoint(function, value) for value in (start, end))
+    if count == 0:
+        return module.full((0,), 0, _core.float64)
     if not dtype.is_floating_point:
-        first, last = float(int(first)), float(int(last))
+        check_range(first, dtype)
+        first = float(int(first))
     if count == 1:
         return module.full((1,), first, _core.float64)
+    if not dtype.is_floating_point:
+        check_range(last, dtype)
+        last = float(int(last))
     step = (last - first) / max(count - 1, 1)
     half = count // 2
     lower = module.arange(first, step, half, _core.float64)
@@ -155,7 +164,7 @@ def endpoint(function: str, value: Any) -> float:
             f"{function} only supports 0-dimensional start and end tensors, but got one with "
             f"{value.ndim} dimension(s)."
         )
-    return float(number(function, "start", value))
+    return float(number(function, "start", value.detach() if isinstance(value, Tensor) else value))
 
 
 def number(function: str, argument: str, value: Any) -> Any:

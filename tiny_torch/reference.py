@@ -67,8 +67,8 @@ class Version:
 
     __slots__ = ("stamp",)
 
-    def __init__(self) -> None:
-        self.stamp = 0
+    def __init__(self, stamp: int) -> None:
+        self.stamp = stamp
 
 
 class RefArray:
@@ -121,7 +121,7 @@ class RefArray:
         return self._flat.__array_interface__["data"][0] + self.offset * self.itemsize
 
     def mark_written(self) -> None:
-        self._version.stamp = _core.next_stamp()
+        self._version.stamp = _core.written_stamp(self.stamp)
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after another in row-major order."""
@@ -149,7 +149,7 @@ class RefArray:
 
     def alias(self) -> RefArray:
         """The same elements under a version cell of its own: writes are not noticed."""
-        return RefArray(self._flat, Version(), self.shape, self.strides, self.offset, self.dtype)
+        return RefArray(self._flat, Version(0), self.shape, self.strides, self.offset, self.dtype)
 
     def as_strided(self, shape: Shape, strides: Shape, offset: int) -> RefArray:
         """Any view at all, as long as no element lies outside the buffer.
@@ -430,7 +430,7 @@ def empty_strided(shape: Shape, strides: Shape, dtype: Any) -> RefArray:
         raise RuntimeError(
             f"[allocate] not enough memory: you tried to allocate {numel * dtype.itemsize} bytes"
         ) from None
-    array = RefArray(flat, Version(), dims_of(shape), dims_of(strides), 0, dtype)
+    array = RefArray(flat, Version(_core.first_stamp()), dims_of(shape), dims_of(strides), 0, dtype)
     if not array.is_dense():
         raise RuntimeError(
             f"[empty_strided] strides {list(strides)} of shape {list(shape)} are not dense"
@@ -458,7 +458,9 @@ def from_numpy(array: np.ndarray) -> RefArray:
     if array.size:
         reach = sum((n - 1) * s for n, s in zip(checked.shape, checked.strides, strict=True))
         flat = np.lib.stride_tricks.as_strided(array, (reach + 1,), (array.itemsize,))
-    return RefArray(flat, Version(), checked.shape, checked.strides, 0, checked.dtype)
+    return RefArray(
+        flat, Version(_core.first_stamp()), checked.shape, checked.strides, 0, checked.dtype
+    )
 
 
 def to_numpy(array: RefArray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Settings that PyTorch's scripts make. They can be set and read; here they change nothing.
+"""Settings that PyTorch's scripts make. But for the number of threads they change nothing here.
 
 Results do not depend on a setting: float32 is always computed in float32, every kernel is
 deterministic, and there is one kind of threads (`set_num_threads`).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import warnings
 from typing import Any
+
+from tiny_torch import _core
 
 PRECISIONS = ("highest", "high", "medium")
 
@@ -66,6 +68,18 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     settings.deterministic = mode
 
 
+def set_num_threads(num: int, /) -> None:
+    """The number of threads that one kernel may use; RuntimeError for what is not 1 or more.
+
+    https://pytorch.org/docs/stable/generated/torch.set_num_threads.html
+    """
+    if isinstance(num, bool) or not isinstance(num, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _core.set_num_threads(num)
+
+
 def get_num_interop_threads() -> int:
     """The number of threads for operations that run beside each other: none does here."""
     return settings.interop_threads or os.cpu_count() or 1
@@ -90,6 +104,6 @@ FUNCTIONS = {
     for f in (
         get_float32_matmul_precision, set_float32_matmul_precision,
         are_deterministic_algorithms_enabled, use_deterministic_algorithms,
-        get_num_interop_threads, set_num_interop_threads,
+        set_num_threads, get_num_interop_threads, set_num_interop_threads,
     )
 }  # fmt: skip

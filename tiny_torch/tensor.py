@@ -6,17 +6,17 @@ its own parts: memory, gradient, history, and how it meets Python.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import LEAF, NO_GRAD, Node, View, edge_of, modes
-from tiny_torch.autograd.hooks import is_retained
+from tiny_torch.autograd.graph import INFERENCE, LEAF, NO_GRAD, View, edge_of, modes, named
+from tiny_torch.autograd.hooks import check_assigned, is_retained
 from tiny_torch.size import Size
 
 new = object.__new__
+INFERENCE_STAMP = _core.inference_stamp
 
 
 class Tensor:
@@ -173,7 +173,14 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if value and self.edge is None:
+            if self.is_inference() and not modes.bits & INFERENCE:
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
             if not self.array.dtype.is_floating_point:
                 raise RuntimeError(
                     "only Tensors of floating point and complex dtype can require gradients"
@@ -188,15 +195,27 @@ class Tensor:
                 )
             self.edge = None
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         self.requires_grad = requires_grad
         return self
 
     @property
     def grad_fn(self) -> Any:
         """The node that made it, None for a leaf."""
-        edge = edge_of(self)
-        return edge[0] if edge is not None and type(edge[0]) is Node else None
+        return None if self.is_leaf else named(edge_of(self)[0])
+
+    def is_inference(self) -> bool:
+        """Whether its memory was made in `inference_mode`."""
+        return self.array.stamp == INFERENCE_STAMP
 
     @property
     def output_nr(self) -> int:
@@ -205,7 +224,8 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        return self.grad_fn is None
+        edge = edge_of(self)
+        return edge is None or edge[0] is self
 
     @property
     def grad(self) -> Tensor | None:
@@ -231,25 +251,12 @@ class Tensor:
                     "assigned grad expected to be a Tensor or None but got grad of type "
                     f"{type(value).__name__}"
                 )
-            if value is self:
-                raise RuntimeError("can't assign Variable as its own grad")
-            if value.array.dtype is not self.array.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with "
-                    f"grad_dtype '{self.dtype}'. The gradient must match the tensor's dtype."
-                )
-            if value.array.device != self.array.device:
-                raise RuntimeError(
-                    f"assigned grad has data located on a different device: {value.device}, "
-                    f"expected {self.device}"
-                )
-            if value.array.shape != self.array.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of "
-                    f"size '{list(self.shape)}'. Please ensure that the gradient and the tensor "
-                    "are the same size"
-                )
+            check_assigned(self, value)
         self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     def backward(
         self,
@@ -353,6 +360,8 @@ class Tensor:
     @property
     def _version(self) -> int:
         """Grows with every write; not PyTorch's count of them."""
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self.array.stamp
 
     # --------------------------------------------------------------------------- meeting Python
@@ -445,24 +454,9 @@ class Tensor:
         return object.__format__(self, spec)
 
     def __deepcopy__(self, memo: dict) -> Tensor:
-        if id(self) in memo:
-            return memo[id(self)]
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                "because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
-            )
-        from tiny_torch._serialization.core import copied_with_storage
+        from tiny_torch._serialization.core import deep_copied
 
-        array = copied_with_storage(self.array, memo)
-        result = wrap(array, LEAF if self.edge is LEAF else None, type(self))
-        memo[id(self)] = result
-        if self._grad is not None:
-            result._grad = copy.deepcopy(self._grad, memo)
-        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
-        return result
+        return deep_copied(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from tiny_torch.serialization import reduce_tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tiny_torch import _core, layouts
@@ -65,6 +66,15 @@ def dtype_of_type(kind: Any) -> Any:
     return TYPES[name].dtype
 
 
+def named_object(path: str) -> Any:
+    """What "module.name" stands for; ImportError or AttributeError where there is none."""
+    first, *names = path.split(".")
+    found: Any = importlib.import_module("tiny_torch" if first == "torch" else first)
+    for name in names:
+        found = getattr(found, name)
+    return found
+
+
 def set_default_tensor_type(t: Any) -> None:
     """`set_default_dtype`, of a type or its name; TypeError where it is no floating type.
 
@@ -73,7 +83,7 @@ def set_default_tensor_type(t: Any) -> None:
     if isinstance(t, str) and t.startswith("torch.cuda."):
         raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
     if isinstance(t, str):
-        t = TYPES.get(t, t)
+        t = TYPES[t] if t in TYPES else named_object(t)
     if not isinstance(t, tensortype) and t is not Tensor:
         raise TypeError("invalid type object: only floating-point types are supported")
     dtype = dtype_of_type(t)

@@ -165,6 +165,7 @@ void add_dtypes(pb::module_& module) {
           "is_signed",
           [](const DTypeObject& d) { return d.dtype != DType::Bool && d.dtype != DType::UInt8; })
       .def_property_readonly("name", [](const DTypeObject& d) { return name(d.dtype); })
+      .def("to_real", [](pb::object d) { return d; })  // of a complex dtype, that of its parts
       .def("__repr__", [](const DTypeObject& d) { return format("torch.", name(d.dtype)); })
       .def("__reduce__", [](const DTypeObject& d) { return std::string(name(d.dtype)); });
   for (int i = 0; i < kDTypes; ++i) {

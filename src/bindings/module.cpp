@@ -22,6 +22,13 @@ NDArray full_array(const Dims& shape, const Scalar& value, DType dtype) {
   return full(shape, value, dtype);
 }
 int64_t stamp() { return static_cast<int64_t>(next_stamp()); }
+int64_t written_stamp(int64_t before) {
+  Version version(before);
+  version.mark_written();
+  return static_cast<int64_t>(version.stamp.load());
+}
+int64_t new_stamp() { return static_cast<int64_t>(first_stamp()); }
+void inference(bool on) { set_inference_mode(on); }
 DType promote(DType a, DType b) { return promote_types(a, b); }
 bool castable(DType from, DType to) { return can_cast(from, to); }
 int64_t threads() { return cpu::num_threads(); }
@@ -46,32 +53,56 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
+// The stamp of what is an array, here or on another device; -1 for anything else, with a Python
+// error set where asking failed.
+int64_t stamp_of(PyObject* value) {
+  static PyObject* const attribute = PyUnicode_InternFromString("stamp");
+  if (is_array(value)) return static_cast<int64_t>(array_of(value).stamp());
+  if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
+      !PyObject_HasAttr(value, attribute))
+    return -1;
+  PyObject* const number = PyObject_GetAttr(value, attribute);
+  if (!number) return -1;
+  const int64_t result = PyLong_AsLongLong(number);
+  Py_DECREF(number);
+  return result;
+}
+
+// The next stamp, for a node that holds `saved`; RuntimeError where an inference tensor is there.
+PyObject* node_stamp(PyObject*, PyObject* saved) {
+  if (inference_mode_seen.load(std::memory_order_relaxed) && PyTuple_Check(saved)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); ++i) {
+      const int64_t stamp = stamp_of(PyTuple_GET_ITEM(saved, i));
+      if (PyErr_Occurred()) return nullptr;
+      if (stamp == kInferenceStamp) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`.");
+        return nullptr;
+      }
+    }
+  }
+  return PyLong_FromLongLong(stamp());
+}
+
 // What a node saved, at once: 0 no arrays, 1 arrays, 2 one of them was written after `sequence`.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  static PyObject* const attribute = PyUnicode_InternFromString("stamp");
   if (count != 2 || !PyTuple_Check(args[0])) {
     PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
     return nullptr;
   }
-  const uint64_t sequence = PyLong_AsUnsignedLongLong(args[1]);
+  const int64_t sequence = PyLong_AsLongLong(args[1]);
   if (PyErr_Occurred()) return nullptr;
   long state = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
-    PyObject* const value = PyTuple_GET_ITEM(args[0], i);
-    uint64_t stamp;
-    if (is_array(value)) {
-      stamp = array_of(value).stamp();
-    } else if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) ||
-               PyFloat_Check(value) || !PyObject_HasAttr(value, attribute)) {
-      continue;
-    } else {  // an array of another device
-      PyObject* const number = PyObject_GetAttr(value, attribute);
-      if (!number) return nullptr;
-      stamp = PyLong_AsUnsignedLongLong(number);
-      Py_DECREF(number);
-      if (PyErr_Occurred()) return nullptr;
-    }
-    state = std::max(state, stamp > sequence ? 2L : 1L);
+    const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
+    if (stamp >= 0)
+      state = std::max(state, stamp > sequence ? 2L : 1L);
+    else if (PyErr_Occurred())
+      return nullptr;
   }
   return PyLong_FromLong(state);
 }
@@ -106,7 +137,11 @@ PyMethodDef functions[] = {
     module_function<arange>("arange"),
     module_function<where>("where"),
     module_function<concatenate>("cat"),
+    {"node_stamp", node_stamp, METH_O, nullptr},
     module_function<stamp>("next_stamp"),
+    module_function<new_stamp>("first_stamp"),
+    module_function<written_stamp>("written_stamp"),
+    module_function<inference>("set_inference_mode"),
     module_function<promote>("promote_types"),
     module_function<castable>("can_cast"),
     module_function<default_dtype>("get_default_dtype"),
@@ -143,5 +178,6 @@ PYBIND11_MODULE(_core, module) {
   py::add_memory(module);
   py::add_optim(module);
   py::add_records(module);
+  module.attr("inference_stamp") = kInferenceStamp;
   module.attr("instruction_set") = cpu_backend().instruction_set;
 }

@@ -155,7 +155,7 @@ bool NDArray::is_dense() const {
 
 NDArray NDArray::alias() const {
   NDArray result = *this;
-  result.own_version_ = Ref<Version>(new Version);
+  result.own_version_ = Ref<Version>(new Version(0));
   return result;
 }
 

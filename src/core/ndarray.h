@@ -35,7 +35,7 @@ class NDArray {
 
   uint64_t stamp() const { return version().stamp.load(std::memory_order_relaxed); }
   // Every write to the elements ends with this.
-  void mark_written() const { version().stamp.store(next_stamp(), std::memory_order_relaxed); }
+  void mark_written() const { version().mark_written(); }
 
   NDArray alias() const;  // the same elements under a version cell of its own: `.data`
   NDArray as_strided(const Dims& shape, const Dims& strides, int64_t offset) const;

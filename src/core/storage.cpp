@@ -90,4 +90,25 @@ uint64_t next_stamp() {
   return counter.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+std::atomic<bool> inference_mode_seen{false};
+
+namespace {
+thread_local bool inference_mode = false;
+}  // namespace
+
+void set_inference_mode(bool on) {
+  inference_mode = on;
+  if (on) inference_mode_seen.store(true, std::memory_order_relaxed);
+}
+
+bool is_inference_mode() { return inference_mode; }
+
+void Version::check_inference_mode() {
+  if (!inference_mode)
+    throw RuntimeError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed."
+        "You can make a clone to get a normal tensor before doing inplace update."
+        "See https://github.com/pytorch/rfcs/pull/17 for more details.");
+}
+
 }  // namespace tt

@@ -53,11 +53,39 @@ class Ref {
 // [Versions] in src/README.md.
 uint64_t next_stamp();
 
+// The stamp of memory made in inference mode, for good: it may be written only there, and no node
+// may save it. Above every other stamp, so that it would be stale.
+constexpr uint64_t kInferenceStamp = INT64_MAX;
+
+// Whether this thread makes such memory.
+void set_inference_mode(bool on);
+bool is_inference_mode();
+// Whether any thread ever has: before that nobody needs to look for it.
+extern std::atomic<bool> inference_mode_seen;
+// The stamp of new memory.
+inline uint64_t first_stamp() {
+  return inference_mode_seen.load(std::memory_order_relaxed) && is_inference_mode()
+             ? kInferenceStamp
+             : 0;
+}
+
 // When some memory was last written. An array shares its storage's with its views and its
 // detach(); `.data` gets a fresh one.
 struct Version {
+  explicit Version(uint64_t first) : stamp(first) {}
+  // RuntimeError for a write outside inference mode to memory made in it.
+  void mark_written() {
+    if (stamp.load(std::memory_order_relaxed) == kInferenceStamp)
+      check_inference_mode();
+    else
+      stamp.store(next_stamp(), std::memory_order_relaxed);
+  }
+
   std::atomic<int64_t> references{1};
-  std::atomic<uint64_t> stamp{0};
+  std::atomic<uint64_t> stamp;
+
+ private:
+  static void check_inference_mode();
 };
 
 // `bytes` of memory, 64-byte aligned when it is our own; or memory of somebody else (NumPy, DLPack)
@@ -77,7 +105,7 @@ struct Storage {
   void share();
 
   std::atomic<int64_t> references{1};
-  Version version;
+  Version version{first_stamp()};
   char* data;
   size_t bytes;
   bool resizable = true;  // our own memory, of which NumPy or another library has no address

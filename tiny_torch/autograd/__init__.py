@@ -17,9 +17,8 @@ from tiny_torch.autograd.grad_mode import (
 )
 from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tiny_torch.autograd.graph import GradientEdge, edge_of
+from tiny_torch.autograd.variable import Variable
 from tiny_torch.tensor import Tensor, wrap
-
-Variable = Tensor
 
 
 def backward(
@@ -84,7 +83,8 @@ def grad(
     """The gradients of `outputs`, weighted by `grad_outputs`, with respect to `inputs`.
 
     A dict of inputs gives a dict. Raises RuntimeError where an input was not used, unless
-    `allow_unused` (None in its place) or `materialize_grads` (zeros).
+    `allow_unused` (None in its place) or `materialize_grads` (zeros). With `is_grads_batched`, the
+    first dim of `grad_outputs` counts weightings, and that of the gradients does.
     https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
 
     >>> import tiny_torch as torch
@@ -99,8 +99,6 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    if is_grads_batched:
-        raise NotImplementedError("grad(is_grads_batched=True)")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -112,7 +110,8 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     root_edges(roots)  # whose error comes first
     edges = [required_edge(t) for t in targets]
-    found = run(roots, grad_outputs, retain_graph, create_graph, edges, accumulate=False)
+    run_some = run_batched if is_grads_batched else run
+    found = run_some(roots, grad_outputs, retain_graph, create_graph, edges, accumulate=False)
     for i, gradient in enumerate(found):
         if gradient is None and materialize_grads:
             array = targets[i].array.empty_like()
@@ -145,6 +144,34 @@ def run(roots, weights, retain_graph, create_graph, inputs, accumulate):
         inputs=inputs,
         accumulate=accumulate,
     )
+
+
+def run_batched(roots, weights, retain_graph, create_graph, inputs, accumulate):
+    """`run` for each row of the weights, and the results stacked."""
+    from tiny_torch.ops.join import stack
+
+    weights = (None,) * len(roots) if weights is None else as_tuple(weights)
+    for root, weight in zip(roots, weights, strict=False):
+        if weight is None:
+            raise ValueError("is_grads_batched=True: every output needs a grad_output")
+        if weight[0].shape != root.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                f"match the shape of corresponding output, but got {weight.shape} and {root.shape}."
+            )
+    counts = sorted({len(weight) for weight in weights})
+    if len(counts) != 1:
+        raise ValueError(
+            "Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{counts} for the mapped dimension"
+        )
+    last = counts[0] - 1
+    rows = [
+        run(roots, [w[i] for w in weights], i < last or retain_graph, create_graph, inputs, False)
+        for i in range(counts[0])
+    ]
+    return [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
 
 
 def root_edges(roots: tuple) -> list:

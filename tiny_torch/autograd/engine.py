@@ -19,8 +19,9 @@ from tiny_torch.autograd.graph import (
     ANOMALY,
     FREED,
     FRESH,
+    INFERENCE,
     NO_GRAD,
-    OFF,
+    NODES,
     Identity,
     InLayout,
     Node,
@@ -62,7 +63,8 @@ def run_backward(
     answers the gradients of `inputs`, None where the graph does not lead to one.
     """
     saved_bits = modes.bits
-    modes.bits = saved_bits & ~OFF if create_graph else saved_bits | NO_GRAD
+    create_graph = create_graph and not saved_bits & INFERENCE
+    modes.bits = saved_bits & ~NO_GRAD if create_graph else saved_bits | NO_GRAD
     try:
         return Run(retain_graph, create_graph, inputs, accumulate).run(roots, gradients)
     finally:
@@ -145,7 +147,7 @@ class Run:
                 if result is not None and shapes is not None and shapes[i] is not None:
                     result = sum_to(result, *shapes[i])
                 target = edge[0]
-                if type(target) is Node and target not in buffers and target.op.outputs == 1:
+                if type(target) in NODES and target not in buffers and target.op.outputs == 1:
                     if result is not None:  # deliver's most common case, without a call
                         buffers[target] = result
                 else:
@@ -217,7 +219,7 @@ class Run:
         seen = set()
         stack = list(roots)
         for target, _ in stack:
-            if type(target) is Node:
+            if type(target) in NODES:
                 if target not in seen:
                     seen.add(target)
                     order.append(target)
@@ -228,7 +230,7 @@ class Run:
                 if edge is None:
                     continue
                 target = edge[0]
-                if type(target) is Node:
+                if type(target) in NODES:
                     if target not in seen:
                         seen.add(target)
                         order.append(target)
@@ -250,14 +252,14 @@ class Run:
         for node in order:  # leaves now await only what those nodes send
             needs = leading.get(node)
             for i, edge in enumerate(node.edges):
-                if edge is not None and type(edge[0]) is not Node and (not needs or not needs[i]):
+                if edge is not None and type(edge[0]) not in NODES and (not needs or not needs[i]):
                     self.waiting[edge[0]] -= 1
         return leading
 
     def deliver(self, edge, gradient):
         """Adds to what an edge's target has so far; a leaf that has all gets it."""
         target, output = edge
-        if type(target) is not Node:
+        if type(target) not in NODES:
             if gradient is not None:
                 self.add(self.leaf_grads, target, gradient)
             self.waiting[target] -= 1

@@ -42,13 +42,10 @@ class FunctionCtx:
         self.node: Any = None  # a weak reference: the node holds the ctx
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs and outputs for backward; other tensors would keep no history."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
-                    "save_for_backward can only save variables, but argument is of type "
-                    f"{type(tensor).__name__}"
-                )
+        """Keeps inputs and outputs for backward; other tensors would keep no history.
+
+        TypeError for what is no tensor, once forward has returned and backward will be.
+        """
         self.to_save = tensors
 
     @property
@@ -105,6 +102,12 @@ class Function:
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method."
         )
 
     @staticmethod
@@ -204,6 +207,12 @@ def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list)
 
 
 def check_marks(ctx: FunctionCtx, outputs: list) -> None:
+    for tensor in ctx.to_save:
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                "save_for_backward can only save variables, but argument is of type "
+                f"{type(tensor).__name__}"
+            )
     for i, tensor in enumerate(ctx.dirty):
         if not isinstance(tensor, Tensor):
             raise RuntimeError(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.graph import INFERENCE, NO_GRAD, modes
 
 
@@ -138,10 +139,10 @@ class set_grad_enabled(Mode):
 
 
 class inference_mode(Mode):
-    """Ops are not recorded, nor writes later allowed in the views that they make.
+    """Ops are not recorded, and what they make are inference tensors.
 
-    What they make may be used in recorded ops, unlike PyTorch's inference tensors: these have no
-    version, ours do, so that nothing needs to be forbidden.
+    Outside, these may not be written, require grad, or be saved for backward: RuntimeError. Their
+    clones may. Views made inside of other tensors may not be written outside.
     https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html
     """
 
@@ -157,6 +158,14 @@ class inference_mode(Mode):
         self.mode = mode
         self.bits_on = NO_GRAD | INFERENCE if mode else 0
         self.bits_off = 0 if mode else NO_GRAD | INFERENCE
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _core.set_inference_mode(bool(modes.bits & INFERENCE))
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__()
+        _core.set_inference_mode(bool(modes.bits & INFERENCE))
 
     def clone(self) -> inference_mode:
         return type(self)(self.mode)

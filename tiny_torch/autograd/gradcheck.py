@@ -164,7 +164,7 @@ def flat(x: Tensor | None, like: Tensor) -> np.ndarray:
     """The elements in row-major order, as a copy; zeros for None."""
     if x is None:
         return np.zeros(like.numel())
-    return np.array(x.detach().numpy(force=True), dtype=np.float64).reshape(-1)
+    return np.array(x.detach().double().numpy(force=True)).reshape(-1)
 
 
 class Check:

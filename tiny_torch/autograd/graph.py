@@ -16,9 +16,19 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.hooks import RETAIN, AccumulateGrad, After, Before, add_to_node
 from tiny_torch.autograd.names import name_of
+from tiny_torch.autograd.view import (  # noqa: F401  some for others, who look for them here
+    IN_FUNCTION,
+    LEAF,
+    MADE_IN_INFERENCE,
+    MADE_WITHOUT_GRAD,
+    MULTI_OUTPUT,
+    PLAIN,
+    View,
+    refusal,
+)
 from tiny_torch.devices import array_module
 
-next_stamp = _core.next_stamp
+node_stamp = _core.node_stamp
 check_saved = _core.check_saved
 EMPTY, FRESH, STALE = range(3)  # what check_saved answers
 FREED: Any = ("freed",)
@@ -89,7 +99,7 @@ class Node:
         self.inputs = inputs  # per input (shape, dtype) where the op changed them, or None
         self.constants = constants
         self.hooks = None  # {id: (output number, hook)}
-        self.sequence = next_stamp()  # after forward has written: Note [Versions]
+        self.sequence = node_stamp(saved)  # after forward has written: Note [Versions]
 
     def name(self) -> str:
         """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
@@ -132,7 +142,7 @@ class Node:
                 result.append(wrap(value))
             elif places[k] >= 0:
                 edge = self.edges[places[k]]
-                leaf = edge is not None and type(edge[0]) is not Node and edge[0].array is value
+                leaf = edge is not None and type(edge[0]) not in NODES and edge[0].array is value
                 result.append(edge[0] if leaf else wrap(value, edge))
             else:
                 result.append(wrap(value, (self, ~places[k])))
@@ -161,8 +171,8 @@ class Node:
         return tuple(
             (None, 0)
             if edge is None
-            else edge
-            if type(edge[0]) is Node
+            else (named(edge[0]), edge[1])
+            if type(edge[0]) in NODES
             else (AccumulateGrad(edge[0]), 0)
             for edge in self.edges
         )
@@ -189,22 +199,21 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-# The edge of a leaf that requires grad: a reference to itself would keep it alive.
-LEAF: Any = ("leaf", 0)
+# The types of nodes. A node that a user looks at gets a type of PyTorch's name, such as
+# MulBackward0, for the sake of tools that draw graphs; until then all are plain ones.
+NODES: set[type] = {Node}
+NAMED: dict[str, type] = {}
 
-# How a view was made; in-place ops through all but the first are refused.
-PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5)
 
-
-class View:
-    """What a view tensor knows of its origin: the base (never a view itself), and how it came."""
-
-    __slots__ = ("base", "kind", "stamp")
-
-    def __init__(self, base, kind, stamp):
-        self.base = base
-        self.kind = kind
-        self.stamp = stamp  # of the memory when the view's edge was last right
+def named(node):
+    """The node, of the type that has its name."""
+    name = node.name().rpartition("::")[2]
+    kind = NAMED.get(name)
+    if kind is None:
+        kind = NAMED[name] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
+        NODES.add(kind)
+    node.__class__ = kind
+    return node
 
 
 def edge_of(tensor):
@@ -232,42 +241,6 @@ def renew(tensor, view):
         tensor.edge = (node, 0)
         view.stamp = array.stamp
     return tensor.edge
-
-
-def refusal(tensor, modified: str) -> RuntimeError:
-    """PyTorch's error for a write that would leave a view without a gradient that can be told."""
-    kind, edge = tensor._view.kind, tensor.edge
-    mode, now, block = "no_grad", "with grad mode enabled", "no_grad"
-    if kind == MADE_IN_INFERENCE:
-        mode, now, block = "inference", "in normal mode", "inference_mode"
-    made = f"A view was created in {mode} mode"
-    if edge is not None and edge is not LEAF:
-        made = f"Output {edge[1]} of {edge[0].op.__name__} is a view"
-        if kind in (MULTI_OUTPUT, IN_FUNCTION):
-            now = ""
-        else:
-            made += f" of a view which was created in {mode} mode"
-    text = f"{made} and {modified} modified inplace{now and ' ' + now}. "
-    if kind == MULTI_OUTPUT:
-        return RuntimeError(
-            text + "This view is the output of a function that returns multiple views. Such "
-            "functions do not allow the output views to be modified inplace. You should replace "
-            "the inplace operation by an out-of-place one."
-        )
-    if kind == IN_FUNCTION:
-        return RuntimeError(
-            text + "This view was created inside a custom Function (or because an input was "
-            "returned as-is) and the autograd logic to handle view+inplace would override the "
-            "custom backward associated with the custom Function, leading to incorrect gradients. "
-            "This behavior is forbidden. You can fix this by cloning the output of the custom "
-            "Function."
-        )
-    return RuntimeError(
-        text + "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
-        f"clarify your code by moving both the view and the inplace either both inside the {block} "
-        "block (if you don't want the inplace to be tracked) or both outside (if you want the "
-        "inplace to be tracked)."
-    )
 
 
 def note(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 
-from tiny_torch import hooks
+from tiny_torch import hooks, layouts
 from tiny_torch.hooks import RemovableHandle
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
@@ -37,7 +37,11 @@ class Retain:
     def __call__(self, gradient):
         tensor = self.tensor()
         if tensor is not None:
-            tensor._grad = gradient.clone() if tensor._grad is None else tensor._grad + gradient
+            so_far = tensor._grad
+            if so_far is None:
+                tensor._grad = gradient.clone(memory_format=layouts.contiguous_format)
+            else:
+                tensor._grad = so_far + gradient
 
 
 class Before(Hook):
@@ -52,6 +56,28 @@ class After(Hook):
 
     __slots__ = ()
     turn = AFTER
+
+
+def check_assigned(tensor, grad) -> None:
+    """Whether it may be the ``.grad`` of a tensor; RuntimeError if not."""
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.array.dtype is not tensor.array.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{grad.dtype}' to a tensor with "
+            f"grad_dtype '{tensor.dtype}'. The gradient must match the tensor's dtype."
+        )
+    if grad.array.device != tensor.array.device:
+        raise RuntimeError(
+            f"assigned grad has data located on a different device: {grad.device}, "
+            f"expected {tensor.device}"
+        )
+    if grad.array.shape != tensor.array.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(grad.shape)}' to a tensor of "
+            f"size '{list(tensor.shape)}'. Please ensure that the gradient and the tensor "
+            "are the same size"
+        )
 
 
 def replaced(grads: tuple, answer, as_tensors: bool) -> tuple:

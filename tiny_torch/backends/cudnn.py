@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class CudnnModule(ModuleType):
+    """The module, whose flags are bools. RuntimeError for anything else."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(self.__dict__.get(name), bool) and not isinstance(value, bool):
+            kind = type(value).__name__
+            raise RuntimeError(f"set_{name}_cudnn expects a bool, but got {kind}")
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = CudnnModule
+
 enabled = True
 benchmark = False
 deterministic = False

@@ -13,6 +13,8 @@ from tiny_torch.devices import device as _device
 class OutOfMemoryError(RuntimeError):
     """What PyTorch raises where a GPU's memory is exhausted."""
 
+    __module__ = "tiny_torch"
+
 
 def is_available() -> bool:
     """False: this build has no CUDA."""
@@ -30,11 +32,13 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def manual_seed(seed: int) -> None:
-    """Does nothing: there is no generator on a GPU."""
+    """Does nothing with a number: there is no generator on a GPU."""
+    int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Does nothing: there is no generator on a GPU."""
+    """Does nothing with a number: there is no generator on a GPU."""
+    int(seed)
 
 
 def empty_cache() -> None:
@@ -70,8 +74,14 @@ def set_device(device: Any) -> None:
     """Raises AssertionError: this build has no CUDA. A negative number asks for nothing."""
     if isinstance(device, int) and device < 0:
         return
-    if not isinstance(device, int) and _device(device).type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {device}")
+    if not isinstance(device, int):
+        place = device if device is None else _device(device)
+        if place is None or place.index is None:
+            raise ValueError(
+                f"Expected a torch.device with a specified index or an integer, but got:{device}"
+            )
+        if place.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {device}")
     _refuse()
 
 

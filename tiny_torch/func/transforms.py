@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
-from tiny_torch.autograd.graph import Node, edge_of
+from tiny_torch.autograd.graph import NODES, edge_of
 from tiny_torch.ops.join import stack
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -165,7 +165,7 @@ def jacfwd(
             for x, size in zip(inputs, sizes, strict=True):
                 block, start = columns[start : start + size], start + size
                 column_wise = stacked([c[j] for c in block], x, y)  # (*x, *y)
-                row.append(column_wise.permute(*range(x.ndim, x.ndim + y.ndim), *range(x.ndim)))
+                row.append(column_wise.permute((*range(x.ndim, x.ndim + y.ndim), *range(x.ndim))))
             parts.append(tree_unflatten(row, input_spec))
         result = tree_unflatten(parts, output_spec)
         return (result, aux) if has_aux else result
@@ -251,7 +251,7 @@ def leads_outside(x: Tensor, own: set) -> bool:
     stack = [edge_of(x)[0]]
     while stack:
         target = stack.pop()
-        if type(target) is not Node:
+        if type(target) not in NODES:
             if target not in own:
                 return True
         elif target not in seen:
@@ -425,4 +425,4 @@ def stacked(rows: list, outer: Tensor, inner: Tensor) -> Tensor:
     """Tensors like `inner`, one per element of `outer`, as one: (*outer, *inner)."""
     if not rows:
         return inner.detach().new_zeros((*outer.shape, *inner.shape))
-    return stack(rows).view(*outer.shape, *inner.shape)
+    return stack(rows).view((*outer.shape, *inner.shape))

@@ -239,6 +239,8 @@ def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
     edge = None if modes.bits & OFF else edge_of(x)
     if edge is not None:
         check_inplace(x)
+    if x.is_inference():
+        x.array.mark_written()  # which is refused outside inference mode
     x.array, saved = op.forward(x.array, *constants)
     if edge is not None:
         node = Node(op, (edge,), saved, None, constants)

@@ -1,0 +1,119 @@
+"""Small facts of many names: expressions that in both packages have one value, or one error.
+
+Statements may stand before the expression. Tensors are compared in value, dtype and strides.
+"""
+
+# ruff: noqa: E501 -- a fact is one line
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import numpy as np
+import pytest
+
+import tiny_torch
+
+FACTS = """
+torch.arange(0, 1, 0)
+torch.arange(0, 1, 0.5, dtype=torch.int64)
+torch.arange(torch.ones((), requires_grad=True))
+torch.linspace(torch.tensor(math.nan), 3, 0, dtype=torch.int64)
+torch.linspace(torch.tensor(math.nan), 3, 1, dtype=torch.int64)
+torch.linspace(3, math.nan, 1, dtype=torch.int32)
+torch.linspace(3, math.nan, 2, dtype=torch.uint8)
+torch.logspace(0, 1e30, 5, dtype=torch.int64)
+torch.linspace(torch.ones((), requires_grad=True), 2, 3)
+torch.scalar_tensor(torch.ones((), requires_grad=True))
+torch.full((2,), torch.ones((), requires_grad=True))
+torch.tensor([torch.tensor([True, False]), torch.tensor([True, True])])
+torch.tensor([torch.ones(2), 1.0])
+torch.tensor([torch.ones(1), 2.0])
+torch.tensor([torch.ones(1), 0.5], dtype=torch.bool)
+torch.tensor([torch.ones(2)], dtype=torch.bool)
+torch.set_num_threads('a')
+torch.set_num_threads(1.5)
+torch.set_num_threads(True)
+torch.set_num_threads(0)
+torch.set_num_threads(num=1)
+torch.is_tensor(obj=3)
+torch.is_tensor(3)
+torch.can_cast(from_=torch.float32, to=torch.int32)
+torch.can_cast(torch.int32)
+torch.promote_types(type1=torch.float16, type2=torch.int32)
+torch.promote_types(torch.int8, 3)
+torch.float16.to_real()
+torch.set_default_tensor_type('nonsense')
+torch.set_default_tensor_type('torch.Nonsense')
+torch.set_default_tensor_type('')
+torch.set_default_tensor_type('math.pi')
+torch.ones(2).__setstate__(())
+torch.ones(2).__setstate__((1, 2, 3))
+torch.ones(1).expand(3).zero_()
+torch.ones(1).expand(3).fill_(2)
+torch.ones(2, 1).expand(2, 3).data.fill_(2)
+torch.ones(1).expand(3).fill_(torch.tensor(2.0))
+torch.ones(1).expand(3).copy_(torch.ones(3))
+torch.ones(1).expand(3).add_(1)
+torch.ones(0, 1).expand(0, 3).zero_()
+torch.ones(1, dtype=torch.bool).expand(3).zero_()
+a = torch.ones(2, requires_grad=True); a.sum().backward(); del a.grad; a.grad
+a = torch.ones(2); del a.requires_grad
+a = torch.ones(2); a.requires_grad = 'a'
+a = torch.ones(2); a.requires_grad = 1
+a = torch.ones(2, dtype=torch.int32); a.requires_grad = False; a
+torch.ones(2).requires_grad_(1)
+torch.autograd.Variable(torch.ones(2), requires_grad=True)
+torch.autograd.Variable(torch.ones(2), True).requires_grad
+torch.autograd.Variable(torch.ones(2, requires_grad=True)).requires_grad
+torch.autograd.Variable(torch.ones(2, dtype=torch.int64), requires_grad=True)
+torch.autograd.Variable(3)
+torch.autograd.Variable()
+torch.autograd.Variable(torch.ones(2), requires_grad='a')
+isinstance(torch.ones(2), torch.autograd.Variable)
+torch.cuda.manual_seed('a')
+torch.cuda.manual_seed_all(None)
+torch.cuda.set_device('cuda')
+torch.cuda.set_device('cpu')
+torch.cuda.OutOfMemoryError is torch.OutOfMemoryError
+type(torch.backends.cudnn).__name__
+torch.backends.cudnn.benchmark = 1
+torch.backends.cudnn.enabled = 'a'
+a = torch.ones(3, 4).t().requires_grad_(); z = a * 2; z.retain_grad(); (z * z).sum().backward(); z.grad
+a = torch.ones(3, 4).t().requires_grad_(); z = a * 2; z.retain_grad(); (z * z).sum().backward(); a.grad
+type((torch.ones(2, requires_grad=True) * 2).grad_fn).__name__
+type((torch.ones(2, requires_grad=True) * 2).exp().grad_fn.next_functions[0][0]).__name__
+isinstance((torch.ones(2, requires_grad=True) * 2).grad_fn, torch.autograd.graph.Node)
+a = torch.ones(2, requires_grad=True); z = a.exp(); z.grad_fn; z.sum().backward(); a.grad
+torch.func.jacrev(lambda a: a.exp())(torch.tensor(1.0))
+torch.func.jacfwd(lambda a: a.exp())(torch.tensor(1.0))
+torch.func.hessian(lambda a: a.exp())(torch.tensor(1.0))
+torch.autograd.gradcheck(lambda a: a * a, torch.ones(2, dtype=torch.bfloat16, requires_grad=True), raise_exception=False)
+""".strip().split("\n")
+
+
+def outcome(module, fact):
+    """What an expression gives, or the name of its exception."""
+    names = {"torch": module, "math": __import__("math")}
+    tree = ast.parse(fact)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            last = tree.body[-1]
+            if not isinstance(last, ast.Expr):
+                exec(compile(tree, "<fact>", "exec"), names)
+                return "nothing"
+            exec(compile(ast.Module(tree.body[:-1], []), "<fact>", "exec"), names)
+            value = eval(compile(ast.Expression(last.value), "<fact>", "eval"), names)
+    except Exception as error:
+        return type(error).__name__
+    if isinstance(value, module.Tensor):
+        numbers = value.detach().double().numpy()
+        return str(value.dtype), value.stride(), value.requires_grad, np.array(numbers).tolist()
+    return str(value)
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_facts(oracle, fact):
+    assert outcome(tiny_torch, fact) == outcome(oracle, fact)
