@@ -115,6 +115,8 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
   return trunc(x / y);
 }
 
+#include "core/activations.h"
+
 #define UNARY(name, result, dtypes, domain, expr) \
   struct name##_op {                              \
     template <class V>                            \

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch._reference import special
+from tiny_torch._reference import activation, special
 
 
 def numpy_type(dtype: Any) -> np.dtype:
@@ -149,6 +149,13 @@ UNARY: dict[str, Record] = {
     "sinc": (FLOATING, FLOAT, special.sinc),
     "frexp_mantissa": (SAME, FLOAT, lambda x: np.frexp(x)[0]),
     "frexp_exponent": (SAME, FLOAT, lambda x: np.frexp(x)[1]),
+    "gelu": (SAME, FLOAT, activation.gelu),
+    "gelu_tanh": (SAME, FLOAT, activation.gelu_tanh),
+    "silu": (SAME, FLOAT, lambda x: x * activation.sigmoid(x)),
+    "mish": (SAME, FLOAT, lambda x: x * np.tanh(np.logaddexp(0, x))),
+    "log_sigmoid": (SAME, FLOAT, lambda x: -np.logaddexp(0, -x)),
+    "hardsigmoid": (SAME, FLOAT, lambda x: np.clip(x + 3, 0, 6) / 6),
+    "hardswish": (SAME, FLOAT, lambda x: x * (np.clip(x + 3, 0, 6) / 6)),
     # tests
     "logical_not": (MASK, ALL, lambda x: x == 0),
     "isnan": (MASK, ALL, lambda x: x != x),
@@ -188,6 +195,8 @@ BINARY: dict[str, Record] = {
     "bitwise_and": (SAME, INTEGRAL, np.bitwise_and),
     "bitwise_or": (SAME, INTEGRAL, np.bitwise_or),
     "bitwise_xor": (SAME, INTEGRAL, np.bitwise_xor),
+    "leaky_relu": (SAME, FLOAT, lambda x, y: np.where(x > 0, x, x * y)),
+    "elu": (SAME, FLOAT, lambda x, y: np.where(x > 0, x, y * np.expm1(x))),
     "eq": (MASK, ALL, np.equal),
     "ne": (MASK, ALL, np.not_equal),
     "lt": (MASK, ALL, np.less),
@@ -201,12 +210,22 @@ BINARY: dict[str, Record] = {
     "relu_backward": (SAME, NUMBER, lambda x, y: np.where(y > 0, x, 0)),
     "tanh_backward": (SAME, FLOAT, lambda x, y: x * (1 - y * y)),
     "sigmoid_backward": (SAME, FLOAT, lambda x, y: x * (1 - y) * y),
+    "gelu_backward": (SAME, FLOAT, activation.gelu_backward),
+    "gelu_tanh_backward": (SAME, FLOAT, activation.gelu_tanh_backward),
+    "silu_backward": (SAME, FLOAT, activation.silu_backward),
+    "mish_backward": (SAME, FLOAT, activation.mish_backward),
+    "log_sigmoid_backward": (SAME, FLOAT, lambda x, y: x * activation.sigmoid(-y)),
+    "hardsigmoid_backward": (SAME, FLOAT, lambda x, y: np.where(abs(y) < 3, x / 6, 0)),
+    "hardswish_backward": (SAME, FLOAT, activation.hardswish_backward),
 }
 TERNARY: dict[str, Record] = {
     "clamp": (SAME, NUMBER, lambda x, y, z: np.minimum(np.maximum(x, y), z)),
     "lerp": (SAME, FLOAT, lerp),
     "addcmul": (SAME, NUMBER, lambda x, y, z: x + y * z),
     "addcdiv": (SAME, FLOAT, lambda x, y, z: x + y / z),
+    "softplus": (SAME, FLOAT, activation.softplus),
+    "leaky_relu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * z)),
+    "elu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * z * np.exp(y))),
 }
 ELEMENTWISE = {**UNARY, **BINARY, **TERNARY}
 

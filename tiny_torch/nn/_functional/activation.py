@@ -1,19 +1,27 @@
-"""Activation functions, as compositions of Tensor operations except the fused relu and softmaxes.
-
-Where two branches meet, the gradient is PyTorch's. The value of a branch that is not taken must
-stay finite, since its zero gradient times infinity would be NaN: hence the clamps before exp.
-"""
+"""Activation functions: what they check; what they compute is in ops/activation.py."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch import ops
 
+from ...autograd.apply import apply1
+from ...ops.activation import (
+    Elu,
+    Gelu,
+    GeluTanh,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyRelu,
+    LogSigmoid,
+    Mish,
+    Silu,
+    Softplus,
+)
 from ...tensor import Tensor
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -78,12 +86,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     tensor([-0.1587,  0.0000,  0.8413])
     """
     _require_float("gelu", input)
-    if approximate == "none":
-        return input * 0.5 * (1 + (input * math.sqrt(0.5)).erf())
-    if approximate == "tanh":
-        cubic = input + 0.044715 * (input * input * input)
-        return 0.5 * input * (1 + (math.sqrt(2 / math.pi) * cubic).tanh())
-    raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return apply1(Gelu if approximate == "none" else GeluTanh, input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -98,7 +103,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return _in_place(silu, input)
     _require_float("silu", input)
-    return input * input.sigmoid()
+    return apply1(Silu, input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -113,7 +118,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return _in_place(mish, input)
     _require_float("mish", input)
-    return input * softplus(input).tanh()
+    return apply1(Mish, input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -128,7 +133,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     if inplace:
         return _in_place(leaky_relu, input, negative_slope)
     _require_float("leaky_relu", input)
-    return torch.where(input > 0, input, input * negative_slope)
+    return apply1(LeakyRelu, input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -143,7 +148,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if inplace:
         return _in_place(elu, input, alpha)
     _require_float("elu", input)
-    return torch.where(input > 0, input, alpha * input.clamp_max(0).expm1())
+    return apply1(Elu, input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -172,9 +177,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     tensor([ 0.6931, 30.0000])
     """
     _require_float("softplus", input)
-    scaled = input * beta
-    smooth = scaled.clamp_max(threshold).exp().log1p() / beta
-    return torch.where(scaled > threshold, input, smooth)
+    return apply1(Softplus, input, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -187,8 +190,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     tensor([-100.0000,   -0.6931])
     """
     _require_float("logsigmoid", input)
-    # At x = 0 minimum and abs give the gradients 1/2 and 0, the right sum.
-    return torch.minimum(input, input.new_zeros(())) - (-input.abs()).exp().log1p()
+    return apply1(LogSigmoid, input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -230,8 +232,7 @@ def hardtanh(
         return _in_place(hardtanh, input, min_val, max_val)
     if not input.is_floating_point():
         return input.clamp(int(min_val), int(max_val))
-    inside = (input > min_val) & (input < max_val)
-    return torch.where(inside, input, input.detach().clamp(min_val, max_val))
+    return apply1(Hardtanh, input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -258,7 +259,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return _in_place(hardsigmoid, input)
     _require_float("hardsigmoid", input)
-    return relu6(input + 3) / 6
+    return apply1(Hardsigmoid, input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -273,7 +274,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     if inplace:
         return _in_place(hardswish, input)
     _require_float("hardswish", input)
-    return input * relu6(input + 3) / 6
+    return apply1(Hardswish, input)
 
 
 def softmax(

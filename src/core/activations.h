@@ -1,0 +1,93 @@
+// Activation functions and their gradients over V; included by functors.h, in its namespace.
+//
+// The gradients are those at x, times the incoming gradient g.
+
+// The normal distribution function.
+template <class V>
+V normal_cdf(V x) {
+  return (one<V>() + erf(x * constant<V>(0.70710678118654752))) / 2;
+}
+template <class V>
+V gelu(V x) {
+  return x * normal_cdf(x);
+}
+template <class V>
+V gelu_backward(V g, V x) {
+  const V density = exp(-x * x / 2) * constant<V>(0.39894228040143268);
+  const V slope = normal_cdf(x) + x * density;
+  return g * select(abs(x) == highest<V>(), normal_cdf(x), slope);
+}
+
+// Hendrycks & Gimpel's approximation: x (1 + tanh u) / 2, u = sqrt(2 / pi) (x + 0.044715 x^3).
+template <class V>
+V gelu_tanh_inner(V x) {
+  return constant<V>(0.79788456080286536) * (x + constant<V>(0.044715) * x * x * x);
+}
+template <class V>
+V gelu_tanh(V x) {
+  return x * (one<V>() + tanh(gelu_tanh_inner(x))) / 2;
+}
+template <class V>
+V gelu_tanh_backward(V g, V x) {
+  const V t = tanh(gelu_tanh_inner(x));
+  const V inner_slope =
+      constant<V>(0.79788456080286536) * (one<V>() + constant<V>(3 * 0.044715) * x * x);
+  const V bend = (one<V>() - t * t) * inner_slope * x;
+  return g * (one<V>() + t + select(t * t == one<V>(), V{}, bend)) / 2;
+}
+
+template <class V>
+V silu(V x) {
+  return x * sigmoid(x);
+}
+template <class V>
+V silu_backward(V g, V x) {
+  const V s = sigmoid(x);
+  return g * s * (one<V>() + x * (one<V>() - s));
+}
+
+// x tanh(log(1 + exp x)) without the logarithm: with n = exp(x) (exp(x) + 2), tanh(...) = n / (n +
+// 2).
+template <class V>
+V tanh_softplus(V x) {
+  const V e = exp(minimum(x, constant<V>(30))), n = e * (e + 2);
+  return n / (n + 2);
+}
+template <class V>
+V mish(V x) {
+  return x * tanh_softplus(x);
+}
+template <class V>
+V mish_backward(V g, V x) {
+  const V t = tanh_softplus(x);
+  return g * (t + x * sigmoid(x) * (one<V>() - t * t));
+}
+
+template <class V>
+V log_sigmoid(V x) {
+  return minimum(x, V{}) - log1p(exp(-abs(x)));
+}
+template <class V>
+V softplus(V x, V beta, V threshold) {
+  const V scaled = x * beta;
+  return select(scaled > threshold, x, log1p(exp(minimum(scaled, threshold))) / beta);
+}
+
+template <class V>
+V elu(V x, V alpha) {
+  return select(x > V{}, x, alpha * expm1(x));
+}
+template <class V>
+V elu_backward(V g, V x, V alpha) {
+  return select(x > V{}, g, g * alpha * exp(x));
+}
+
+template <class V>
+V hardsigmoid(V x) {
+  return minimum(maximum(x + 3, V{}), constant<V>(6)) / 6;
+}
+template <class V>
+V hardswish_backward(V g, V x) {
+  const V three = constant<V>(3);
+  return select(x <= -three, V{}, select(x < three, g * (x / three + constant<V>(0.5)), g));
+}
