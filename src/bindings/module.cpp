@@ -176,6 +176,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_dtypes(module);
   py::add_generator(module);
   py::add_memory(module);
+  py::add_nn(module);
   py::add_optim(module);
   py::add_records(module);
   module.attr("inference_stamp") = kInferenceStamp;

@@ -14,6 +14,7 @@ void add_dlpack(pybind11::module_& module);
 void add_dtypes(pybind11::module_& module);
 void add_generator(pybind11::module_& module);
 void add_memory(pybind11::module_& module);
+void add_nn(pybind11::module_& module);
 void add_optim(pybind11::module_& module);
 void add_records(pybind11::module_& module);
 

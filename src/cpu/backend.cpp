@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/box_muller.h"
+#include "cpu/conv.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/optim.h"
@@ -25,20 +26,22 @@ struct Isa {
   const GemmTable* gemm;
   const BoxMullerTable* box_muller;
   const OptimTable* optim;
+  const ConvTable* conv;
 };
 
 #if defined(__x86_64__)
 const Isa kIsas[] = {
     {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table,
-     &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table},
+     &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table, &v4::conv_table},
     {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table,
-     &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table},
+     &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table, &v3::conv_table},
     {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table,
-     &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table},
+     &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table, &v2::conv_table},
 };
 #else
 const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
-                      &base::gemm_table, &base::box_muller_table, &base::optim_table}};
+                      &base::gemm_table, &base::box_muller_table, &base::optim_table,
+                      &base::conv_table}};
 #endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
@@ -83,6 +86,7 @@ const OptimTable& optim() { return *chosen().optim; }
 const Backend& cpu_backend() {
   static const Backend backend = [] {
     const cpu::Isa& isa = cpu::chosen();
+    static const ConvTable conv = cpu::merged(*isa.conv, cpu::conv_naive_table);
     Backend table{"cpu",
                   isa.name,
                   cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
@@ -91,6 +95,7 @@ const Backend& cpu_backend() {
                    cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
                   cpu::copy,
                   cpu::index_table};
+    table.conv = &conv;
     table.scan = &cpu::scan_table;
     return table;
   }();

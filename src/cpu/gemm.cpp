@@ -8,7 +8,7 @@
 
 #include "cpu/gemm_tile.h"
 #include "cpu/gemm_vector.h"
-#include "cpu/parallel.h"
+#include "cpu/tasks.h"
 
 namespace tt::cpu {
 namespace {
@@ -78,9 +78,6 @@ void naive(const Gemm& gemm) {
     }
   }
 }
-
-int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
-int64_t round_up(int64_t size, int64_t block) { return blocks(size, block) * block; }
 
 // C^T = B^T @ A^T.
 template <class T>
@@ -206,8 +203,7 @@ void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
 
 // ---- Cutting the work into tasks. Nothing here changes a bit of the result. ---------------------
 
-// Multiply-adds that are worth a second thread, and that make a task of several small products.
-constexpr double kParallelWork = 256 * 1024;
+// Multiply-adds that make a task of several small products.
 constexpr double kTaskWork = 32 * 1024;
 
 // C is cut into tiles of (rows, cols).
@@ -245,25 +241,6 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
   } else {
     block_product(g, Range{i, i_end, j, j_end, 0, 0}, scratch);
   }
-}
-
-// Calls task(index, worker) for every index; which worker takes which is left to chance.
-template <class Task>
-void run_tasks(int64_t count, int workers, const Task& task) {
-  if (workers == 1 || count == 1) {
-    for (int64_t index = 0; index < count; ++index) task(index, 0);
-    return;
-  }
-  int64_t next = 0;
-  parallel_for(workers, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t worker = begin; worker < end; ++worker) {
-      for (;;) {
-        const int64_t index = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-        if (index >= count) break;
-        task(index, worker);
-      }
-    }
-  });
 }
 
 // Small C and large k: the blocks of k are tasks of their own, whose sums `partial` (blocks, m, n)

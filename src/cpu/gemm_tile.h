@@ -103,6 +103,28 @@ void pack(T* panel, const T* source, int64_t along, int64_t across, int64_t dept
   }
 }
 
+// sum (Rows, kCols) += a (Rows, depth) @ panel b (depth, kCols). `a` lies in its own memory; three
+// rows share an address, because there are not registers enough for twelve.
+template <class T, int Rows>
+inline void add_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
+                         const T* b, int64_t depth) {
+  constexpr int n = lanes<T>, groups = (Rows + 2) / 3;
+  const T* rows[groups];
+#pragma GCC unroll 4
+  for (int i = 0; i < groups; ++i) rows[i] = a + 3 * i * a_row;
+  for (int64_t p = 0; p < depth; ++p) {
+    const Vec<T> b0 = load(b + p * 2 * n), b1 = load(b + p * 2 * n + n);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const T x = element(rows[r / 3] + r % 3 * a_row);
+      sum[r][0] += x * b0;
+      sum[r][1] += x * b1;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < groups; ++i) rows[i] += a_col;
+  }
+}
+
 // out (Rows, kCols) = (or +=, if `add`) panel a (depth, Rows)^T @ panel b (depth, kCols).
 template <class T, int Rows>
 void multiply_tile(const T* a, const T* b, int64_t depth, T* out, int64_t out_row, bool add) {

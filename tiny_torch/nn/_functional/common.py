@@ -1,8 +1,6 @@
-"""Functions of nn.functional that belong to no larger family: linear, dropout, one_hot, pad, ..."""
+"""Functions of nn.functional that belong to no larger family: linear, dropout, one_hot, ..."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import tiny_torch as torch
 from tiny_torch import ops
@@ -109,50 +107,3 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.shape != x2.shape:
         x1, x2 = torch.broadcast_tensors(x1, x2)
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(dim)
-
-
-def pad(
-    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
-) -> Tensor:
-    """Widen dims by a constant: `pad` is (left, right) of the last dim, then of the one before, ...
-
-    Any shape and dtype; negative numbers cut off. Raises RuntimeError for a `pad` of odd length, of
-    too many dims, or that cuts off more than there is; NotImplementedError for another mode.
-    Source: PyTorch, nn.functional.pad.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.pad(torch.ones(2), (1, 2), value=5)
-    tensor([5., 1., 1., 5., 5.])
-    """
-    if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(pad) > 2 * input.ndim:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(pad)} and input of dimension {input.ndim}"
-        )
-    if mode != "constant":
-        raise NotImplementedError(f"[pad] is not implemented for mode '{mode}'")
-    fill = 0 if value is None else value
-    result = input
-    for i in range(0, len(pad), 2):
-        result = _pad_dim(result, input.ndim - 1 - i // 2, pad[i], pad[i + 1], fill)
-    return result.clone() if result is input else result
-
-
-def _pad_dim(x: Tensor, dim: int, left: int, right: int, fill: float) -> Tensor:
-    """One dim of constant padding: cut, then put blocks of `fill` on both sides."""
-    size = x.shape[dim]
-    if left < 0 or right < 0:
-        length = size + min(left, 0) + min(right, 0)
-        if length < 0:
-            raise RuntimeError(
-                f"[pad] ({left}, {right}) cuts off more than the {size} elements of dim {dim}"
-            )
-        x = x.narrow(dim, max(-left, 0), length)
-    before, after = x.shape[:dim], x.shape[dim + 1 :]
-    blocks = [
-        x.new_full((*before, width, *after), fill) if width > 0 else None for width in (left, right)
-    ]
-    parts = [part for part in (blocks[0], x, blocks[1]) if part is not None]
-    return x if len(parts) == 1 else torch.cat(parts, dim)

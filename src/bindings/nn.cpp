@@ -1,0 +1,22 @@
+// The kernels of nn's families, as functions of the module.
+#include "bindings/bind.h"
+#include "bindings/types.h"
+#include "core/api/conv.h"
+
+namespace tt::py {
+
+namespace {
+
+PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
+                           module_function<conv_input>("conv_input"),
+                           module_function<conv_weight>("conv_weight"),
+                           module_function<conv_channels_last>("conv_channels_last"),
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void add_nn(pybind11::module_& module) {
+  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
+}
+
+}  // namespace tt::py

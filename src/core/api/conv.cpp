@@ -1,0 +1,373 @@
+#include "core/api/conv.h"
+
+#include <cstring>
+#include <vector>
+
+#include "core/api/copy.h"
+#include "core/backend.h"
+#include "core/gil.h"
+#include "core/kernels/conv.h"
+
+namespace tt {
+
+namespace {
+
+struct Settings {
+  const Dims &stride, &padding, &dilation;
+  int64_t groups;
+};
+
+const ConvTable& table() {
+  const ConvTable* conv = cpu_backend().conv;
+  if (!conv) throw NotImplementedError("[conv] is not implemented on ", cpu_backend().name);
+  return *conv;
+}
+
+// Of (N, C, *) with up to three spatial dims, the missing ones before the others.
+void fill_dims(const Dims& from, int64_t missing, int64_t* to) {
+  const int spatial = from.size() - 2;
+  to[0] = from[0];
+  to[1] = from[1];
+  for (int d = 0; d < 3; ++d) to[d + 2] = d < 3 - spatial ? missing : from[d - 3 + spatial + 2];
+}
+
+void fill_setting(const Dims& from, int64_t missing, int64_t* to) {
+  for (int d = 0; d < 3; ++d) to[d] = d < 3 - from.size() ? missing : from[d - 3 + from.size()];
+}
+
+// What the three arrays are to each other; throws where they do not fit.
+ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const Settings& s) {
+  const int spatial = x.ndim() - 2;
+  if (spatial < 1 || spatial > 3 || w.ndim() != x.ndim() || y.ndim() != x.ndim() ||
+      s.stride.size() != spatial || s.padding.size() != spatial || s.dilation.size() != spatial)
+    throw RuntimeError("[conv] expected arrays of the same 3 to 5 dims and settings for each, got ",
+                       x.shape(), ", ", w.shape(), ", ", y.shape());
+  ConvArgs g;
+  g.batch = x.shape()[0];
+  g.groups = s.groups;
+  g.x_channels = w.shape()[1];
+  g.y_channels = w.shape()[0] / s.groups;
+  bool fits = y.shape()[0] == g.batch && x.shape()[1] == g.x_channels * g.groups &&
+              y.shape()[1] == w.shape()[0] && w.shape()[0] % s.groups == 0;
+  for (int d = 0; d < spatial; ++d) {
+    const int64_t reach = s.dilation[d] * (w.shape()[d + 2] - 1) + 1;
+    // Rows of x behind the last that a tap sees are those of a stride, or of output_padding.
+    const int64_t room = x.shape()[d + 2] + 2 * s.padding[d] - reach;
+    fits = fits && s.stride[d] > 0 && s.dilation[d] > 0 && w.shape()[d + 2] > 0 &&
+           (y.shape()[d + 2] - 1) * s.stride[d] <= room;
+  }
+  if (!fits)
+    throw RuntimeError("[conv] shapes do not fit: ", x.shape(), ", ", w.shape(), ", ", y.shape(),
+                       " with groups ", s.groups, ", stride ", s.stride, ", padding ", s.padding,
+                       ", dilation ", s.dilation);
+  int64_t sizes[5];
+  fill_dims(x.shape(), 1, sizes);
+  std::memcpy(g.x_size, sizes + 2, sizeof g.x_size);
+  fill_dims(y.shape(), 1, sizes);
+  std::memcpy(g.y_size, sizes + 2, sizeof g.y_size);
+  fill_dims(w.shape(), 1, sizes);
+  std::memcpy(g.taps, sizes + 2, sizeof g.taps);
+  fill_setting(s.stride, 1, g.stride);
+  fill_setting(s.padding, 0, g.padding);
+  fill_setting(s.dilation, 1, g.dilation);
+  fill_dims(x.strides(), 0, g.x_strides);
+  fill_dims(w.strides(), 0, g.w_strides);
+  fill_dims(y.strides(), 0, g.y_strides);
+  g.x = x.data();
+  g.w = w.data();
+  g.y = y.data();
+  g.bias = nullptr;
+  g.bias_stride = 0;
+  return g;
+}
+
+// Pixels of the result along one dim, `step` apart, and the taps that they see the source through.
+struct Line {
+  int64_t first, step, count;
+  struct Tap {
+    int64_t index, shift;
+  };
+  std::vector<Tap> taps;
+};
+
+// Drops taps that see nothing of the source. If so few of the others do that most products would be
+// with zeros, every pixel gets a line of its own.
+void add_line(std::vector<Line>& lines, const Line& line, int64_t source_step, int64_t size) {
+  Line seen = line;
+  seen.taps.clear();
+  int64_t pairs = 0;
+  for (const Line::Tap& tap : line.taps) {
+    const int64_t before = pairs;
+    for (int64_t i = 0; i < line.count; ++i) {
+      const int64_t at = i * source_step + tap.shift;
+      pairs += 0 <= at && at < size;
+    }
+    if (pairs > before) seen.taps.push_back(tap);
+  }
+  const int64_t products = line.count * static_cast<int64_t>(seen.taps.size());
+  if (2 * pairs > products || line.count == 1 || line.count > 16) {
+    lines.push_back(seen);
+    return;
+  }
+  for (int64_t i = 0; i < line.count; ++i) {
+    Line one{line.first + i * line.step, line.step, 1, seen.taps};
+    for (Line::Tap& tap : one.taps) tap.shift += i * source_step;
+    add_line(lines, one, source_step, size);
+  }
+}
+
+// y: one line, which sees x through all taps.
+std::vector<Line> lines_of_y(const ConvArgs& g, int d) {
+  Line line{0, 1, g.y_size[d], {}};
+  for (int64_t t = 0; t < g.taps[d]; ++t)
+    line.taps.push_back({t, t * g.dilation[d] - g.padding[d]});
+  std::vector<Line> lines;
+  add_line(lines, line, g.stride[d], g.x_size[d]);
+  return lines;
+}
+
+// x: pixel i sees y's pixel (i + padding - t * dilation) / stride where that is whole, so it has
+// its taps in common with pixel i + stride.
+std::vector<Line> lines_of_x(const ConvArgs& g, int d) {
+  const int64_t stride = g.stride[d];
+  std::vector<Line> lines;
+  for (int64_t i = 0; i < std::min(stride, g.x_size[d]); ++i) {
+    Line line{i, stride, (g.x_size[d] - i + stride - 1) / stride, {}};
+    for (int64_t t = 0; t < g.taps[d]; ++t) {
+      const int64_t at = i + g.padding[d] - t * g.dilation[d];
+      if (at % stride == 0) line.taps.push_back({t, at / stride});
+    }
+    add_line(lines, line, 1, g.y_size[d]);
+  }
+  return lines;
+}
+
+struct Plan {
+  std::vector<ConvTap> taps;
+  std::vector<ConvPart> parts;
+};
+
+// Every combination of a line in each dim is a part.
+Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
+               const int64_t* result_strides) {
+  Plan plan;
+  std::vector<size_t> first_taps;
+  for (const Line& d : lines[0]) {
+    for (const Line& h : lines[1]) {
+      for (const Line& w : lines[2]) {
+        const Line* all[] = {&d, &h, &w};
+        ConvPart part;
+        part.result = 0;
+        for (int i = 0; i < 3; ++i) {
+          part.size[i] = all[i]->count;
+          part.result += all[i]->first * result_strides[i + 2];
+          part.strides[i] = all[i]->step * result_strides[i + 2];
+        }
+        first_taps.push_back(plan.taps.size());
+        for (const Line::Tap& i : d.taps)
+          for (const Line::Tap& j : h.taps)
+            for (const Line::Tap& k : w.taps)
+              plan.taps.push_back(
+                  {{i.shift, j.shift, k.shift},
+                   i.index * w_strides[2] + j.index * w_strides[3] + k.index * w_strides[4]});
+        part.tap_count = plan.taps.size() - first_taps.back();
+        plan.parts.push_back(part);
+      }
+    }
+  }
+  for (size_t i = 0; i < plan.parts.size(); ++i)
+    plan.parts[i].taps = plan.taps.data() + first_taps[i];
+  return plan;
+}
+
+int64_t extent(const NDArray& x) {
+  int64_t reach = 1;
+  for (int d = 0; d < x.ndim(); ++d) reach += (x.shape()[d] - 1) * x.strides()[d];
+  return reach;
+}
+
+// y from x and w (transposed: x from y and w).
+void run_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, bool transposed,
+             void (*kernel)(const ConvSum&)) {
+  ConvSum sum;
+  sum.batch = g.batch;
+  sum.groups = g.groups;
+  sum.rows = transposed ? g.x_channels : g.y_channels;
+  sum.channels = transposed ? g.y_channels : g.x_channels;
+  sum.source = transposed ? g.y : g.x;
+  sum.weight = g.w;
+  sum.bias = g.bias;
+  sum.result = transposed ? g.x : g.y;
+  sum.weight_group = g.y_channels * g.w_strides[0];
+  sum.weight_row = g.w_strides[transposed ? 1 : 0];
+  sum.weight_channel = g.w_strides[transposed ? 0 : 1];
+  const int64_t* result_strides = transposed ? g.x_strides : g.y_strides;
+  sum.result_batch = result_strides[0];
+  sum.result_row = result_strides[1];
+  sum.bias_stride = g.bias_stride;
+  sum.source_extent = extent(source);
+  sum.weight_extent = extent(w);
+  std::copy_n(transposed ? g.y_strides : g.x_strides, 5, sum.source_strides);
+  std::vector<Line> lines[3];
+  for (int d = 0; d < 3; ++d) {
+    sum.source_size[d] = transposed ? g.y_size[d] : g.x_size[d];
+    sum.step[d] = transposed ? 1 : g.stride[d];
+    lines[d] = transposed ? lines_of_x(g, d) : lines_of_y(g, d);
+  }
+  const Plan plan = make_plan(lines, g.w_strides, result_strides);
+  sum.parts = plan.parts.data();
+  sum.part_count = plan.parts.size();
+  kernel(sum);
+}
+
+bool looks_channels_last(const NDArray& x) {
+  const int n = x.ndim();
+  if (n < 3 || n > 5 || x.strides()[1] == 0) return false;
+  int64_t least = 0;
+  for (int i = 0; i < n; ++i) {  // from the inside: C, the spatial dims, N
+    const int dim = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+    if (x.shape()[dim] == 0 || x.strides()[dim] < least ||
+        (dim == 0 && least == x.strides()[1]))  // (N, 1, H, W) is both
+      return false;
+    least = x.strides()[dim] * x.shape()[dim];
+  }
+  return true;
+}
+
+// Of a result, of shape (N, C, *).
+NDArray make_result(const Dims& shape, DType dtype, bool channels_last) {
+  if (!channels_last) return NDArray::empty(shape, dtype);
+  Dims strides = shape;
+  strides[1] = 1;
+  int64_t step = std::max<int64_t>(shape[1], 1);
+  for (int d = shape.size() - 1; d >= 2; --d) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+  }
+  strides[0] = step;
+  return NDArray::empty_strided(shape, strides, dtype);
+}
+
+Dims with_channels(int64_t first, int64_t second, const Dims& size) {
+  Dims shape{first, second};
+  for (int64_t n : size) shape.push_back(n);
+  return shape;
+}
+
+void fill_result(const NDArray& result, const NDArray* bias) {
+  if (!bias) {
+    copy_into(result, Scalar::of_int(0));
+    return;
+  }
+  NDArray rows = *bias;
+  for (int d = 2; d < result.ndim(); ++d) rows = rows.unsqueeze(-1);
+  copy_into(result, &rows);
+}
+
+double work_of(const ConvArgs& g) {
+  double work = double(g.batch) * g.groups * g.x_channels * g.y_channels;
+  for (int d = 0; d < 3; ++d) work *= double(g.y_size[d]) * g.taps[d];
+  return work;
+}
+
+// Computes one of the three arrays from the others.
+void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
+             const Settings& settings, ConvResult result) {
+  ConvArgs g = make_args(x, w, y, settings);
+  const NDArray& out = result == ConvResult::X ? x : result == ConvResult::W ? w : y;
+  if (bias) {
+    const int64_t channels = out.shape()[1];
+    if (bias->ndim() != 1 || bias->shape()[0] != channels)
+      throw RuntimeError("[conv] expected a bias of shape [", channels, "], got ", bias->shape());
+    g.bias = bias->data();
+    g.bias_stride = bias->strides()[0];
+  }
+  if (out.numel() == 0) return;
+  if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
+  const int kind = out.dtype() == DType::Float32 ? 0 : out.dtype() == DType::Float64 ? 1 : 2;
+  if (kind == 2) {
+    const auto naive = table().naive[static_cast<int>(out.dtype())];
+    if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
+    fill_result(out, bias);
+    const WithoutGil unlocked(work_of(g) > 65536);
+    return naive(g, result);
+  }
+  const WithoutGil unlocked(work_of(g) > 65536);
+  if (g.x_channels == 1 && g.groups > 1)
+    table().depthwise[kind](g, result);
+  else if (result == ConvResult::W)
+    table().weight[kind](g);
+  else
+    run_sum(g, result == ConvResult::X ? y : x, w, result == ConvResult::X, table().sum[kind]);
+}
+
+void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
+  if (a.dtype() != b.dtype())
+    throw RuntimeError("[conv] expected scalar type ", a.dtype(), " but found ", b.dtype());
+  if (bias && bias->dtype() != a.dtype())
+    throw RuntimeError("[conv] Input type (", a.dtype(), ") and bias type (", bias->dtype(),
+                       ") should be the same");
+}
+
+NDArray widened(const NDArray& x) { return astype(x, DType::Float32); }
+
+}  // namespace
+
+bool conv_channels_last(const NDArray& x, const NDArray& w) {
+  // As PyTorch: nothing in one dim but by the weights, and no double in three.
+  if (x.ndim() == 5 && x.dtype() == DType::Float64) return false;
+  return (x.ndim() > 3 && looks_channels_last(x)) || looks_channels_last(w);
+}
+
+NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, const Dims& stride,
+                     const Dims& padding, const Dims& dilation, int64_t groups) {
+  check_dtypes(x, w, bias);
+  if (is_half(x.dtype())) {
+    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
+    return astype(conv_forward(widened(x), widened(w), wide ? &*wide : nullptr, stride, padding,
+                               dilation, groups),
+                  x.dtype());
+  }
+  Dims size;
+  for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
+    const int64_t room =
+        x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
+    size.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
+  }
+  const NDArray y = make_result(with_channels(x.shape()[0], w.shape()[0], size), x.dtype(),
+                                conv_channels_last(x, w));
+  compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
+  return y;
+}
+
+NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, const Dims& size,
+                   const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups,
+                   bool channels_last) {
+  check_dtypes(y, w, bias);
+  if (is_half(y.dtype())) {
+    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
+    return astype(conv_input(widened(y), widened(w), wide ? &*wide : nullptr, size, stride, padding,
+                             dilation, groups, channels_last),
+                  y.dtype());
+  }
+  const NDArray x = make_result(with_channels(y.shape()[0], w.shape()[1] * groups, size), y.dtype(),
+                                channels_last);
+  compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::X);
+  return x;
+}
+
+NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const Dims& stride,
+                    const Dims& padding, const Dims& dilation, int64_t groups, bool channels_last) {
+  check_dtypes(x, y, nullptr);
+  if (is_half(x.dtype()))
+    return astype(
+        conv_weight(widened(x), widened(y), taps, stride, padding, dilation, groups, channels_last),
+        x.dtype());
+  if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
+  const NDArray w = make_result(with_channels(y.shape()[1], x.shape()[1] / groups, taps), x.dtype(),
+                                channels_last);
+  compute(x, w, y, nullptr, {stride, padding, dilation, groups}, ConvResult::W);
+  return w;
+}
+
+}  // namespace tt

@@ -1,0 +1,65 @@
+// What a device computes of a convolution, in one to three dims: those that are missing have
+// size 1.
+#pragma once
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace tt {
+
+// Three arrays, one of which is the result of the other two:
+//   y[n, o, p] = sum over channels c and taps t of x[n, c, p * stride - padding + t * dilation]
+//                                                  * w[o, c, t]
+// for every group of channels on its own. Products that reach outside of x count as 0. Channels are
+// those of one group; those of all groups follow one another in x, y and w's first dim. Strides are
+// in elements.
+struct ConvArgs {
+  int64_t batch, groups, x_channels, y_channels;
+  int64_t x_size[3], y_size[3], taps[3], stride[3], padding[3], dilation[3];
+  void *x, *w, *y;
+  int64_t x_strides[5], w_strides[5], y_strides[5];  // (N, C, D, H, W); w (O, C, D, H, W)
+  const void* bias;                                  // by channels of the result, or null
+  int64_t bias_stride;
+};
+
+// A tap of a ConvPart: where it looks in the source, and its weights.
+struct ConvTap {
+  int64_t shift[3], weight;
+};
+
+// Pixels of the result that lie on a grid, and see the source through the same taps:
+//   result[n, m, p] = sum over taps, channels c of source[n, c, p * step + shift] * weight[m, c]
+struct ConvPart {
+  int64_t size[3];             // of the grid
+  int64_t result, strides[3];  // offset of its first pixel in the result
+  const ConvTap* taps;
+  int64_t tap_count;
+};
+
+// y from x and w, or x from y and w, as a sum of products: parts that do not overlap and cover the
+// result. Seen from y every pixel has the same taps. Of x, only pixels that are `stride` apart do.
+struct ConvSum {
+  int64_t batch, groups, rows, channels;  // channels of the result and of the source, in one group
+  const void *source, *weight, *bias;
+  void* result;
+  int64_t source_size[3], step[3];
+  int64_t source_strides[5];  // (N, C, D, H, W)
+  int64_t weight_group, weight_row, weight_channel;
+  int64_t result_batch, result_row, bias_stride;
+  int64_t source_extent, weight_extent;  // elements from the first to behind the last
+  const ConvPart* parts;
+  int64_t part_count;
+};
+
+enum class ConvResult : int { X, W, Y };
+
+struct ConvTable {
+  // The definition; the only one that there is for integers.
+  void (*naive[kDTypes])(const ConvArgs&, ConvResult);
+  // float32 and float64.
+  void (*sum[2])(const ConvSum&);                     // x or y
+  void (*weight[2])(const ConvArgs&);                 // w
+  void (*depthwise[2])(const ConvArgs&, ConvResult);  // any of the three, if x_channels is 1
+};
+
+}  // namespace tt

@@ -1,0 +1,239 @@
+// The gradient of a convolution's weights: for each tap a product of x and y, summed over pixels.
+//
+// w[o, c, t] = sum over n, p of y[n, o, p] * x[n, c, p * stride - padding + t * dilation]. Panels
+// of y are packed; x is read where it lies, in runs of pixels along one dim. Sums are taken over
+// blocks of about kDepth pixels, blocks one after another in a chunk of the pixels, and chunks one
+// after another: chunks follow from the shape alone, and may be computed at the same time.
+#pragma once
+#include "cpu/conv_gather.h"
+#include "cpu/gemm.h"
+#include "cpu/tasks.h"
+
+namespace tt::cpu {
+namespace {
+
+// Pixels of y that follow one another along a dim, `first` on; p counts dims (N, D, H, W).
+struct Line {
+  int64_t p[4], place, length;  // place: in the block
+};
+
+// Part of a line that a tap sees inside of x: `length` pixels from x on, panel rows from `place`
+// on.
+struct Overlap {
+  int64_t x, place, length;
+};
+
+struct WeightPlan {
+  int64_t along;              // the dim of lines, of (N, D, H, W)
+  int64_t lines;              // of all pixels
+  int64_t size[4];            // of y
+  int64_t segment, segments;  // pixels of a line at most; lines in a row of pixels
+  int64_t lines_per_block, blocks_per_chunk, chunks;
+  int64_t taps, columns;      // channels of y, rounded up to panels
+  int64_t channels_per_task;  // of x
+};
+
+template <class T>
+WeightPlan plan_weight(const ConvArgs& g, int workers) {
+  WeightPlan plan;
+  plan.size[0] = g.batch;
+  for (int d = 0; d < 3; ++d) plan.size[d + 1] = g.y_size[d];
+  // Short rows leave no room for the loop; then pixels of other images follow.
+  plan.along = g.y_size[2] < 4 && g.batch > g.y_size[2] ? 0 : 3;
+  const int64_t row = plan.size[plan.along];
+  plan.segments = blocks(row, kDepth);
+  plan.segment = blocks(row, plan.segments);
+  plan.lines = plan.segments;
+  for (int d = 0; d < 4; ++d) plan.lines *= d == plan.along ? 1 : plan.size[d];
+  plan.lines_per_block = kDepth / plan.segment;
+  plan.taps = g.taps[0] * g.taps[1] * g.taps[2];
+  plan.columns = round_up(g.y_channels, kCols<T>);
+  const int64_t all_blocks = blocks(plan.lines, plan.lines_per_block);
+  // As many chunks as give eight tasks, if they are worth it and the memory.
+  const int64_t weights = g.groups * plan.taps * g.x_channels * plan.columns;
+  const int64_t room = 1 + (int64_t{1} << 20) / (weights + 1);
+  plan.blocks_per_chunk = blocks(all_blocks, smaller(room, blocks(8, g.groups)));
+  if (plan.blocks_per_chunk < 4) plan.blocks_per_chunk = 4;
+  plan.chunks = blocks(all_blocks, plan.blocks_per_chunk);
+  // Every task packs y anew, so channels of x are divided only as far as there is need.
+  const int64_t tasks = plan.chunks * g.groups;
+  const int64_t wanted = workers == 1 ? 1 : blocks(4 * workers, tasks);
+  plan.channels_per_task = round_up(blocks(g.x_channels, wanted), kRows);
+  return plan;
+}
+
+inline Line line_at(const WeightPlan& plan, int64_t index) {
+  Line line;
+  const int64_t first = index % plan.segments * plan.segment;
+  index /= plan.segments;
+  for (int d = 3; d >= 0; --d) {
+    if (d == plan.along) continue;
+    line.p[d] = index % plan.size[d];
+    index /= plan.size[d];
+  }
+  line.p[plan.along] = first;
+  line.length = smaller(plan.segment, plan.size[plan.along] - first);
+  return line;
+}
+
+// The lines of a block that a tap sees, cut to what is inside of x.
+inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, const int64_t* tap,
+                         const Line* lines, int64_t line_count, Overlap* overlaps) {
+  int found = 0;
+  for (int64_t i = 0; i < line_count; ++i) {
+    const Line& line = lines[i];
+    Span span = {0, line.length};
+    int64_t x = line.p[0] * g.x_strides[0];
+    bool any = true;
+    for (int d = 0; d < 3 && any; ++d) {
+      const int64_t at = line.p[d + 1] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+      x += at * g.x_strides[d + 2];
+      if (plan.along == d + 1) {
+        span = inside_span(at, g.stride[d], line.length, g.x_size[d]);
+      } else {
+        any = inside(at, g.x_size[d]);
+      }
+    }
+    if (!any || span.low >= span.high) continue;
+    const int64_t step =
+        plan.along == 0 ? g.x_strides[0] : g.x_strides[plan.along + 1] * g.stride[plan.along - 1];
+    overlaps[found++] = {x + span.low * step, line.place + span.low, span.high - span.low};
+  }
+  return found;
+}
+
+// sums (Rows, kCols) += channels of x (Rows) times a panel of y.
+template <class T, int Rows>
+void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
+                  const Overlap* overlaps, int count, T* sums, int64_t sums_row) {
+  constexpr int cols = kCols<T>, n = lanes<T>;
+  Vec<T> sum[Rows][2] = {};
+  for (int i = 0; i < count; ++i) {
+    add_products<T, Rows>(sum, x + overlaps[i].x, x_channel, x_step,
+                          panel + overlaps[i].place * cols, overlaps[i].length);
+  }
+  for (int r = 0; r < Rows; ++r) {
+    T* to = sums + r * sums_row;
+    store(to, load(to) + sum[r][0]);
+    store(to + n, load(to + n) + sum[r][1]);
+  }
+}
+
+template <class T>
+using AddOverlaps = void (*)(const T*, int64_t, int64_t, const T*, const Overlap*, int, T*,
+                             int64_t);
+
+// The widest that does not go beyond `rows`.
+template <class T>
+AddOverlaps<T> choose_rows(int64_t rows, int64_t* taken) {
+  struct Choice {
+    int rows;
+    AddOverlaps<T> function;
+  };
+  static constexpr Choice choices[] = {{kRows, add_overlaps<T, kRows>},
+                                       {kRows * 2 / 3, add_overlaps<T, kRows * 2 / 3>},
+                                       {kRows / 2, add_overlaps<T, kRows / 2>},
+                                       {4, add_overlaps<T, 4>},
+                                       {3, add_overlaps<T, 3>},
+                                       {2, add_overlaps<T, 2>},
+                                       {1, add_overlaps<T, 1>}};
+  const Choice* choice = choices;
+  while (choice->rows > rows) ++choice;
+  *taken = choice->rows;
+  return choice->function;
+}
+
+// sums (taps, channels of x [c, c_end), columns) of one chunk of pixels; panels: scratch.
+template <class T>
+void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t chunk, int64_t c,
+               int64_t c_end, T* sums, T* panels) {
+  constexpr int64_t cols = kCols<T>;
+  const T* x = static_cast<const T*>(g.x) + group * g.x_channels * g.x_strides[1];
+  const T* y = static_cast<const T*>(g.y) + group * g.y_channels * g.y_strides[1];
+  const int64_t y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
+  const int64_t x_step = plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
+  int64_t y_reach = 0;  // the offset of the last element that the group has
+  for (int d = 0; d < 4; ++d) y_reach += (plan.size[d] - 1) * g.y_strides[d == 0 ? 0 : d + 1];
+  y_reach += (g.y_channels - 1) * g.y_strides[1];
+  for (int64_t t = 0; t < plan.taps; ++t) {
+    T* from = sums + (t * g.x_channels + c) * plan.columns;
+    for (int64_t i = 0; i < (c_end - c) * plan.columns; ++i) from[i] = 0;
+  }
+  const int64_t first = chunk * plan.blocks_per_chunk * plan.lines_per_block;
+  const int64_t end = smaller(plan.lines, first + plan.blocks_per_chunk * plan.lines_per_block);
+  for (int64_t begin = first; begin < end; begin += plan.lines_per_block) {
+    Line lines[kDepth];
+    Overlap overlaps[kDepth];
+    const int64_t count = smaller(plan.lines_per_block, end - begin);
+    int64_t depth = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      lines[i] = line_at(plan, begin + i);
+      lines[i].place = depth;
+      depth += lines[i].length;
+    }
+    for (int64_t o = 0; o < g.y_channels; o += cols) {
+      for (int64_t i = 0; i < count; ++i) {
+        const Line& line = lines[i];
+        int64_t offset = o * g.y_strides[1] + line.p[0] * g.y_strides[0];
+        for (int d = 1; d < 4; ++d) offset += line.p[d] * g.y_strides[d + 1];
+        pack<T, kCols<T>>(panels + o * depth + line.place * cols, y + offset, y_step,
+                          g.y_strides[1], line.length, g.y_channels - o, y_reach + 1 - offset);
+      }
+    }
+    for (int64_t t = 0; t < plan.taps; ++t) {
+      const int64_t tap[] = {t / g.taps[2] / g.taps[1], t / g.taps[2] % g.taps[1], t % g.taps[2]};
+      const int found = find_overlaps(g, plan, tap, lines, count, overlaps);
+      for (int64_t i = c, taken; i < c_end; i += taken) {
+        const AddOverlaps<T> add = choose_rows<T>(c_end - i, &taken);
+        for (int64_t o = 0; o < g.y_channels; o += cols) {
+          add(x + i * g.x_strides[1], g.x_strides[1], x_step, panels + o * depth, overlaps, found,
+              sums + (t * g.x_channels + i) * plan.columns + o, plan.columns);
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void sum_weight(const ConvArgs& g) {
+  const double work = double(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2]) *
+                      double(g.taps[0] * g.taps[1] * g.taps[2]) *
+                      double(g.groups * g.x_channels * g.y_channels);
+  const int workers = work > kParallelWork ? num_threads() : 1;
+  const WeightPlan plan = plan_weight<T>(g, workers);
+  const int64_t group_size = plan.taps * g.x_channels * plan.columns;
+  const int64_t chunk_size = g.groups * group_size;
+  const int64_t panels_size = (kDepth + 1) * plan.columns;
+  const int64_t parts = blocks(g.x_channels, plan.channels_per_task);
+  const int64_t size = workers * panels_size + plan.chunks * chunk_size;
+  T* panels = static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T)));
+  T* sums = panels + workers * panels_size;
+  run_tasks(plan.chunks * g.groups * parts, workers, [&](int64_t task, int64_t worker) {
+    const int64_t c = task % parts * plan.channels_per_task, group = task / parts % g.groups;
+    const int64_t chunk = task / parts / g.groups;
+    sum_chunk(g, plan, group, chunk, c, smaller(c + plan.channels_per_task, g.x_channels),
+              sums + chunk * chunk_size + group * group_size, panels + worker * panels_size);
+  });
+  // w (O, C, D, H, W) from the sums (G, taps, C, O in a group) of all chunks, in order.
+  T* w = static_cast<T*>(g.w);
+  const int64_t grain = 1 + kGrain / (plan.taps * g.x_channels * plan.chunks);
+  parallel_for(g.groups * g.y_channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = sums + o / g.y_channels * group_size + o % g.y_channels;
+      for (int64_t t = 0; t < plan.taps; ++t) {
+        T* to = w + o * g.w_strides[0] + t / g.taps[2] / g.taps[1] * g.w_strides[2] +
+                t / g.taps[2] % g.taps[1] * g.w_strides[3] + t % g.taps[2] * g.w_strides[4];
+        for (int64_t c = 0; c < g.x_channels; ++c) {
+          const T* sum = from + (t * g.x_channels + c) * plan.columns;
+          T total = sum[0];
+          for (int64_t i = 1; i < plan.chunks; ++i) total += sum[i * chunk_size];
+          to[c * g.w_strides[1]] = total;
+        }
+      }
+    }
+  });
+  scratch_release(panels);
+}
+
+}  // namespace
+}  // namespace tt::cpu
