@@ -1,5 +1,13 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from `_functional`."""
 
+from ..ops.convolutions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from ..ops.fused import prelu
 from ._functional.activation import (
     elu,
@@ -21,7 +29,7 @@ from ._functional.activation import (
     softplus,
     tanh,
 )
-from ._functional.common import cosine_similarity, dropout, linear, normalize, one_hot, pad
+from ._functional.common import cosine_similarity, dropout, linear, normalize, one_hot
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -33,10 +41,17 @@ from ._functional.loss import (
     nll_loss,
     smooth_l1_loss,
 )
+from ._functional.padding import pad
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_similarity",
     "cross_entropy",
     "dropout",

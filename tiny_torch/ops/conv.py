@@ -1,4 +1,4 @@
-"""Convolution, and the gradients of its input and its weight.
+"""Convolution, the transposed one, and the gradients of their inputs and weights.
 
 The three are one sum of products of x, w and y, read in three directions; so each one's gradients
 are the other two, and all of them can be differentiated any number of times.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 
-Settings = tuple  # (stride, padding, dilation, groups): three tuples of one number per dim, and one
+# `settings` is (stride, padding, dilation, groups): three tuples of a number per dim, and a number.
 
 
 def sum_of_channels(grad):
@@ -18,19 +18,23 @@ def sum_of_channels(grad):
 
 
 class Convolution(Op):
-    """x (N, C, *), w (O, C / groups, *), bias (O,) or None -> y (N, O, *)."""
+    """x (N, C, *), w (O, C / groups, *), bias (O,) or None -> y (N, O, *).
+
+    As a gradient it is told the spatial sizes of y, and whether channels are last in memory.
+    """
 
     arity = 3
     saves = (0, 1)
     used_by = ((1,), (0,))
 
     @staticmethod
-    def forward(x, w, bias, settings):
+    def forward(x, w, bias, settings, size=None, last=None):
         module = array_module(x.device)
         if not hasattr(module, "conv_forward"):
             raise NotImplementedError(f"[conv] is not implemented on {x.device}")
-        y = module.conv_forward(x, w, bias, *settings)
-        last = module.conv_channels_last(x, w)
+        if last is None:
+            last = module.conv_channels_last(x, w)
+        y = module.conv_forward(x, w, bias, *settings, size, last)
         return y, (x, w, x.shape[2:], w.shape[2:], settings, last)
 
     @staticmethod
@@ -44,7 +48,7 @@ class Convolution(Op):
 
 
 class ConvolutionInput(Op):
-    """y (N, O, *), w, bias (C,) or None -> x, of spatial sizes `size`: the transposed convolution."""
+    """The transposed convolution: y (N, O, *), w, bias (C,) or None -> x, of sizes `size`."""
 
     arity = 3
     saves = (0, 1)
@@ -53,13 +57,13 @@ class ConvolutionInput(Op):
     @staticmethod
     def forward(y, w, bias, size, settings, last):
         x = array_module(y.device).conv_input(y, w, bias, size, *settings, last)
-        return x, (y, w, w.shape[2:], settings, last)
+        return x, (y, w, y.shape[2:], w.shape[2:], settings, last)
 
     @staticmethod
     def backward(saved, grad, needs):
-        y, w, taps, settings, last = saved
+        y, w, size, taps, settings, last = saved
         return (
-            run(Convolution, grad, w, None, settings) if needs[0] else None,
+            run(Convolution, grad, w, None, settings, size, last) if needs[0] else None,
             run(ConvolutionWeight, grad, y, taps, settings, last) if needs[1] else None,
             sum_of_channels(grad) if needs[2] else None,
         )
@@ -87,12 +91,12 @@ class ConvolutionWeight(Op):
     @staticmethod
     def forward(x, y, taps, settings, last):
         w = array_module(x.device).conv_weight(x, y, taps, *settings, last)
-        return w, (x, y, x.shape[2:], settings, last)
+        return w, (x, y, x.shape[2:], y.shape[2:], settings, last)
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, y, size, settings, last = saved
+        x, y, x_size, y_size, settings, last = saved
         return (
-            run(ConvolutionInput, y, grad, None, size, settings, last) if needs[0] else None,
-            run(Convolution, x, grad, None, settings) if needs[1] else None,
+            run(ConvolutionInput, y, grad, None, x_size, settings, last) if needs[0] else None,
+            run(Convolution, x, grad, None, settings, y_size, last) if needs[1] else None,
         )

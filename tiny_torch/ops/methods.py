@@ -7,6 +7,7 @@ from tiny_torch import creation, dlpack, from_data, memory, ranges, storage
 from tiny_torch.ops import (
     aliases,
     blocks,
+    convolutions,
     distances,
     einsum,
     factor,
@@ -40,6 +41,7 @@ from tiny_torch.tensor import Tensor
 MODULES: tuple[ModuleType, ...] = (
     aliases,
     blocks,
+    convolutions,
     creation,
     distances,
     dlpack,

@@ -320,22 +320,23 @@ bool conv_channels_last(const NDArray& x, const NDArray& w) {
 }
 
 NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, const Dims& stride,
-                     const Dims& padding, const Dims& dilation, int64_t groups) {
+                     const Dims& padding, const Dims& dilation, int64_t groups,
+                     const std::optional<Dims>& size, bool channels_last) {
   check_dtypes(x, w, bias);
   if (is_half(x.dtype())) {
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
     return astype(conv_forward(widened(x), widened(w), wide ? &*wide : nullptr, stride, padding,
-                               dilation, groups),
+                               dilation, groups, size, channels_last),
                   x.dtype());
   }
-  Dims size;
+  Dims sizes;
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
     const int64_t room =
         x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
-    size.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
+    sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  const NDArray y = make_result(with_channels(x.shape()[0], w.shape()[0], size), x.dtype(),
-                                conv_channels_last(x, w));
+  const NDArray y = make_result(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),
+                                x.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
   return y;
 }

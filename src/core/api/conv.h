@@ -6,11 +6,12 @@ namespace tt {
 
 // Shapes: x (N, C, *), w (O, C / groups, *taps), y (N, O, *). The settings have one number per
 // spatial dim; padding is on both sides. All arrays have one dtype; halves are computed in float32.
-// Where x or w has its channels last in memory, so has the result (`conv_channels_last`).
+// `channels_last` says how the result lies in memory.
 
-// y, `bias` (O,) added.
+// y, `bias` (O,) added. Its spatial sizes are `size`, or as many as fit.
 NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, const Dims& stride,
-                     const Dims& padding, const Dims& dilation, int64_t groups);
+                     const Dims& padding, const Dims& dilation, int64_t groups,
+                     const std::optional<Dims>& size, bool channels_last);
 // The gradient of x, whose spatial sizes are `size`; also the transposed convolution of y, with
 // `bias` (C,) added.
 NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, const Dims& size,

@@ -7,6 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...layouts import suggested_format
 from ...tensor import Tensor
 
 # How many dims of padding an input of so many dims may have, but for constant padding.
@@ -91,8 +92,9 @@ def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
         result = MODES[mode](result, x.ndim - 1 - i, pad[2 * i], pad[2 * i + 1])
     if mode == "circular":
         return result.clone(memory_format=torch.contiguous_format)
-    # A cut alone left a view.
-    return result.clone() if all(number <= 0 for number in pad) else result
+    if all(number <= 0 for number in pad):
+        result = result.clone()  # a cut alone left a view
+    return result.contiguous(memory_format=suggested_format(x.array))
 
 
 def reflect_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
@@ -114,12 +116,17 @@ def reflect_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
 def replicate_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
     """a b c -> a a a b c c."""
     parts = [x]
-    for width, place, at in ((left, 0, 0), (right, len(parts), x.shape[dim] - 1)):
-        if width > 0:
-            sizes = [-1] * x.ndim
-            sizes[dim] = width
-            parts.insert(len(parts) if place else 0, x.narrow(dim, at, 1).expand(sizes))
+    if left > 0:
+        parts.insert(0, repeated(x.narrow(dim, 0, 1), dim, left))
+    if right > 0:
+        parts.append(repeated(x.narrow(dim, x.shape[dim] - 1, 1), dim, right))
     return joined(parts, dim, left, right)
+
+
+def repeated(x: Tensor, dim: int, times: int) -> Tensor:
+    sizes = [-1] * x.ndim
+    sizes[dim] = times
+    return x.expand(sizes)
 
 
 def joined(parts: list[Tensor], dim: int, left: int, right: int) -> Tensor:

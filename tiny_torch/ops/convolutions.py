@@ -1,0 +1,337 @@
+"""torch.conv1d and its kin: what they check, and how they read their arguments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tiny_torch.autograd.apply import applyn
+from tiny_torch.ops.conv import Convolution, ConvolutionTranspose
+from tiny_torch.ops.join import cat
+from tiny_torch.tensor import Tensor
+
+
+def numbers(function: str, argument: str, value: Any, dims: int) -> tuple[int, ...]:
+    """One number for each spatial dim, from one for all or as many."""
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    for number in values:
+        if isinstance(number, bool | float | str) or not hasattr(number, "__index__"):
+            raise TypeError(
+                f"{function}() received an invalid combination of arguments: '{argument}' must be "
+                f"int or tuple of ints, not {type(number).__name__}"
+            )
+    if len(values) not in (1, dims):
+        raise RuntimeError(
+            f"[{function}] expected {argument} to be a single integer value or a list of {dims} "
+            f"values to match the convolution dimensions, but got {argument}={list(values)}"
+        )
+    checked = tuple([number.__index__() for number in values])
+    return checked * dims if len(checked) == 1 else checked
+
+
+def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -> None:
+    """The types, numbers of dims and dtypes."""
+    if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
+        kinds = f"({type(input).__name__}, {type(weight).__name__})"
+        raise TypeError(f"{function}() received an invalid combination of arguments - got {kinds}")
+    if bias is not None and not isinstance(bias, Tensor):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments: 'bias' must be Tensor, "
+            f"not {type(bias).__name__}"
+        )
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {function}, but "
+            f"got input of size: {list(input.shape)}"
+        )
+    if weight.ndim != dims + 2:
+        raise RuntimeError(
+            f"[{function}] expected a weight of {dims + 2} dimensions, got {list(weight.shape)}"
+        )
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype is not input.dtype:
+            raise RuntimeError(
+                f"[{function}] Input type ({input.dtype}) and {name} type ({other.dtype}) should "
+                "be the same"
+            )
+
+
+def check_settings(function: str, stride: tuple, padding: tuple, dilation: tuple, groups: Any):
+    """What must be positive; answers `groups`."""
+    (groups,) = numbers(function, "groups", groups, 1)
+    if min(padding) < 0:
+        raise RuntimeError(f"[{function}] negative padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError(f"[{function}] non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError(f"[{function}] non-positive dilation is not supported")
+    if groups <= 0:
+        raise RuntimeError(f"[{function}] non-positive groups is not supported")
+    return groups
+
+
+def check_shapes(
+    function: str, x: Tensor, weight: Tensor, bias: Any, groups: int, transposed: bool
+):
+    """The channels of a batch x, the weight and the bias."""
+    shape = list(weight.shape)
+    if shape[0] < groups or shape[0] % groups or 0 in shape[2:]:
+        raise RuntimeError(
+            f"[{function}] Given groups={groups}, expected weight to be divisible by {groups} at "
+            f"dimension 0 and of at least 1 element, but got weight of size {shape}"
+        )
+    expected = shape[0] if transposed else shape[1] * groups
+    if x.shape[1] != expected:
+        raise RuntimeError(
+            f"[{function}] Given groups={groups}, weight of size {shape}, expected "
+            f"input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels "
+            "instead"
+        )
+    channels = shape[1] * groups if transposed else shape[0]
+    if bias is not None and tuple(bias.shape) != (channels,):
+        raise RuntimeError(
+            f"[{function}] Given weight of size {shape}, expected bias to be 1-dimensional with "
+            f"{channels} elements, but got bias of size {list(bias.shape)} instead"
+        )
+    if 0 in x.shape[2:] and 0 not in x.shape[:2]:
+        raise RuntimeError(
+            f"[{function}] Only zero batch or zero channel inputs are supported, but got input "
+            f"shape: {list(x.shape)}"
+        )
+
+
+def same_padding(function: str, x: Tensor, weight: Tensor, stride: tuple, dilation: tuple):
+    """The input, widened by zeros where both sides differ, and what else to pad for "same"."""
+    if any(step != 1 for step in stride):
+        raise RuntimeError(f"[{function}] padding='same' is not supported for strided convolutions")
+    totals = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=True)]
+    if any(total % 2 for total in totals):
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a "
+            "zero-padded copy of the input be created",
+            stacklevel=4,
+        )
+    for dim, total in enumerate(totals):
+        if total % 2:
+            shape = list(x.shape)
+            shape[dim - len(totals)] = 1
+            x = cat([x, x.new_zeros(shape)], dim - len(totals))
+    return x, tuple([total // 2 for total in totals])
+
+
+def convolution(function: str, dims: int, x: Any, weight: Any, bias: Any, *settings: Any) -> Tensor:
+    """A convolution in so many dims; settings as a user gave them."""
+    stride, padding, dilation, groups = settings
+    check_arrays(function, x, weight, bias, dims)
+    stride = numbers(function, "stride", stride, dims)
+    dilation = numbers(function, "dilation", dilation, dims)
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise RuntimeError(f"[{function}] Invalid padding string: '{padding}'")
+        sides = (0,) * dims
+    else:
+        sides = numbers(function, "padding", padding, dims)
+    groups = check_settings(function, stride, sides, dilation, groups)
+    batch = x if x.ndim == dims + 2 else x.unsqueeze(0)
+    check_shapes(function, batch, weight, bias, groups, False)
+    if padding == "same":
+        batch, sides = same_padding(function, batch, weight, stride, dilation)
+    for size, side, step, taps in zip(
+        batch.shape[2:], sides, dilation, weight.shape[2:], strict=True
+    ):
+        if size + 2 * side < step * (taps - 1) + 1:
+            raise RuntimeError(
+                f"[{function}] Kernel size can't be greater than actual input size: input "
+                f"{list(x.shape)}, padding {list(sides)}, weight {list(weight.shape)}, dilation "
+                f"{list(dilation)}"
+            )
+    y = applyn(Convolution, (batch, weight, bias), (stride, sides, dilation, groups))
+    return y if batch.ndim == x.ndim else y.squeeze(0)
+
+
+def transposed_convolution(
+    function: str, dims: int, x: Any, weight: Any, bias: Any, *settings: Any
+) -> Tensor:
+    """A transposed convolution in so many dims; settings as a user gave them."""
+    check_arrays(function, x, weight, bias, dims)
+    names = ("stride", "padding", "output_padding", "dilation")
+    stride, padding, more, dilation = (
+        numbers(function, name, value, dims)
+        for name, value in zip(names, (*settings[:3], settings[4]), strict=True)
+    )
+    groups = check_settings(function, stride, padding, dilation, settings[3])
+    batch = x if x.ndim == dims + 2 else x.unsqueeze(0)
+    check_shapes(function, batch, weight, bias, groups, True)
+    if min(more) < 0:
+        raise RuntimeError(f"[{function}] negative output_padding is not supported")
+    size = []
+    for d in range(dims):
+        if more[d] >= stride[d] and more[d] >= dilation[d]:
+            raise RuntimeError(
+                f"[{function}] output padding must be smaller than either stride or dilation, but "
+                f"got output_padding {list(more)}, stride {list(stride)}, dilation {list(dilation)}"
+            )
+        reach = dilation[d] * (weight.shape[d + 2] - 1) + 1
+        size.append((batch.shape[d + 2] - 1) * stride[d] - 2 * padding[d] + reach + more[d])
+    if min(size) < 1:
+        raise RuntimeError(
+            f"[{function}] Given input size per channel: {list(batch.shape[2:])}. Calculated "
+            f"output size per channel: {size}. Output size is too small"
+        )
+    if not x.dtype.is_floating_point and str(x.dtype) != "torch.int64":
+        raise NotImplementedError(f"[{function}] is not implemented for {x.dtype}")
+    settings = (stride, padding, dilation, groups)
+    y = applyn(ConvolutionTranspose, (batch, weight, bias), tuple(size), settings)
+    return y if batch.ndim == x.ndim else y.squeeze(0)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] | str = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Every output is a weighted sum of a window of the input, the same for all windows.
+
+    input (N, C, L) or (C, L), weight (O, C / groups, kL), bias (O,) -> (N, O, L'),
+    all of one dtype. `padding` zeros go on both sides; "same" keeps the size, "valid" is 0. Raises
+    RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv1d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv1d(torch.ones(1, 1, 3), torch.ones(1, 1, 3), padding=1).shape
+    torch.Size([1, 1, 3])
+    """
+    return convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] | str = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Every output is a weighted sum of a window of the input, the same for all windows.
+
+    input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW), bias (O,) -> (N, O, H', W'),
+    all of one dtype. `padding` zeros go on both sides; "same" keeps the size, "valid" is 0. Raises
+    RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1).shape
+    torch.Size([1, 1, 3, 3])
+    """
+    return convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] | str = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Every output is a weighted sum of a window of the input, the same for all windows.
+
+    input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, kD, kH, kW), bias (O,) ->
+    (N, O, D', H', W'), all of one dtype. `padding` zeros go on both sides; "same" keeps the size,
+    "valid" is 0. Raises RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv3d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 3), padding=1).shape
+    torch.Size([1, 1, 3, 3, 3])
+    """
+    return convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    groups: int = 1,
+    dilation: int | tuple[int, ...] = 1,
+) -> Tensor:
+    """Every input adds a window of weights to the output: the gradient of conv1d by its input.
+
+    input (N, C, L) or (C, L), weight (C, O / groups, kL), bias (O,) -> (N, O, L'),
+    where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    Raises RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose1d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv_transpose1d(torch.ones(1, 1, 3), torch.ones(1, 1, 3), stride=2).shape
+    torch.Size([1, 1, 7])
+    """
+    settings = (stride, padding, output_padding, groups, dilation)
+    return transposed_convolution("conv_transpose1d", 1, input, weight, bias, *settings)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    groups: int = 1,
+    dilation: int | tuple[int, ...] = 1,
+) -> Tensor:
+    """Every input adds a window of weights to the output: the gradient of conv2d by its input.
+
+    input (N, C, H, W) or (C, H, W), weight (C, O / groups, kH, kW), bias (O,) -> (N, O, H', W'),
+    where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    Raises RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose2d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv_transpose2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), stride=2).shape
+    torch.Size([1, 1, 7, 7])
+    """
+    settings = (stride, padding, output_padding, groups, dilation)
+    return transposed_convolution("conv_transpose2d", 2, input, weight, bias, *settings)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    groups: int = 1,
+    dilation: int | tuple[int, ...] = 1,
+) -> Tensor:
+    """Every input adds a window of weights to the output: the gradient of conv3d by its input.
+
+    input (N, C, D, H, W) or (C, D, H, W), weight (C, O / groups, kD, kH, kW), bias (O,) ->
+    (N, O, D', H', W'),
+    where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
+    Raises RuntimeError where shapes, dtypes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose3d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.conv_transpose3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 3), stride=2).shape
+    torch.Size([1, 1, 7, 7, 7])
+    """
+    settings = (stride, padding, output_padding, groups, dilation)
+    return transposed_convolution("conv_transpose3d", 3, input, weight, bias, *settings)
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d)
+}
+METHODS: dict[str, Any] = {}
