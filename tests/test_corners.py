@@ -118,6 +118,35 @@ GROUPS = {
         "torch.ones(2, 3, dtype=torch.int64).mT.__rpow__(I).stride()",
         "(2 ** torch.ones(2, 3).mT).stride()",
     ],
+    "numbers beyond a dtype": [
+        *[
+            f"torch.ones(2, dtype=torch.{dtype}).{call}"
+            for dtype, number in (
+                ("float16", "65519"), ("float16", "-2**40"), ("float16", "inf"),
+                ("bfloat16", "3.5e38"), ("float32", "1e39"), ("uint8", "-1"), ("uint8", "-0.5"),
+                ("uint8", "255.5"), ("int8", "127.5"), ("float32", "2**63"), ("float64", "2**64-1"),
+                ("float32", "2**64"), ("float32", "-2**63-1"), ("int64", "2**64"),
+                ("bool", "2**64"),
+            )
+            for call in (
+                f"fill_({number})", f"masked_fill(torch.tensor([True, False]), {number})",
+                f"index_fill(0, torch.tensor([0]), {number})", f"clamp(min={number})",
+                f"clamp_(max={number})", f"add(1, alpha={number})",
+                f"addcmul(I, I, value={number})",
+                f"__setitem__(0, {number})", f"pow({number})", f"logit({number})",
+                f"new_full((2,), {number})", f"new_tensor({number})", f"mul({number})",
+                f"scatter(0, torch.tensor([0]), {number})", f"eq({number})", f"lt({number})",
+            )
+            if number not in ("2**63", "2**64-1") or "__setitem__" not in call
+            if not call.startswith("addcmul") or dtype[0] != "f" or "2**4" not in number
+        ],
+        *[f"torch.tensor([3, -5]) {op} (2**64 - 3)" for op in ("+", "-", "*", "&", "|", "^")],
+        "(2**63) / torch.tensor([2.0])", "(2**63) - I",
+        "F.add(F, alpha=None)", "F.sub_(F, alpha='a')", "F.add(F, alpha=torch.tensor(2))",
+        "F.addcmul(F, F, value=None)", "F.clamp_min(None)", "F.round(decimals=1.5)",
+        "F.round(decimals=400)", "torch.histc(F, 3, 'a', 2)", "torch.eye(2).fill_diagonal_(None)",
+        "torch.where(torch.tensor([True, False]), torch.ones(2).half(), 70000)",
+    ],
     "second gradients of prod": [
         f"grad(lambda x: grad(lambda x: x.prod({how}), x, again=True)[0], torch.tensor({x}))"
         for how in ("", "0", "0, True, dtype=torch.float64")

@@ -45,7 +45,7 @@ HALVES = (_core.float16, _core.bfloat16)
 # ------------------------------------------------------------------------ what may be written
 
 FLOAT_MAX = float(np.finfo("float32").max)
-# What C calls a dtype, and the numbers that it takes: negatives wrap in uint8, as in PyTorch.
+# What C calls a dtype, and the numbers that it takes: negative ints wrap in uint8, as in PyTorch.
 RANGES: dict[Any, tuple[str, float, float]] = {
     _core.bool: ("bool", -math.inf, math.inf),
     _core.uint8: ("uint8_t", -255, 255),
@@ -63,7 +63,7 @@ RANGES: dict[Any, tuple[str, float, float]] = {
 def check_range(value: Any, dtype: Any) -> None:
     """RuntimeError where a number does not fit a dtype."""
     name, lowest, highest = RANGES[dtype]
-    if lowest <= value <= highest:
+    if lowest <= value <= highest and not (lowest == -255 and value < 0 and type(value) is float):
         return
     if math.isfinite(value) or not (dtype.is_floating_point or dtype is _core.bool):
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

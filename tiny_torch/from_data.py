@@ -11,7 +11,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
 from tiny_torch.devices import default, device, to_device
-from tiny_torch.dtypes import check_elements
+from tiny_torch.dtypes import check_elements, check_range
 from tiny_torch.tensor import Tensor, wrap
 
 MOST_DIMS = 128
@@ -168,6 +168,10 @@ def flat_array(leaves: list, dtype: Any) -> Any:
                 flat = flat.astype(np.float32)
         array = _core.from_numpy(flat)
         return array if array.dtype is dtype else array.astype(dtype)
+    floats = [leaf for leaf in leaves if type(leaf) is float]
+    if floats:
+        check_range(min(floats), dtype)
+        check_range(max(floats), dtype)
     try:
         flat = np.array([int(leaf) for leaf in leaves], dtype=np.int64)
     except OverflowError:

@@ -69,7 +69,19 @@ std::optional<Scalar> scalar_from(PyObject* object) {
   if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0)
     throw TypeError("expected a number, got numpy.ndarray");
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
-  if (number && number->nb_index) return Scalar::of_int(int_from(object));
+  if (number && number->nb_index) {
+    PyObject* index = PyNumber_Index(object);
+    if (!index) throw PythonError();
+    int overflow;
+    const int64_t value = PyLong_AsLongLongAndOverflow(index, &overflow);
+    const uint64_t wide = overflow ? PyLong_AsUnsignedLongLong(index) : 0;  // or OverflowError
+    Py_DECREF(index);
+    if (overflow && PyErr_Occurred()) {
+      PyErr_SetString(PyExc_OverflowError, "int too big to convert");
+      throw PythonError();
+    }
+    return overflow ? Scalar::of_wide(wide) : Scalar::of_int(value);
+  }
   if (number && number->nb_float) {  // NumPy's float32
     const double value = PyFloat_AsDouble(object);
     if (value == -1 && PyErr_Occurred()) throw PythonError();

@@ -93,9 +93,13 @@ struct Scalar {
     int64_t i;  // Bool (0 or 1) and Int
     double d;   // Float
   };
+  bool wide = false;  // an Int from 2^63 to 2^64 - 1, whose bits i holds
 
   static Scalar of_bool(bool value) { return Scalar{Category::Bool, {int64_t{value}}}; }
   static Scalar of_int(int64_t value) { return Scalar{Category::Int, {value}}; }
+  static Scalar of_wide(uint64_t value) {
+    return Scalar{Category::Int, {static_cast<int64_t>(value)}, true};
+  }
   static Scalar of_double(double value) {
     Scalar scalar{Category::Float, {0}};
     scalar.d = value;
@@ -105,10 +109,10 @@ struct Scalar {
   // Integer to integer wraps around; a float goes to bool by truth.
   template <class T>
   T to() const {
-    if constexpr (is_half_type<T>)
-      return T(kind == Category::Float ? static_cast<float>(d) : static_cast<float>(i));
-    else
-      return kind == Category::Float ? static_cast<T>(d) : static_cast<T>(i);
+    if constexpr (is_half_type<T>) return T(to<float>());
+    if (kind == Category::Float) return static_cast<T>(d);
+    if (wide && std::is_floating_point_v<T>) return static_cast<T>(static_cast<uint64_t>(i));
+    return static_cast<T>(i);
   }
   void write(DType dtype, void* to_address) const;
 };
@@ -131,6 +135,7 @@ inline void Scalar::write(DType dtype, void* to_address) const {
 
 inline std::ostream& operator<<(std::ostream& out, const Scalar& scalar) {
   if (scalar.kind == Category::Float) return out << scalar.d;
+  if (scalar.wide) return out << static_cast<uint64_t>(scalar.i);
   if (scalar.kind == Category::Bool) return out << (scalar.i != 0);
   return out << scalar.i;
 }

@@ -6,6 +6,7 @@ src/core/api/elementwise.cpp, reduce.cpp and matmul.cpp.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,8 +26,11 @@ from tiny_torch._reference.formulas import (
     result_type,
 )
 from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
+from tiny_torch.dtypes import HALVES, check_range
 
 Shape = Sequence[int]
+# Whose answer modulo 2**64 is that of the numbers themselves.
+WRAPS = ("add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int"}
 TYPE_NAMES |= {"int64": "Long", "float32": "Float", "float64": "Double"}
 
@@ -41,7 +45,10 @@ def number_of(value: Any) -> Any:
     if isinstance(value, float | bool):
         return value
     if hasattr(type(value), "__index__"):
-        return layout.checked_int(value)
+        number = operator.index(value)
+        if not -(2**63) <= number < 2**64:
+            raise OverflowError("int too big to convert")
+        return number
     return float(value) if hasattr(type(value), "__float__") else None
 
 
@@ -156,8 +163,13 @@ def check_arguments(name: str, operands: Sequence[Any], promoted: Any) -> None:
         )
     if bools and name == "relu":
         raise RuntimeError("Boolean inputs not supported for relu")
+    if name == "pow" and promoted in HALVES and not is_array(operands[1]):
+        check_range(operands[1], promoted)
     if promoted.is_floating_point or promoted is _core.bool:
         return
+    wide = any(type(x) is int and x >= 2**63 for x in operands)
+    if wide and name not in WRAPS and ELEMENTWISE[name][0] != FLOATING:
+        raise RuntimeError(f"value cannot be converted to type {promoted.name} without overflow")
     if name in ("floor_divide", "trunc_divide", "remainder", "fmod"):
         divisor = operands[1]
         shape = divisor.shape if is_array(divisor) else ()

@@ -11,6 +11,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.elementwise import narrowed, widened
 from tiny_torch.ops.public import check_int, check_tensor, into, named
+from tiny_torch.ops.random import number
 from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
 
@@ -73,6 +74,7 @@ def histc(
     """
     check_tensor("histc", "input", 1, input)
     bins = check_bins(check_int("histc", "bins", 2, bins))
+    low, high = number("histc", "min", min), number("histc", "max", max)
     if input.array.dtype not in HALVES:
         check_floats("histc", input)
     x = input.detach()
@@ -81,7 +83,7 @@ def histc(
             "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
             f"input {x.array.dtype} and hist {out.array.dtype}"
         )
-    low, high = limits("histc", x, float(min), float(max), min != max)
+    low, high = limits("histc", x, low, high, low != high)
     wide = widened(x.array)
     edges = linspace(low, high, bins + 1, dtype=wide.dtype)
     counts = wide.histogram(edges.array, None, True, False)

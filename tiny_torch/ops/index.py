@@ -30,6 +30,7 @@ from tiny_torch.ops.indexing import (
     IndexPut,
     Zero,
     as_values,
+    assigned_number,
     checked_number,
     fill_where,
     warn_expanded,
@@ -197,7 +198,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises TypeError for another value, RuntimeError where shapes do not fit.
     """
     if not isinstance(value, Tensor):
-        value = checked_number(value, self)
+        value = assigned_number(value, self)
         array = self.array
         if (  # x[mask] = number, without a history: at once
             type(index) is Tensor

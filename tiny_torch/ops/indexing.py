@@ -189,16 +189,32 @@ def fitted(grad: Any, shape: tuple, dtype: Any) -> Any:
 # ------------------------------------------------------------------------ what may be written
 
 
-def checked_number(value: Any, x: Tensor) -> Any:
-    """A number that may be written into x; TypeError, ValueError or RuntimeError if it may not."""
+def plain_number(value: Any, x: Tensor) -> Any:
     if type(value) is not float and type(value) is not int:
         if isinstance(value, np.generic):
             value = value.item()
         if not isinstance(value, bool | int | float):
             raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
+    return value
+
+
+def checked_number(value: Any, x: Tensor) -> Any:
+    """A number that x can hold; TypeError, OverflowError or RuntimeError if it cannot."""
+    value = plain_number(value, x)
+    if type(value) is int and not -LIMIT <= value < LIMIT:
+        if not 0 < value < 2 * LIMIT:
+            raise OverflowError("int too big to convert")
+        value = float(value)
+    check_range(value, x.array.dtype)
+    return value
+
+
+def assigned_number(value: Any, x: Tensor) -> Any:
+    """A number that x[index] takes: of a half dtype beyond its largest, too, as infinity."""
+    value = plain_number(value, x)
     if type(value) is int and not -LIMIT <= value < LIMIT:
         raise ValueError("Overflow when unpacking long long")
-    if x.array.dtype not in HALVES:  # there it becomes infinity
+    if x.array.dtype not in HALVES:
         check_range(value, x.array.dtype)
     return value
 

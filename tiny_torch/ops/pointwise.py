@@ -20,6 +20,7 @@ from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
 from tiny_torch.ops.public import (
+    check_int,
     check_operand,
     check_tensor,
     inplace,
@@ -46,7 +47,7 @@ def relu(input: Tensor) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
     check_tensor("round", "input", 1, input)
-    if decimals != 0:
+    if check_int("round", "decimals", 2, decimals) != 0:
         return into_same(out, apply1(u.RoundTo, input, decimals))
     return apply1(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
 
@@ -57,8 +58,22 @@ def result_type(*operands: Any) -> Any:
     return array_module(arrays[0].device).result_type(*arrays)
 
 
+def check_number(function: str, argument: str, value: Any) -> Any:
+    """A number, or a 0-d tensor's; TypeError for other things, OverflowError beyond 64 bits."""
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value.item()
+    if not isinstance(value, bool | int | float | np.number):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
+        )
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
 def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
     """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    alpha = check_number("add", "alpha", alpha)
     dtype = result_type(input, other)
     if isinstance(alpha, bool) and dtype is not _core.bool:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -72,8 +87,7 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
             input,
             apply2(e.Mul, other, truth) if isinstance(other, Tensor) else other and truth,
         )
-    if not dtype.is_floating_point:
-        check_range(alpha, dtype)
+    check_range(alpha, dtype)
     return e.Addcmul, (input, other, alpha)
 
 
@@ -117,6 +131,7 @@ def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
     check_operands("sub", input, other)
     if type(alpha) is not int or alpha != 1:
+        alpha = check_number("sub", "alpha", alpha)
         check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
     return (
@@ -196,18 +211,19 @@ def check_bounds(input: Tensor, min: Any, max: Any) -> None:
     dtype = result_type(input, *bounds)
     if dtype is _core.bool:
         raise NotImplementedError('"clamp_scalar_cpu" not implemented for torch.bool')
-    if not dtype.is_floating_point:
-        for bound in numbers:
-            check_range(bound, dtype)
+    for bound in numbers:
+        check_range(bound, dtype)
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min`."""
+    check_operand("clamp_min", "min", 2, min)
     return clamp(input, min, out=out)
 
 
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at most `max`."""
+    check_operand("clamp_max", "max", 2, max)
     return clamp(input, None, max, out=out)
 
 
@@ -231,6 +247,8 @@ def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
             )
     if not isinstance(weight, Tensor) and not input.is_floating_point():
         return True  # a float would promote; so the missing integer kernel is asked for
+    if not isinstance(weight, Tensor):
+        check_range(weight, _core.float64 if input.dtype is _core.float64 else _core.float32)
     return weight
 
 
@@ -241,6 +259,7 @@ def product_operands(
     for position, operand in enumerate((input, tensor1, tensor2), 1):
         argument = "input" if position == 1 else f"tensor{position - 1}"
         check_tensor(name, argument, position, operand)
+    value = check_number(name, "value", value)
     dtype = result_type(input, tensor1, tensor2)
     if name == "addcdiv" and not result_type(tensor1, tensor2).is_floating_point:
         raise RuntimeError(
@@ -250,9 +269,9 @@ def product_operands(
     if value == 1 or dtype is _core.bool:
         return input, tensor1, tensor2
     number = value
+    check_range(value, _core.float32 if dtype in HALVES else dtype)
     if not dtype.is_floating_point:
         number = int(value)
-        check_range(number, _core.float32 if dtype in HALVES else dtype)
     return input, apply2(e.Mul, tensor1.to(dtype), number), tensor2
 
 
@@ -362,6 +381,7 @@ def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(e.Sub, self, other)
+    alpha = check_number("sub_", "alpha", alpha)
     check_subtraction(self, other, alpha)
     return add_(self, other, alpha=-alpha)
 
@@ -375,7 +395,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
-    if decimals == 0:
+    if check_int("round_", "decimals", 1, decimals) == 0:
         return apply_inplace(u.Round, self)
     return apply_inplace(u.RoundTo, self, decimals)
 

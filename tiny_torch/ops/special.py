@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import check_range
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.public import check_tensor, public, write_out
 from tiny_torch.ops.unary import of_input, of_output
@@ -119,6 +121,8 @@ def epsilon(input: Any, eps: Any) -> float:
         raise TypeError(
             f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
         )
+    dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
+    check_range(eps, dtype)
     return float(eps)
 
 

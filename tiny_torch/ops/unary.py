@@ -150,7 +150,8 @@ class RoundTo(Op):
     def forward(x, decimals, out=None):
         if not x.dtype.is_floating_point:
             raise NotImplementedError(f'"round_cpu" not implemented for {x.dtype}')
-        scale, wide = 10.0 ** abs(decimals), widened(x)
+        scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
+        wide = widened(x)
         if decimals > 0:
             result = (wide * scale).round(None) / scale
         else:

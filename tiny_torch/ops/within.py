@@ -132,6 +132,11 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     tensor([[5., 0.],
             [0., 5.]])
     """
+    if not hasattr(fill_value, "__float__"):
+        raise TypeError(
+            "fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not "
+            f"{type(fill_value).__name__}"
+        )
     shape, strides = self.array.shape, self.array.strides
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -1,5 +1,6 @@
 #include "core/api/elementwise.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "core/api/copy.h"
@@ -162,8 +163,28 @@ bool is_bool(const Operand& operand) {
   return std::get<Scalar>(operand).kind == Category::Bool;
 }
 
+// An exponent is converted to the dtype first.
+void check_half(const Operand& number, DType dtype) {
+  const double value = std::abs(std::get<Scalar>(number).to<double>());
+  if (std::isfinite(value) && value > (dtype == DType::Float16 ? 65504 : 0x1.fep127))
+    throw RuntimeError("value cannot be converted to type ", dtype, " without overflow");
+}
+
+// Whether an integer op modulo 2^64 is one of the numbers themselves.
+bool wraps(Binary op) {
+  return op == Binary::add || op == Binary::sub || op == Binary::mul || op == Binary::bitwise_and ||
+         op == Binary::bitwise_or || op == Binary::bitwise_xor;
+}
+
+bool is_wide(const Operand& operand) {
+  return !as_array(operand) && std::get<Scalar>(operand).wide;
+}
+
 // What integers cannot do, though floats can.
-void check_integers(Binary op, const Operand& y, DType promoted) {
+void check_integers(Binary op, const Operand& x, const Operand& y, DType promoted) {
+  if ((is_wide(x) || is_wide(y)) && !wraps(op) &&
+      kBinary[static_cast<int>(op)].rule != ResultRule::Float)
+    throw RuntimeError("value cannot be converted to type ", promoted, " without overflow");
   if (op == Binary::floor_divide || op == Binary::trunc_divide || op == Binary::remainder ||
       op == Binary::fmod) {
     if (has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
@@ -205,7 +226,8 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
     throw RuntimeError(
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
-  if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, y, promoted);
+  if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, x, y, promoted);
+  if (op == Binary::pow && is_half(promoted) && !as_array(y)) check_half(y, promoted);
   if (op == Binary::trunc_divide && is_half(promoted) && as_array(y) && as_array(y)->ndim() > 0)
     return unary(Unary::trunc, binary(Binary::div, x, y), out);  // the quotient is rounded first
   return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
