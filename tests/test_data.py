@@ -1,6 +1,8 @@
 """utils.data: datasets, samplers and the DataLoader; orders and random draws are PyTorch's."""
 
-from collections import OrderedDict, UserDict, UserList
+import decimal
+import enum
+from collections import OrderedDict, UserDict, UserList, defaultdict
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from helpers import on_intel
 import tiny_torch as torch
 from tiny_torch.utils import data
 from tiny_torch.utils.data._utils import collate as collating
+
+Colour = enum.IntEnum("Colour", "RED BLUE")
 
 # ---- datasets --------------------------------------------------------------------------------
 
@@ -224,6 +228,18 @@ COLLATE = {
     "numpy floats": lambda t: [np.float32(1), np.float32(2)],
     "numpy ints": lambda t: [np.int64(1), np.int64(2)],
     "numpy bools": lambda t: [np.True_, np.False_],
+    "enums": lambda t: [Colour.RED, Colour.BLUE],
+    "an int first": lambda t: [1, 2.5, True],
+    "a bool first": lambda t: [True, 2],
+    "tensors without elements": lambda t: [t.zeros(0, 2), t.zeros(0, 2)],
+    "expanded tensors": lambda t: [t.zeros(1, 2).expand(3, 2)] * 2,
+    "promoted tensors": lambda t: [t.tensor([1]), t.tensor([1.5])],
+    "0-d arrays": lambda t: [np.array(1.5), np.array(2)],
+    "no entries": lambda t: [{}, {}],
+    "no items": lambda t: [[], []],
+    "a key too many": lambda t: [{"a": 1}, {"a": 2, "b": 3}],
+    "default dicts": lambda t: [defaultdict(list, a=1), defaultdict(list, a=2)],
+    "infinity": lambda t: [float("-inf"), 1.0],
 }
 
 
@@ -261,6 +277,42 @@ def test_collate_errors(case):
     batch, error, message = case
     with pytest.raises(error, match=message):
         data.default_collate(batch)
+
+
+COLLATE_ODD = {
+    "nothing": lambda t: [],
+    "a dict": lambda t: {"a": 1},
+    "a number": lambda t: 5,
+    "None inside": lambda t: [[None, 1]],
+    "shapes": lambda t: [t.zeros(2), t.zeros(3)],
+    "dims": lambda t: [t.zeros(2), t.zeros(1, 2)],
+    "a number among tensors": lambda t: [t.zeros(()), 1],
+    "a tensor among numbers": lambda t: [1, t.zeros(2)],
+    "a list among numbers": lambda t: [1, [1]],
+    "a number among lists": lambda t: [[1], 1],
+    "a number among dicts": lambda t: [{"a": 1}, 1],
+    "text among numbers": lambda t: [1, "a"],
+    "huge numbers": lambda t: [10**30],
+    "decimals": lambda t: [decimal.Decimal(1)],
+    "negative strides": lambda t: [np.arange(2)[::-1]],
+    "foreign byte order": lambda t: [np.zeros(2, dtype=">i4")],
+    "dates": lambda t: [np.datetime64("2020-01-01")],
+    "objects": lambda t: [np.array([object()], dtype=object)],
+    "sets": lambda t: [frozenset([1])],
+    "iterators": lambda t: [iter([1])],
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", COLLATE_ODD)
+def test_errors_of_collate_are_of_pytorchs_type(oracle, name):
+    def run(lib):
+        try:
+            return plain(lib.utils.data.default_collate(COLLATE_ODD[name](lib)))
+        except Exception as error:
+            return type(error)
+
+    assert run(torch) == run(oracle)
 
 
 def test_collate_with_other_functions():

@@ -151,9 +151,9 @@ def test_streams(oracle, lengths, batch_size, drop_last, persistent):
 
 
 def test_a_stream_longer_than_it_said_warns(torch):
-    loader = torch.utils.data.DataLoader(stream(torch, (3, 3), 4), num_workers=2)
-    assert len(loader) == 4
-    with pytest.warns(UserWarning, match=r"reported to be 4.*but 5 samples.*not properly config"):
+    loader = torch.utils.data.DataLoader(stream(torch, (3, 3), 5), num_workers=2)
+    assert len(loader) == 5
+    with pytest.warns(UserWarning, match=r"reported to be 5.*but 6 samples.*not properly config"):
         list(loader)
 
 
@@ -243,6 +243,7 @@ def test_start_methods(method):
         assert batches == [[0, 1], [104, 109], [16, 25]]
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch's iterator is half made when it goes
 def test_what_workers_cannot_be(torch):
     DataLoader = torch.utils.data.DataLoader
     with pytest.raises(ValueError, match="should specify a valid start method in"):
@@ -258,15 +259,49 @@ def test_what_workers_cannot_be(torch):
         iter(local)
 
 
-def test_too_many_workers_are_warned_of(torch):
-    with pytest.warns(UserWarning, match="create 4096 worker processes in total. Our suggested"):
-        torch.utils.data.DataLoader(range(4), num_workers=4096)
+def test_warnings(oracle):
+    def run(lib):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            loader = lib.utils.data.DataLoader(range(3), num_workers=9, persistent_workers=True)
+            list(loader), list(loader)
+            for workers in (0, 1):
+                options = {"num_workers": workers, "pin_memory": True, "pin_memory_device": "cuda"}
+                list(lib.utils.data.DataLoader(range(3), **options))
+        return [(item.category, str(item.message)) for item in seen]
+
+    assert run(tiny_torch) == run(oracle) and len(run(tiny_torch)) == 6
 
 
-def test_pin_memory_warns(torch):
-    loader = torch.utils.data.DataLoader(range(3), pin_memory=True, num_workers=1)
-    with pytest.warns(UserWarning, match="no accelerator is found"):
-        assert len(list(loader)) == 3
+def test_an_endless_loader(torch):
+    """A well-known idiom: workers that start once, by a sampler that never ends."""
+
+    class Repeat:
+        def __init__(self, sampler):
+            self.sampler = sampler
+
+        def __len__(self):
+            return len(self.sampler)
+
+        def __iter__(self):
+            while True:
+                yield from iter(self.sampler)
+
+    class Endless(torch.utils.data.DataLoader):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self._DataLoader__initialized = False
+            self.batch_sampler = Repeat(self.batch_sampler)
+            self._DataLoader__initialized = True
+            self.iterator = super().__iter__()
+
+        def __iter__(self):
+            for _ in range(len(self)):
+                yield next(self.iterator)
+
+    loader = Endless(range(6), batch_size=4, num_workers=1)
+    for _ in range(3):
+        assert [x.tolist() for x in loader] == [[0, 1, 2, 3], [4, 5]]
 
 
 # ---- what comes from workers -------------------------------------------------------------------

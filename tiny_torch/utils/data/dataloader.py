@@ -57,6 +57,8 @@ class DataLoader(Generic[T_co]):
     tensor([2]) tensor([0.])
     """
 
+    __initialized = False  # scripts that change what is fixed know its name, too
+
     def __init__(
         self,
         dataset: Any,
@@ -123,11 +125,11 @@ class DataLoader(Generic[T_co]):
         self.in_order = in_order
         self._claimed_length: int | None = None  # what len() has said of a stream
         self._iterator: WorkerBatches | None = None  # with persistent workers
-        self._initialized = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _FIXED and getattr(self, "_initialized", False):
+        if name in _FIXED and self.__initialized:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )

@@ -30,6 +30,12 @@ class Batches(Iterator[Any]):
 
     def __init__(self, loader: Any) -> None:
         if loader.pin_memory:
+            if loader.pin_memory_device:
+                warnings.warn(
+                    "pin_memory_device is deprecated, the current accelerator will be used as the "
+                    f"device,ignore pin_memory_device='{loader.pin_memory_device}'.",
+                    stacklevel=4,
+                )
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "
                 "pinned memory won't be used.",
@@ -211,7 +217,12 @@ class WorkerBatches(Batches):
         most = self._most_tasks // max(1, sum(not w.ended for w in self._workers))
         for w in itertools.islice(self._turns, self._num_workers):
             if not w.ended and (self._in_order or self._asked.count(w) < most):
-                w.send(ForkingPickler.dumps(index))
+                task = ForkingPickler.dumps(index)
+                try:
+                    w.send(task)
+                except BaseException:  # by a signal, with part of a message sent, perhaps
+                    self._stop()
+                    raise
                 self._asked.append(w)
                 return
 
@@ -241,7 +252,7 @@ class WorkerBatches(Batches):
                     pickled, files = w.channel.receive()
             except EOFError:
                 raise self._died(w) from w.cause_of_death()
-            except BaseException:  # with part of a message read, perhaps
+            except BaseException:
                 self._stop()
                 raise
             if ready:

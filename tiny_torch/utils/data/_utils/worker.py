@@ -126,13 +126,16 @@ def _receive(channel: Channel, tasks: queue.SimpleQueue[Any]) -> None:
     in turn waits to be read; and it sees when that process dies, whatever the dataset is busy with.
     """
     parent = multiprocessing.parent_process(), os.getppid()
-    with contextlib.suppress(EOFError):
+    try:
         while True:
             if connection.wait([channel], CHECK_SECONDS):  # type: ignore[list-item]
                 tasks.put(channel.receive()[0])
             elif not _lives(*parent):
                 break
-    tasks.put(None)
+    except EOFError:
+        pass
+    finally:
+        tasks.put(None)
     while _lives(*parent):
         time.sleep(1)
     os._exit(1)
