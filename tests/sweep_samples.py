@@ -141,26 +141,43 @@ def caller(info: Any, path: str) -> Callable[[Any], Callable]:
     """What to call: the function of the name, or the helper that the record has in its place."""
     own = info.op
     helper = inspect.isfunction(own) and own.__module__.startswith("torch.testing")
-    if path.startswith("Tensor."):
-        name = path.removeprefix("Tensor.")
+    name = path.removeprefix("Tensor.")
+    if name in ("linalg.eigh", "linalg.svd", "svd"):
+        return lambda module: functools.partial(signed, resolve(module, path))
+    if path != name:
         return lambda module: lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
     if helper:
         return lambda module: rebound(own, module)
-    if path == "linalg.eigh":
-        return lambda module: functools.partial(signed_eigh, module)
     return lambda module: resolve(module, path)
 
 
-def signed_eigh(module: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """eigh, its eigenvectors with signs that do not depend on LAPACK's version."""
-    result = module.linalg.eigh(*args, **kwargs, **({} if out is None else {"out": out}))
-    values, vectors = result
-    ranks = module.arange(1, vectors.shape[-1] + 1, dtype=vectors.dtype).unsqueeze(-1)
-    sign = (vectors.detach() * ranks).sum(-2, keepdim=True).sign()
-    if out is not None:
-        vectors.mul_(sign)
+def signed(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """eigh or svd, its vectors with signs that do not depend on the version of LAPACK."""
+    result = function(*args, **kwargs)
+    kind = type(result).__name__.removesuffix("_out")
+    if kind == "linalg_eigh":
+        vectors = [result[1]]
+    else:
+        vectors = [result[0], result[2].mT if kind == "linalg_svd" else result[2]]
+    signs = [sign_of_columns(v.detach()) for v in vectors]
+    pairs = result[1].shape[-1]
+    for v, sign in zip(vectors, signs, strict=True):
+        sign[..., :pairs] = signs[0][..., :pairs]  # those of U and V go together
+        if "out" in kwargs:
+            v.mul_(sign)
+    if "out" in kwargs:
         return result
-    return type(result)((values, vectors * sign))
+    vectors = [v * sign for v, sign in zip(vectors, signs, strict=True)]
+    if kind == "linalg_eigh":
+        return type(result)((result[0], *vectors))
+    vectors[1] = vectors[1].mT if kind == "linalg_svd" else vectors[1]
+    return type(result)((vectors[0], result[1], vectors[1]))
+
+
+def sign_of_columns(vectors: Any) -> Any:
+    """Of a sum of the elements with weights, which is no 0 but for a column of zeros."""
+    weights = vectors.new_ones(vectors.shape).cumsum(-2)
+    return (vectors * weights).sum(-2, keepdim=True).sign()
 
 
 def from_arguments(function: Callable, arguments: tuple, **options: Any) -> Sample | None:
