@@ -2,6 +2,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/conv.h"
+#include "core/api/norm.h"
 
 namespace tt::py {
 
@@ -11,6 +12,12 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<conv_input>("conv_input"),
                            module_function<conv_weight>("conv_weight"),
                            module_function<conv_channels_last>("conv_channels_last"),
+                           module_function<softmax>("softmax"),
+                           module_function<softmax_backward>("softmax_backward"),
+                           module_function<cross_entropy>("cross_entropy"),
+                           module_function<cross_entropy_backward>("cross_entropy_backward"),
+                           module_function<nll_loss>("nll_loss"),
+                           module_function<nll_loss_backward>("nll_loss_backward"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

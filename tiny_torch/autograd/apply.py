@@ -98,6 +98,13 @@ def apply(op, *arguments):
     return applyn(op, arguments[: op.arity], *arguments[op.arity :])
 
 
+def apply_fused(op, *arguments):
+    """apply, of an op with a kernel of its own; on `ref`, which has none, of its composite."""
+    if arguments[0].array.device == "ref":
+        return op.composite(*arguments)
+    return apply1(op, *arguments) if op.arity == 1 else apply(op, *arguments)
+
+
 def finish(result, node=None):
     """Arrays as tensors: the outputs of `node`, or without a history."""
     if type(result) is not tuple:

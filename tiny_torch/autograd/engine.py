@@ -183,7 +183,8 @@ class Run:
         return self.backward_of(node, grad, needs)
 
     def backward_of(self, node, grad, needs):
-        if self.create_graph and node.op.composite is not None:
+        # An op that has not saved its input has a backward that can be differentiated itself.
+        if self.create_graph and node.op.composite is not None and 0 in node.op.saves:
             return through_composite(node, grad, needs)
         return node.op.backward(node.unpack(self.create_graph) if node.saved else (), grad, needs)
 
@@ -398,7 +399,7 @@ def through_composite(node, grad, needs):
     inputs = [None] * len(node.edges)
     marks = [None] * len(node.edges)  # where this gradient ends: before hooks, and once per input
     for place, value in zip(op.saves, node.unpack(True), strict=False):
-        if place >= 0:
+        if place >= 0 and value is not None:
             inputs[place] = value
             edge = edge_of(value)
             if edge is not None:

@@ -57,6 +57,23 @@ def of_squeeze(saved: tuple, node: Any) -> str:
     return f"SqueezeBackward{int(len(dims) == 1)}"  # which squeeze() of one dim of size 1 is, too
 
 
+def of_lines(ndim: int, reduction: int) -> str:
+    if ndim <= 2:
+        return "NllLossBackward0"
+    return "ViewBackward0" if ndim != 4 and reduction == 0 else "NllLoss2DBackward0"
+
+
+def of_nll_loss(saved: tuple, node: Any) -> str:
+    return of_lines(len(saved[3]) if saved else 2, node.constants[1])
+
+
+def of_cross_entropy(saved: tuple, node: Any) -> str:
+    _, reduction, _, smoothing = node.constants
+    if saved and saved[1].dtype.is_floating_point:
+        return "DivBackward1" if reduction == 1 else "NegBackward0"
+    return "AddBackward0" if smoothing else of_lines(saved[0].ndim if saved else 2, reduction)
+
+
 def of_copy(saved: tuple, node: Any) -> str:
     return "FillBackward2" if saved[:1] == (None,) else "torch::autograd::CopyBackwards"
 
@@ -71,6 +88,7 @@ NAMES: dict[str, str | Callable] = {
     "Copy": of_copy,
     "CopyIntoView": of_copy,
     "CopySlices": "torch::autograd::CopySlices",
+    "CrossEntropy": of_cross_entropy,
     "Fill": "FillBackward2",
     "Fmod": by_number("Fmod", 1, 0),
     "InLayout": "CloneBackward0",
@@ -81,6 +99,7 @@ NAMES: dict[str, str | Callable] = {
     "Mean": by_dims("Mean"),
     "MaxOfAll": "MaxBackward1",
     "MinOfAll": "MinBackward1",
+    "NllLoss": of_nll_loss,
     "Norm2": "LinalgVectorNormBackward0",
     "NotDifferentiable": "torch::autograd::Error",
     "Pow": of_pow,

@@ -17,7 +17,6 @@ from ._functional.activation import (
     hardswish,
     hardtanh,
     leaky_relu,
-    log_softmax,
     logsigmoid,
     mish,
     relu,
@@ -25,23 +24,22 @@ from ._functional.activation import (
     selu,
     sigmoid,
     silu,
-    softmax,
     softplus,
     tanh,
 )
 from ._functional.common import cosine_similarity, dropout, linear, normalize, one_hot
+from ._functional.cross_entropy import cross_entropy, nll_loss
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cross_entropy,
     huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
-    nll_loss,
     smooth_l1_loss,
 )
 from ._functional.padding import pad
+from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 __all__ = [
     "binary_cross_entropy",
@@ -58,6 +56,7 @@ __all__ = [
     "elu",
     "gelu",
     "glu",
+    "gumbel_softmax",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
@@ -82,6 +81,7 @@ __all__ = [
     "silu",
     "smooth_l1_loss",
     "softmax",
+    "softmin",
     "softplus",
     "tanh",
 ]

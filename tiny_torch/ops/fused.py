@@ -1,123 +1,13 @@
-"""Fused ops: softmax, losses, dropout. `composite` is each one's explanation from simple ops."""
+"""prelu, mse_loss and dropout."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from tiny_torch.autograd.apply import apply1, apply2, applyn
+from tiny_torch.autograd.apply import apply2, applyn
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
-from tiny_torch.ops.elementwise import Where, narrowed, widened
-from tiny_torch.ops.gather import SET
+from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.pointwise import result_type
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
-
-
-class Softmax(Op):
-    saves = (~0,)
-
-    @staticmethod
-    def forward(x, dim):
-        half, x = x.dtype, widened(x.contiguous())  # contiguous as PyTorch's result
-        shifted = (x - x.amax((dim,), True)).exp() if x.size else x.clone()
-        y = narrowed(shifted / shifted.sum((dim,), True), half)
-        return y, (y, dim)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        y, dim = saved
-        half, y = y.dtype, widened(y)
-        weighted = widened(grad) * y
-        return narrowed(weighted - y * weighted.sum((dim,), True), half)
-
-
-class LogSoftmax(Op):
-    saves = (~0,)
-
-    @staticmethod
-    def forward(x, dim):
-        half, x = x.dtype, widened(x.contiguous())  # contiguous as PyTorch's result
-        shifted = x - x.amax((dim,), True) if x.size else x.clone()
-        y = narrowed(shifted - shifted.exp().sum((dim,), True).log(), half)
-        return y, (y, dim)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        y, dim = saved
-        half, grad = y.dtype, widened(grad)
-        return narrowed(grad - widened(y).exp() * grad.sum((dim,), True), half)
-
-
-class ScatterRows(Op):
-    """x (M,) -> (M, C), zeros but for x[i] in column columns[i]."""
-
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(x, columns, shape):
-        result = array_module(x.device).full(shape, 0, x.dtype)
-        result.scatter_(1, columns.unsqueeze(1), x.unsqueeze(1), SET)
-        return result, (columns,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(GatherRows, grad, saved[0]), None
-
-
-class GatherRows(Op):
-    """x (M, C) -> (M,), the element of each row in column columns[i]."""
-
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(x, columns):
-        return x.gather(1, columns.unsqueeze(1)).squeeze((1,)), (columns, x.shape)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        columns, shape = saved
-        return run(ScatterRows, grad, columns, shape), None
-
-
-class NllLoss(Op):
-    """-log p of the right class, weighted: (M, C), (M,), (C,) or None -> (M,) or ().
-
-    "mean" divides by the sum of the weights that counted.
-    """
-
-    arity = 3
-
-    @staticmethod
-    def forward(log_p, target, weight, reduction, ignore_index):
-        counted = target != ignore_index
-        columns = counted.where(target, 0)
-        check_classes(columns, log_p.shape[1])
-        factor = counted.astype(log_p.dtype)  # (M,)
-        if weight is not None:
-            factor = factor * weight.index((columns,))
-        if reduction == "mean":
-            factor = factor / factor.sum(None, False)
-        factor = -factor
-        picked = log_p.gather(1, columns.unsqueeze(1)).squeeze((1,))
-        loss = counted.where(picked * factor, 0.0)
-        result = loss if reduction == "none" else loss.sum(None, False)
-        return result, (factor, columns, log_p.shape)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        factor, columns, shape = saved
-        return run(ScatterRows, grad * factor, columns, shape), None, None
-
-
-def check_classes(columns, classes: int) -> None:
-    if columns.size == 0:
-        return
-    for extreme in (columns.amin(None, False).item(), columns.amax(None, False).item()):
-        if not 0 <= extreme < classes:
-            raise IndexError(f"Target {extreme} is out of bounds.")
 
 
 class MseLoss(Op):
@@ -145,29 +35,6 @@ class MseLoss(Op):
 
 
 # ------------------------------------------------------------------------------ public functions
-
-
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) / sum(exp(x)) along dim. https://pytorch.org/docs/stable/generated/torch.softmax.html"""
-    return into_same(out, along(Softmax, "softmax", input, dim, dtype), "softmax")
-
-
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """log(softmax(x)) along dim, without overflow."""
-    return into_same(out, along(LogSoftmax, "log_softmax", input, dim, dtype), "log_softmax")
-
-
-def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
-    check_tensor(name, "input", 1, input)
-    if dtype is not None:
-        input = input.to(dtype)
-    if input.ndim or dim not in (0, -1):
-        input.size(dim)  # raises IndexError where dim is out of range
-    if input.is_floating_point():
-        return apply1(op, input, dim)
-    if input.array.size:
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}')
-    return input.clone()
 
 
 class PreluKernel(Op):
@@ -225,41 +92,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply2(PreluKernel, input, weight)
 
 
-def nll_loss(
-    log_p: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
-) -> Tensor:
-    """-log_p[i, target[i]], weighted: (M, C), (M,) int64 -> (M,) or ()."""
-    return applyn(NllLoss, (log_p, target.long(), weight), reduction, ignore_index)
-
-
-def cross_entropy(
-    logits: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: str,
-    ignore_index: int,
-    label_smoothing: float,
-) -> Tensor:
-    """The cross-entropy of logits (M, C) and classes (M,), as log_softmax and nll_loss.
-
-    With smoothing, a share of the target is spread evenly over all classes.
-    """
-    log_p = log_softmax(logits, 1)
-    loss = nll_loss(log_p, target, weight, reduction, ignore_index)
-    if label_smoothing == 0:
-        return loss
-    classes = logits.shape[1]
-    weighted = log_p if weight is None else log_p * weight
-    counted = (target != ignore_index).to(log_p.dtype)
-    smooth = -weighted.sum(1) * counted
-    if reduction == "mean":
-        total = counted if weight is None else counted * weight[target * counted.long()]
-        smooth = smooth.sum() / total.sum()
-    elif reduction == "sum":
-        smooth = smooth.sum()
-    return (1 - label_smoothing) * loss + label_smoothing / classes * smooth
-
-
 def mse_loss(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     if not (input.is_floating_point() or target.is_floating_point()):
         raise NotImplementedError(f'"mse_cpu" not implemented for {input.dtype}')
@@ -276,5 +108,5 @@ def dropout(input: Tensor, p: float) -> Tensor:
     return input * wrap(noise.div(1 - p, noise))
 
 
-FUNCTIONS = {f.__name__: f for f in (softmax, log_softmax, prelu)}
+FUNCTIONS = {"prelu": prelu}
 METHODS = FUNCTIONS

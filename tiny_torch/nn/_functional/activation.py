@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -275,48 +274,3 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         return _in_place(hardswish, input)
     _require_float("hardswish", input)
     return apply1(Hardswish, input)
-
-
-def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """exp(x) / sum(exp(x)) along `dim`; cast to `dtype` first if that is given.
-
-    Any shape. Without `dim` warns and guesses. Raises IndexError for a dim out of range,
-    NotImplementedError for integers.
-    Source: PyTorch, nn.functional.softmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.softmax(torch.zeros(2, 4), dim=1)[0]
-    tensor([0.2500, 0.2500, 0.2500, 0.2500])
-    """
-    if dim is None:
-        dim = _guess_dim("softmax", input.ndim, _stacklevel)
-    return ops.softmax(input if dtype is None else input.to(dtype), dim)
-
-
-def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """log(softmax(x)) along `dim`, computed stably; cast to `dtype` first if that is given.
-
-    Any shape. Without `dim` warns and guesses. Raises IndexError for a dim out of range,
-    NotImplementedError for integers.
-    Source: PyTorch, nn.functional.log_softmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.log_softmax(torch.zeros(2), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
-    if dim is None:
-        dim = _guess_dim("log_softmax", input.ndim, _stacklevel)
-    return ops.log_softmax(input if dtype is None else input.to(dtype), dim)
-
-
-def _guess_dim(name: str, ndim: int, stacklevel: int) -> int:
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. "
-        "Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel,
-    )
-    return 0 if ndim in (0, 1, 3) else 1

@@ -1,18 +1,17 @@
-"""Loss functions. Cross-entropy, nll_loss and mse_loss are fused ops; the others are compositions.
+"""Loss functions of numbers. mse_loss is a fused op; the others are compositions.
 
 `size_average` and `reduce` are PyTorch's deprecated form of `reduction`; they warn.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import tiny_torch as torch
 from tiny_torch import ops
 
 from ...tensor import Tensor
-from .activation import log_softmax, logsigmoid
+from .activation import logsigmoid
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
@@ -66,142 +65,6 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
 def _require_weight_shape(input: Tensor, weight: Tensor) -> None:
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-
-
-# ---- classification -------------------------------------------------------------------------
-
-
-def _as_rows(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Classes last, positions flat: input (C), (N, C) or (N, C, *) -> (M, C), target -> (M).
-
-    Checks shapes and the target's dtype.
-    """
-    if target.dtype not in (torch.int64, torch.uint8):
-        raise RuntimeError(f"expected target dtype to be int64 or uint8, but got {target.dtype}")
-    if input.ndim == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
-    classes = input.shape[0 if input.ndim == 1 else 1]
-    if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but "
-            f"got weight tensor of shape: {list(weight.shape)}"
-        )
-    if input.ndim == 1:
-        if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if target.numel() != 1:
-            raise ValueError(
-                f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
-            )
-        return input.unsqueeze(0), target.reshape((1,))
-    batch = target.shape[0] if target.ndim else 1
-    if input.shape[0] != batch:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({batch})."
-        )
-    if input.ndim == 2:
-        if target.ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        return input, target.reshape((1,)) if target.ndim == 0 else target
-    expected = [input.shape[0], *input.shape[2:]]
-    if list(target.shape) != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {list(target.shape)}")
-    rows = math.prod(expected)
-    columns = input.reshape((input.shape[0], classes, math.prod(input.shape[2:])))
-    return columns.transpose(1, 2).reshape((rows, classes)), target.reshape((rows,))
-
-
-def _unflatten(loss: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:
-    """The losses of all rows back in the shape of the positions; a reduced loss as it is."""
-    if reduction != "none":
-        return loss
-    if input.ndim == 1:
-        return loss.reshape(())
-    return loss if input.ndim == 2 else loss.reshape(target.shape)
-
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """-weight[t] logp[t]: input log-probabilities (C), (N, C) or (N, C, *), target (), (N), (N, *).
-
-    Targets are int64 or uint8 class numbers; `weight` (C). The mean is over the weights of what is
-    not `ignore_index`. Raises ValueError or RuntimeError where shapes or dtypes do not fit,
-    IndexError for a class out of range.
-    Source: PyTorch, nn.functional.nll_loss.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.nll_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
-    tensor(2.)
-    """
-    reduction = _reduction(reduction, size_average, reduce)
-    rows, classes = _as_rows(input, target, weight)
-    loss = ops.nll_loss(rows, classes, weight, reduction, ignore_index)
-    return _unflatten(loss, input, target, reduction)
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """nll_loss of log_softmax: input logits (C), (N, C) or (N, C, *), target (), (N), (N, *).
-
-    A floating target of the input's shape gives class probabilities instead of class numbers.
-    `weight` (C); `label_smoothing` mixes the target with the uniform distribution. Raises
-    ValueError or RuntimeError where shapes, dtypes or settings do not fit, IndexError for a class
-    out of range.
-    Source: PyTorch, nn.functional.cross_entropy; Szegedy et al. 2015.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([1]))
-    tensor(1.3863)
-    """
-    reduction = _reduction(reduction, size_average, reduce)
-    if label_smoothing > 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if target.shape == input.shape:
-        if ignore_index >= 0:
-            raise RuntimeError("ignore_index is not supported for floating point target")
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    rows, classes = _as_rows(input, target, weight)
-    smoothing = max(label_smoothing, 0.0)
-    loss = ops.cross_entropy(rows, classes, weight, reduction, ignore_index, smoothing)
-    return _unflatten(loss, input, target, reduction)
-
-
-def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
-) -> Tensor:
-    """-sum over classes of weight target log_softmax(input): target holds class probabilities."""
-    if not target.is_floating_point():
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype}"
-        )
-    dim = 0 if input.ndim == 1 else 1
-    classes = input.shape[dim]
-    if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
-            f"no classes but got weight tensor of shape: {list(weight.shape)}"
-        )
-    if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
-    products = log_softmax(input, dim) * target
-    if weight is not None:
-        products = products * weight.reshape((classes,) + (1,) * max(input.ndim - 2, 0))
-    return _reduce(-products.sum(dim), reduction)
 
 
 def _require_probabilities(name: str, x: Tensor) -> None:

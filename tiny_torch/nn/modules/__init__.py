@@ -10,14 +10,12 @@ from .activation import (
     Hardtanh,
     LeakyReLU,
     LogSigmoid,
-    LogSoftmax,
     Mish,
     PReLU,
     ReLU,
     ReLU6,
     Sigmoid,
     SiLU,
-    Softmax,
     Softplus,
     Tanh,
 )
@@ -45,6 +43,7 @@ from .loss import (
     SmoothL1Loss,
 )
 from .module import Module
+from .softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 
 __all__ = [
     "BCELoss",
@@ -89,6 +88,8 @@ __all__ = [
     "Sigmoid",
     "SmoothL1Loss",
     "Softmax",
+    "Softmax2d",
+    "Softmin",
     "Softplus",
     "Tanh",
     "Unflatten",

@@ -25,7 +25,6 @@ __all__ = [
     "Hardtanh",
     "LeakyReLU",
     "LogSigmoid",
-    "LogSoftmax",
     "Mish",
     "PReLU",
     "ReLU",
@@ -33,7 +32,6 @@ __all__ = [
     "SELU",
     "SiLU",
     "Sigmoid",
-    "Softmax",
     "Softplus",
     "Tanh",
 ]
@@ -377,52 +375,6 @@ class GLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Along `dim`."""
         return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
-
-
-class Softmax(Module):
-    """exp(x) / sum(exp(x)) along `dim`; without `dim` it warns and guesses.
-
-    Source: PyTorch, torch.nn.Softmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Softmax(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
-
-
-class LogSoftmax(Module):
-    """log(softmax(x)) along `dim`; without `dim` it warns and guesses.
-
-    Source: PyTorch, torch.nn.LogSoftmax.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
-    tensor([-0.6931, -0.6931])
-    """
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
         """The settings."""

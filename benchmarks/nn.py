@@ -1,0 +1,56 @@
+"""Forward and backward of nn's layers and losses next to PyTorch's: python benchmarks/nn.py
+
+How the two take turns, and the options: ratios.py, turns.py.
+"""
+
+from turns import Line, main
+
+LEAF = "x = torch.randn({shape}, requires_grad=True); F = torch.nn.functional\n"
+
+
+def step(name: str, target: float, shape: str, more: str, call: str, number: int = 1) -> Line:
+    """One forward and backward; `more` prepares what `call` needs beside its leaf x."""
+    return Line(name, target, LEAF.format(shape=shape) + more, call, "x.grad = None", number)
+
+
+def make_lines() -> list[Line]:
+    softmax = "y = torch.{name}(x, {dim}); y.backward(g)"
+    lines = [
+        step(
+            f"{name} {shape} along {dim}",
+            1.0,
+            shape,
+            f"g = torch.randn({shape})",
+            softmax.format(name=name, dim=dim),
+        )
+        for name, shape, dim in [
+            ("softmax", "4096, 1000", -1),
+            ("softmax", "64, 128, 128", -1),
+            ("softmax", "32, 64, 32, 32", 1),
+            ("log_softmax", "4096, 1000", -1),
+        ]
+    ]
+    lines += [
+        step(
+            f"cross_entropy {rows} x {classes}",
+            target,
+            f"{rows}, {classes}",
+            f"t = torch.randint(0, {classes}, ({rows},))",
+            "F.cross_entropy(x, t).backward()",
+        )
+        for rows, classes, target in [(4096, 1000, 0.5), (560, 5000, 0.5), (16, 10, 0.7)]
+    ]
+    return [
+        *lines,
+        step(
+            "cross_entropy 8 x 21 x 64 x 64",
+            1.0,
+            "8, 21, 64, 64",
+            "t = torch.randint(0, 21, (8, 64, 64))",
+            "F.cross_entropy(x, t).backward()",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    main(make_lines, __doc__)

@@ -1,0 +1,214 @@
+// One formula for a line along a dim, whether its elements are neighbours or neighbouring lines
+// stand side by side.
+//
+// A view answers sums and maxima over the line as a vector: the same value in every lane (Row), or
+// a line's in each (Columns). Element r goes to lane r mod kLineLanes of a sum, and the lanes
+// combine in halves: both views give the same bits. Built once per instruction set.
+#pragma once
+#include "cpu/vec_math.h"
+
+namespace tt::cpu {
+namespace {
+
+constexpr int kLineLanes = 32;
+
+struct Plus {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+struct Larger {  // a NaN in `a` is forgotten: the sums that follow find it again
+  template <class V>
+  V operator()(V a, V b) const {
+    return a > b ? a : b;
+  }
+};
+
+// The lanes combined in halves.
+template <class T, int bytes, class F>
+inline T fold(typename VecOf<T, bytes>::type v, F f) {
+  if constexpr (bytes == 2 * sizeof(T)) {
+    typedef typename VecOf<T, bytes>::type V;
+    const V turned = {v[1], v[0]};
+    return f(v, turned)[0];
+  } else {
+    typename VecOf<T, bytes / 2>::type halves[2];
+    __builtin_memcpy(halves, &v, sizeof v);
+    return fold<T, bytes / 2>(f(halves[0], halves[1]), f);
+  }
+}
+
+// A number for each of the lines that a view shows. At a place of the view it is a vector.
+template <class T, int kVectors>
+struct PerLine {
+  Vec<T> vectors[kVectors];
+
+  template <class At>
+  Vec<T> operator[](const At& at) const {
+    return vectors[at.vector];
+  }
+  T& line(int k) { return reinterpret_cast<T*>(vectors)[k]; }
+  template <class F>
+  PerLine map(F f) const {
+    PerLine result;
+    for (int v = 0; v < kVectors; ++v) result.vectors[v] = f(vectors[v]);
+    return result;
+  }
+};
+
+template <class T>
+struct Row {
+  using Stat = PerLine<T, 1>;
+  static constexpr int kVectors = kLineLanes / lanes<T>;
+  static constexpr int kLines = 1;
+  char* const* data;
+  int64_t size;
+
+  T* at_line(int stream, int64_t i, int) const { return reinterpret_cast<T*>(data[stream]) + i; }
+
+  // Elements [i, i + n) of the line; the other lanes are `pad`.
+  struct Whole {
+    static constexpr int vector = 0;
+    char* const* data;
+    int64_t i;
+    Vec<T> load(int stream, T = 0) const {
+      return tt::cpu::load(reinterpret_cast<const T*>(data[stream]) + i);
+    }
+    Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
+    void store(int stream, Vec<T> v) const {
+      tt::cpu::store(reinterpret_cast<T*>(data[stream]) + i, v);
+    }
+  };
+  struct Part {
+    static constexpr int vector = 0;
+    char* const* data;
+    int64_t i, n;
+    Vec<T> load(int stream, T pad = 0) const {
+      return load_partial(reinterpret_cast<const T*>(data[stream]) + i, n, pad);
+    }
+    Vec<T> load_class(const T* per_class) const { return load_partial(per_class + i, n); }
+    void store(int stream, Vec<T> v) const {
+      store_partial(reinterpret_cast<T*>(data[stream]) + i, v, n);
+    }
+  };
+
+  // f(at, terms) answers what each of the sums gets from some elements: 0 for what is padded.
+  template <int kSums, class Combine, class F>
+  void reduce(Stat (&results)[kSums], T first, Combine combine, F f) const {
+    Vec<T> acc[kVectors][kSums];
+    for (auto& vector : acc)
+      for (auto& a : vector) a = splat(first);
+    int64_t i = 0;
+    for (; i + kLineLanes <= size; i += kLineLanes)
+      for (int v = 0; v < kVectors; ++v) step(acc[v], combine, f, Whole{data, i + v * lanes<T>});
+    for (int v = 0; i < size; ++v, i += lanes<T>) {
+      if (i + lanes<T> <= size)
+        step(acc[v], combine, f, Whole{data, i});
+      else
+        step(acc[v], combine, f, Part{data, i, size - i});
+    }
+    for (int half = kVectors / 2; half > 0; half /= 2)
+      for (int v = 0; v < half; ++v)
+        for (int s = 0; s < kSums; ++s) acc[v][s] = combine(acc[v][s], acc[v + half][s]);
+    for (int s = 0; s < kSums; ++s)
+      results[s].vectors[0] = splat(fold<T, kVectorBytes>(acc[0][s], combine));
+  }
+
+  template <class F>
+  void each(F f) const {
+    int64_t i = 0;
+    for (; i + lanes<T> <= size; i += lanes<T>) f(Whole{data, i});
+    if (i < size) f(Part{data, i, size - i});
+  }
+
+ private:
+  template <int kSums, class Combine, class F, class At>
+  static void step(Vec<T> (&acc)[kSums], Combine combine, F f, const At& at) {
+    Vec<T> terms[kSums];
+    f(at, terms);
+    for (int s = 0; s < kSums; ++s) acc[s] = combine(terms[s], acc[s]);
+  }
+};
+
+// kVectors vectors of neighbouring lines: many where there are as many, because memory is read best
+// in long runs.
+template <class T, int kVectors>
+struct Columns {
+  using Stat = PerLine<T, kVectors>;
+  static constexpr int kLines = kVectors * lanes<T>;
+  char* const* data;
+  const int64_t* steps;  // bytes
+  int64_t size;
+
+  T* at_line(int stream, int64_t i, int line) const {
+    return reinterpret_cast<T*>(data[stream] + i * steps[stream]) + line;
+  }
+
+  struct Whole {
+    char* const* data;
+    const int64_t* steps;
+    int64_t i;
+    int vector;
+    T* at(int stream) const {
+      return reinterpret_cast<T*>(data[stream] + i * steps[stream]) + vector * lanes<T>;
+    }
+    Vec<T> load(int stream, T = 0) const { return tt::cpu::load<T>(at(stream)); }
+    Vec<T> load_class(const T* per_class) const { return splat(per_class[i]); }
+    void store(int stream, Vec<T> v) const { tt::cpu::store(at(stream), v); }
+  };
+
+  template <int kSums, class Combine, class F>
+  void reduce(Stat (&results)[kSums], T first, Combine combine, F f) const {
+    Vec<T> acc[kLineLanes][kVectors][kSums];
+    for (auto& lane : acc)
+      for (auto& vector : lane)
+        for (auto& a : vector) a = splat(first);
+    for (int64_t i = 0; i < size; ++i)
+      for (int v = 0; v < kVectors; ++v) {
+        Vec<T> terms[kSums];
+        f(Whole{data, steps, i, v}, terms);
+        for (int s = 0; s < kSums; ++s) {
+          Vec<T>& a = acc[i % kLineLanes][v][s];
+          a = combine(terms[s], a);
+        }
+      }
+    for (int half = kLineLanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l)
+        for (int v = 0; v < kVectors; ++v)
+          for (int s = 0; s < kSums; ++s) acc[l][v][s] = combine(acc[l][v][s], acc[l + half][v][s]);
+    for (int s = 0; s < kSums; ++s)
+      for (int v = 0; v < kVectors; ++v) results[s].vectors[v] = acc[0][v][s];
+  }
+
+  template <class F>
+  void each(F f) const {
+    for (int64_t i = 0; i < size; ++i)
+      for (int v = 0; v < kVectors; ++v) f(Whole{data, steps, i, v});
+  }
+};
+
+template <class T>
+constexpr T kLowest = -__builtin_inf();
+
+// The largest element of stream 0.
+template <class T, class View>
+typename View::Stat largest(const View& view) {
+  typename View::Stat result[1];
+  view.reduce(result, kLowest<T>, Larger(),
+              [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0, kLowest<T>); });
+  return result[0];
+}
+
+// Of what is at most 0, or hardly more: e^x without the test for overflow.
+inline Vec<float> exp_below(Vec<float> x) {
+  const ExpParts parts = exp_parts(at_least(x, -104.0f));
+  return parts.m * power_of_two(parts.k + 64) * 5.42101086e-20f;  // 2^-64
+}
+inline Vec<double> exp_below(Vec<double> x) {
+  for (int i = 0; i < lanes<double>; ++i) x[i] = __builtin_exp(x[i]);
+  return x;
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,33 @@
+// The kernels of softmax, cross-entropy and the normalisations, per instruction set.
+#pragma once
+#include "core/kernels/norm.h"
+
+namespace tt::cpu {
+
+#define TT_DECLARE_NORM(isa)         \
+  namespace isa {                    \
+  extern const NormTable norm_table; \
+  }
+TT_DECLARE_NORM(v2)
+TT_DECLARE_NORM(v3)
+TT_DECLARE_NORM(v4)
+TT_DECLARE_NORM(base)
+#undef TT_DECLARE_NORM
+
+// How one line is computed, or several that are neighbours; elements are of
+// dtype `compute`. The line's number is `position`.
+struct LineKernels {
+  // data[k][i]: element i of stream k.
+  void (*row)(const void* args, char* const* data, int64_t position);
+  // data[k] + i * steps[k]: element i of stream k of all the lines, side by side. `scratch` has
+  // room for all elements of one stream.
+  void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position,
+                     char* scratch);
+  int64_t width[2];  // lines that each of those takes, many and few
+};
+
+// Calls the kernels for all lines, in parallel above `grain` elements. Lines whose elements are
+// strided or of another dtype pass through scratch memory; both kernels must give the same bits.
+void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain);
+
+}  // namespace tt::cpu

@@ -1,0 +1,187 @@
+"""nll_loss and cross_entropy: losses of classes, and of class probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch import ops
+
+from ...autograd.graph import edge_of
+from ...tensor import Tensor
+from .loss import _reduction
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-weight[t] logp[t]: input log-probabilities (C), (N, C) or (N, C, *), target (), (N), (N, *).
+
+    Targets are int64 or uint8 class numbers; `weight` (C). The mean is over the weights of what is
+    not `ignore_index`. Raises ValueError or RuntimeError where shapes or dtypes do not fit,
+    IndexError for a class out of range.
+    Source: PyTorch, nn.functional.nll_loss.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
+    tensor(2.)
+    """
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    _require_tensors("nll_loss_nd", input, target, weight)
+    _require_int("nll_loss_nd", ignore_index)
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for {input.dtype}')
+    dim, target = _check_classes(input, target, weight)
+    return ops.nll_loss(input, target, weight, dim, reduction, ignore_index)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """nll_loss of log_softmax: input logits (C), (N, C) or (N, C, *), target (), (N), (N, *).
+
+    A floating target of the input's shape gives class probabilities instead of class numbers.
+    `weight` (C); `label_smoothing` mixes the target with the uniform distribution. Raises
+    ValueError or RuntimeError where shapes, dtypes or settings do not fit, IndexError for a class
+    out of range.
+    Source: PyTorch, nn.functional.cross_entropy; Szegedy et al. 2015.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([1]))
+    tensor(1.3863)
+    """
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    _require_tensors("cross_entropy_loss", input, target, weight)
+    _require_int("cross_entropy_loss", ignore_index)
+    if label_smoothing != 0.0:
+        if not hasattr(label_smoothing, "__float__"):
+            raise TypeError(
+                "cross_entropy_loss(): argument 'label_smoothing' (position 6) must be float, not "
+                f"{type(label_smoothing).__name__}"
+            )
+        if label_smoothing > 1.0:
+            raise RuntimeError(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+            )
+    smoothing = max(float(label_smoothing), 0.0)
+    x, t = input.array, target.array
+    if x.ndim == t.ndim and x.shape == t.shape:
+        input, target, weight = _of_probabilities(input, target, weight, ignore_index)
+        dim = 0 if x.ndim == 1 else 1
+    else:
+        dim, target = _check_classes(input, target, weight)
+    if not x.dtype.is_floating_point:
+        raise NotImplementedError(
+            f'"log_softmax_lastdim_kernel_impl" not implemented for {input.dtype}'
+        )
+    return ops.cross_entropy(input, target, weight, dim, reduction, ignore_index, smoothing)
+
+
+def _require_tensors(name: str, input: Any, target: Any, weight: Any) -> None:
+    named = ("input", input), ("target", target), ("weight", weight)
+    for position, (argument, value) in enumerate(named, 1):
+        if not isinstance(value, Tensor) and (value is not None or position < 3):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+
+
+def _require_int(name: str, ignore_index: Any) -> None:
+    if not isinstance(ignore_index, int):
+        raise TypeError(
+            f"{name}(): argument 'ignore_index' (position 5) must be int, not "
+            f"{type(ignore_index).__name__}"
+        )
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:
+    """The dim of the classes, and the target as int64 of the input's shape without that dim."""
+    x, t = input.array, target.array
+    if t.dtype is not torch.int64:
+        if t.dtype is not torch.uint8:
+            raise RuntimeError(
+                f"expected target dtype to be int64 or uint8, but got {target.dtype}"
+            )
+        target = target.long()
+    if x.ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    dim = 0 if x.ndim == 1 else 1
+    if weight is not None:
+        _check_weight(input, weight, x.shape[dim])
+    if x.ndim <= 2 and t.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if x.ndim == 1:
+        if t.size != 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}"
+            )
+        return dim, target.reshape(())
+    expected = x.shape[:1] + x.shape[2:]
+    if t.shape == expected:
+        return dim, target
+    batch = t.shape[0] if t.ndim else 1
+    if x.shape[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({batch})."
+        )
+    if t.ndim == 0 and x.ndim == 2:
+        return dim, target.reshape((1,))
+    raise RuntimeError(f"Expected target size {list(expected)}, got {list(t.shape)}")
+
+
+def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
+    if weight.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype} but found {weight.dtype}")
+    if edge_of(weight) is not None:
+        raise RuntimeError(
+            "The function 'nll_loss_forward' is not differentiable with respect to argument "
+            "'weight'. This input cannot have requires_grad True."
+        )
+
+
+def _of_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """All three in the dtype that they promote to."""
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    if input.ndim == 0:
+        raise IndexError("Dimension specified as 1 but tensor has no dimensions")
+    classes = input.shape[0 if input.ndim == 1 else 1]
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+    dtype = torch.promote_types(input.dtype, target.dtype)
+    if weight is not None:
+        dtype = torch.promote_types(dtype, weight.dtype)
+        weight = weight.to(dtype)
+    if not input.is_floating_point():
+        return input, target, weight  # which is refused
+    return input.to(dtype), target.to(dtype), weight

@@ -1,0 +1,130 @@
+"""softmax and log_softmax: one kernel forward, one backward.
+
+`composite` is each one's explanation from simple ops, and its way on devices without the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.public import check_int, check_tensor, into_same
+from tiny_torch.tensor import Tensor
+
+
+class Softmax(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, dim):
+        y = array_module(x.device).softmax(x, dim, False)
+        return y, (y, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(SoftmaxBackward, grad, *saved)
+
+    @staticmethod
+    def composite(x, dim):
+        shifted = shift(x, dim).exp()
+        return shifted / shifted.sum(dim, keepdim=True)
+
+
+class SoftmaxBackward(Op):
+    """(grad - sum(grad y)) y, along dim."""
+
+    arity = 2
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(grad, y, dim):
+        return array_module(y.device).softmax_backward(grad, y, dim, False), (grad, y, dim)
+
+    @staticmethod
+    def backward(saved, cotangent, needs):
+        grad, y, dim = saved
+        for_grad = run(SoftmaxBackward, cotangent, y, dim)
+        if not needs[1]:
+            return for_grad, None
+        along = (dim,), True
+        weighted = cotangent * (grad - (grad * y).sum(*along))
+        return for_grad, weighted - grad * (cotangent * y).sum(*along)
+
+
+class LogSoftmax(Op):
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, dim):
+        y = array_module(x.device).softmax(x, dim, True)
+        return y, (y, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(LogSoftmaxBackward, grad, *saved)
+
+    @staticmethod
+    def composite(x, dim):
+        shifted = shift(x, dim)
+        return shifted - shifted.exp().sum(dim, keepdim=True).log()
+
+
+class LogSoftmaxBackward(Op):
+    """grad - exp(y) sum(grad), along dim."""
+
+    arity = 2
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(grad, y, dim):
+        return array_module(y.device).softmax_backward(grad, y, dim, True), (grad, y, dim)
+
+    @staticmethod
+    def backward(saved, cotangent, needs):
+        grad, y, dim = saved
+        weighted = cotangent * y.exp()
+        for_grad = cotangent - weighted.sum((dim,), True)
+        return for_grad, -(weighted * grad.sum((dim,), True)) if needs[1] else None
+
+
+def shift(x: Tensor, dim: int) -> Tensor:
+    """x less its largest element along dim, so that exp does not overflow."""
+    x = x.contiguous()  # as PyTorch's result
+    return x - x.detach().amax(dim, keepdim=True) if x.numel() else x.clone()
+
+
+# ------------------------------------------------------------------------------ public functions
+
+
+def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along dim. https://pytorch.org/docs/stable/generated/torch.softmax.html"""
+    result = along(Softmax, "softmax", input, dim, dtype)
+    return result if out is None else into_same(out, result, "softmax")
+
+
+def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """log(softmax(x)) along dim, without overflow."""
+    result = along(LogSoftmax, "log_softmax", input, dim, dtype)
+    return result if out is None else into_same(out, result, "log_softmax")
+
+
+def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
+    check_tensor(name, "input", 1, input)
+    check_int(name, "dim", 2, dim)
+    if dtype is not None:
+        input = input.to(dtype)
+    array = input.array
+    ndim = array.ndim or 1
+    if not -ndim <= dim < ndim:
+        (input if array.ndim else input.reshape((1,))).size(dim)  # raises IndexError
+    if array.dtype.is_floating_point:
+        return apply_fused(op, input, dim)
+    if array.size:
+        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}')
+    return input.clone()
+
+
+FUNCTIONS = {f.__name__: f for f in (softmax, log_softmax)}
+METHODS = FUNCTIONS
