@@ -51,6 +51,66 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch's inner of bool vectors raises this, too, if they are contiguous",
     ),
     (
+        r"torch\.from_numpy",
+        r"uint16",
+        "^raised TypeError.can't convert np.ndarray of type numpy.uint16",
+        "uint16 is a dtype that PyTorch has and we do not",
+    ),
+    (
+        r"torch\.Tensor\.detach_",
+        r"`x\[0\]\.detach_\(\)` (bool|u?int\d+) ",
+        "^nothing raised, PyTorch: RuntimeError.Can't detach views in-place",
+        "PyTorch protects the history that a view shares with its base; integers have none, so "
+        "that views of them know no base here",
+    ),
+    (
+        r"torch\.cuda\.set_device",
+        r"set_device\((0|'cuda:1')\)",
+        "^raised AssertionError.Torch not compiled with CUDA.*has no attribute '_cuda_setDevice'",
+        "PyTorch's build for the CPU fails at a function that it lacks; ours says what torch.cuda "
+        "says of every other call",
+    ),
+    (
+        r"torch\.autograd\.gradgradcheck",
+        r"lambda a: a > 0",
+        r"^nothing raised, PyTorch: TypeError.<lambda>\(\) missing 1 required positional argument",
+        "PyTorch takes args[:-n] for n differentiable outputs, which for none is no argument at "
+        "all: the TypeError is its own",
+    ),
+    (
+        r"torch\.func\.functional_call",
+        r"v\.float\(\).* float64",
+        r"^gradient: of leaf 0: \d+ of 5 values",
+        "the sample computes in float32, and its gradient is compared as the float64 it is cast to",
+    ),
+    (
+        r"torch\.func\.(grad|grad_and_value|jacrev)",
+        r"prod\(\).* permuted",
+        r"^strides \(\d, \d\), not \(\d, \d\) of \(4, 4\)$",
+        "PyTorch's transforms lay one gradient of prod out in two ways, as (4, 1) in grad and as "
+        "(1, 4) in jacrev; ours is autograd.grad's (1, 4), and in jacrev rows one below the other",
+    ),
+    (
+        r"torch\.func\.hessian",
+        r"lambda a: a \* 2\)",
+        r"^strides \(5, 1, 25\), not \(5, 1, 0\) of \(5, 5, 5\)$",
+        "PyTorch expands the zeros of a second derivative that is not there; ours are stored",
+    ),
+    (
+        r"torch\.func\.(jacfwd|hessian)",
+        r"float32 broadcast$",
+        "^nothing raised, PyTorch: RuntimeError.unsupported operation: more than one element",
+        "PyTorch's forward mode writes tangents into the layout of the input and so refuses one "
+        "that is expanded; its jacrev, and ours, take it",
+    ),
+    (
+        r"torch\.func\.(jacfwd|hessian)",
+        r"lambda a: (a \* 2|\(a \* a\)\.sum\(\)|\(a\[0\] \* w\)\.sum\(\))\)|lambda a, c: ",
+        r"^(second )?gradient: none of the results require grad$",
+        "a derivative that does not depend on the input: PyTorch's forward mode records a gradient "
+        "of zeros for it, its jacrev, as all of ours, none",
+    ),
+    (
         ".*",
         "",
         r"strides .* of \((.*\b)?0\b.*\)$",

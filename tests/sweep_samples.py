@@ -70,6 +70,7 @@ def special(tensor: torch.Tensor) -> torch.Tensor:
 def usable(tensor: torch.Tensor) -> bool:
     return (
         tensor.layout == torch.strided
+        and tensor.device.type == "cpu"
         and str(tensor.dtype).removeprefix("torch.") in DTYPES
         and tensor.numel() < 200_000
     )
@@ -87,6 +88,8 @@ def op_infos() -> dict[str, list]:
         sys.modules["expecttest"] = stub
     from torch.testing._internal.common_methods_invocations import op_db
 
+    # Importing it forbids to set the flags of torch.backends.
+    torch.backends.m.__allow_nonbracketed_mutation_flag = True  # type: ignore[attr-defined]
     table: dict[str, list] = {}
     for info in op_db:
         for name in {info.name, *[alias.name for alias in info.aliases]}:

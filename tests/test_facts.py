@@ -86,6 +86,11 @@ type((torch.ones(2, requires_grad=True) * 2).grad_fn).__name__
 type((torch.ones(2, requires_grad=True) * 2).exp().grad_fn.next_functions[0][0]).__name__
 isinstance((torch.ones(2, requires_grad=True) * 2).grad_fn, torch.autograd.graph.Node)
 a = torch.ones(2, requires_grad=True); z = a.exp(); z.grad_fn; z.sum().backward(); a.grad
+torch.gradient(torch.tensor([1.0, 4.0, 9.0]), spacing=None)[0]
+torch.gradient(torch.tensor([100, -100, 100, 3], dtype=torch.int8), edge_order=2)[0]
+torch.gradient(torch.tensor([0.1, 0.1, 0.1, 0.1]), spacing=0.3, edge_order=2)[0]
+torch.gradient(torch.tensor([3, -5, 7, 1]), spacing=(torch.tensor([3, 60, 100, -90], dtype=torch.int8),))[0]
+torch.gradient(torch.tensor([3, -5, 7, 1]), spacing=(torch.tensor([0.1, 0.2, 0.4, 0.9]),), edge_order=2)[0]
 torch.func.jacrev(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.jacfwd(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.hessian(lambda a: a.exp())(torch.tensor(1.0))

@@ -92,6 +92,28 @@ def test_inside_inference_tensors_are_ordinary(torch):
     assert not torch.ones(1).is_inference()
 
 
+def test_what_may_not_be_saved_is_seen_before_the_write(torch):
+    w, z = torch.ones(2, 2, requires_grad=True), made(torch)
+    x = w * 3
+    with pytest.raises(RuntimeError, match=SAVE):
+        x.mul_(z)
+    assert x.tolist() == [[3, 3], [3, 3]]
+    assert x.add_(z).tolist() == [[5, 5], [5, 5]]
+
+
+def test_views_of_inference_tensors_are_refused_as_such(torch):
+    z = made(torch)
+    view = z.split(1)[0]
+    with pytest.raises(RuntimeError, match=WRITE):
+        view[0] = torch.ones(2, requires_grad=True) * 1
+
+
+def test_detach_does_nothing_in_inference_mode(torch):
+    view = (torch.ones(2, requires_grad=True) * 1)[0]
+    with torch.inference_mode():
+        assert view.detach_().requires_grad
+
+
 def test_nothing_is_recorded_of_a_backward_in_inference_mode(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.sin().sum()

@@ -94,10 +94,6 @@ class Program:
         size = tensor.shape[dim] if ndim else 1
         start = draw.randrange(max(size, 1))
         mode = draw.choice(MODES) if draw.random() < 0.06 else None
-        if mode == "inference_mode" and kind not in VIEWS:
-            mode = (
-                "no_grad"  # what is new there is PyTorch's inference tensor, of which we have none
-            )
         step = {
             "unary": lambda: (draw.choice(UNARY),),
             "binary": lambda: (draw.choice(BINARY), self.fitting(env, i)),
@@ -354,6 +350,10 @@ def check(seed, oracle, length=14):
             return  # ours copies what overlaps, where that is possible
         if got is None and expected and reshaped(log):
             return
+        if got and "InferenceMode" in str(theirs.error):
+            return  # PyTorch refuses the write after it is done, ours some before
+        if "InferenceMode" in str(ours.error) and any("'detach'" in line for line in log):
+            return  # what PyTorch forbids of inference tensors it allows of their detach()
         assert got == expected or (expected == "refused" and got), (ours.error, log)
         if made_without_grad(theirs.env[-1]):  # may not be written, and is of no other use here
             i = len(theirs.env) - 1

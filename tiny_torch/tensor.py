@@ -286,7 +286,13 @@ class Tensor:
         return wrap(self.array)
 
     def detach_(self) -> Tensor:
-        if self._view is not None:
+        """Forgets its history; RuntimeError for a view, but of integers, which have none.
+
+        In inference mode it does nothing, as PyTorch's.
+        """
+        if modes.bits & INFERENCE:
+            return self
+        if self._view is not None and not self.is_inference():
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "
                 "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "

@@ -23,6 +23,7 @@ from tiny_torch.autograd.graph import (
     View,
     edge_of,
     modes,
+    node_stamp,
     note,
     rebase,
     refusal,
@@ -192,9 +193,11 @@ def apply_inplace(op, x, *arguments):
     if not modes.bits & OFF:
         edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
         recording = edges.count(None) != len(edges) or x.requires_grad
+    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
     if recording:
         check_inplace(x)
-    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
+        if modes.inference_seen:
+            node_stamp(keep(op, saved_inputs(op, arrays), edges))  # raises before x is written
     if recording and 0 in op.saves and is_wanted(op, op.saves.index(0), edges):
         arrays[0] = arrays[0].clone()  # backward wants what is about to be overwritten
     result, saved = op.forward(*arrays, out=x.array)
@@ -214,6 +217,11 @@ def apply_inplace(op, x, *arguments):
     return x
 
 
+def saved_inputs(op, arrays) -> tuple:
+    """What of the inputs an op will save, in the places of its `saved`."""
+    return tuple([arrays[i] if i is not None and i > 0 else None for i in op.saves])
+
+
 def saved_what_it_wrote(op, arrays, result) -> bool:
     """x.mul_(x): what backward wants of the other operand is no more."""
     others = [arrays[place] for place in op.saves if place is not None and place > 0]
@@ -225,6 +233,8 @@ def check_inplace(x, used="is being") -> None:
     view = x._view
     if view is not None:
         if view.kind != PLAIN:
+            if x.is_inference():
+                x.array.mark_written()  # which is refused outside inference mode
             raise refusal(x, "is being")
         if x.requires_grad and view.base.is_leaf:
             raise RuntimeError(

@@ -38,6 +38,7 @@ class Modes(threading.local):
     """What this thread's ops must mind, as the bits of one integer; 0 is plain recording."""
 
     bits = 0
+    inference_seen = False  # whether any thread has ever been in inference mode
     check_nan = True  # of ANOMALY
     running: Any = None  # the node whose backward runs, under ANOMALY
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS

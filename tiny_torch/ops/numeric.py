@@ -82,6 +82,7 @@ def gradient(
     (tensor([3., 4., 5.]),)
     """
     check_tensor("gradient", "input", 1, input)
+    spacing = 1 if spacing is None else spacing
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims: Any = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
@@ -131,23 +132,32 @@ def slope(x: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
         first = (at(1) - at(0)) / step(0)
         last = (at(n - 1) - at(n - 2)) / step(n - 2)
     else:
-        first = end_slope(at(0), at(1), at(2), step(0), step(1))
-        last = -end_slope(at(n - 1), at(n - 2), at(n - 3), step(n - 2), step(n - 3))
+        first = slope_at_first(at(0), at(1), at(2), step(0), step(1))
+        last = slope_at_last(at(n - 3), at(n - 2), at(n - 1), step(n - 3), step(n - 2))
     inner = []
     if n > 2:
         before, here, after = (at(i, n - 2) for i in range(3))
         h, k = step(0, n - 2), step(1, n - 2)
         if isinstance(h, Tensor):
-            from_left, from_right = h / (k * (h + k)), -k / (h * (h + k))
-            inner = [from_right * before - (from_left + from_right) * here + from_left * after]
+            terms = -k / (h * (h + k)) * before, (k - h) / (h * k) * here, h / (k * (h + k)) * after
+            inner = [terms[0] + terms[1] + terms[2]]
         else:
             inner = [(after - before) / (2 * h)]
     return cat([first, *inner, last], dim)
 
 
-def end_slope(a: Tensor, b: Tensor, c: Tensor, h: Any, k: Any) -> Tensor:
+def slope_at_first(a: Tensor, b: Tensor, c: Tensor, h: Any, k: Any) -> Tensor:
     """The slope at a of the parabola through a, b and c, which stand h and k apart."""
+    if not isinstance(h, Tensor):
+        return (-1.5 * a + 2 * b - 0.5 * c) / h
     return -(2 * h + k) / (h * (h + k)) * a + (h + k) / (h * k) * b - h / (k * (h + k)) * c
+
+
+def slope_at_last(a: Tensor, b: Tensor, c: Tensor, h: Any, k: Any) -> Tensor:
+    """The slope at c of that parabola."""
+    if not isinstance(h, Tensor):
+        return (0.5 * a - 2 * b + 1.5 * c) / h
+    return k / (h * (h + k)) * a - (h + k) / (h * k) * b + (2 * k + h) / (k * (h + k)) * c
 
 
 # ------------------------------------------------------------------------------------- integrals
