@@ -110,9 +110,11 @@ def finish(result, node=None):
     """Arrays as tensors: the outputs of `node`, or without a history."""
     if type(result) is not tuple:
         return wrap(result, None if node is None else (node, 0))
+    if node is None:
+        return tuple([wrap(array) for array in result])
     return tuple(
         [
-            wrap(array, (node, j) if node is not None and array.dtype.is_floating_point else None)
+            wrap(array, (node, j) if array.dtype.is_floating_point else None)
             for j, array in enumerate(result)
         ]
     )
@@ -167,22 +169,25 @@ def apply_view(op, x, *constants):
         if bits:
             note(node)
     tensors = finish(result, node)
-    base = x if x._view is None else x._view.base
-    if base.array.dtype.is_floating_point:
-        kind = (
-            MADE_IN_INFERENCE
-            if bits & INFERENCE
-            else MADE_WITHOUT_GRAD
-            if bits & NO_GRAD
-            else MULTI_OUTPUT
-            if several
-            else PLAIN
-            if x._view is None
-            else x._view.kind
-        )
-        for tensor in tensors if several else (tensors,):
-            tensor._view = View(base, kind, tensor.array.stamp)
+    kind = MULTI_OUTPUT if several else PLAIN
+    for tensor in tensors if several else (tensors,):
+        know_base(tensor, x, kind)
     return tensors
+
+
+def know_base(tensor, x, kind=PLAIN):
+    """Notes that a tensor is a view of x, or of what x is a view of; answers the tensor."""
+    view = x._view
+    base = x if view is None else view.base
+    array = tensor.array
+    if not base.array.dtype.is_floating_point:
+        return tensor
+    if modes.bits & OFF:
+        kind = MADE_IN_INFERENCE if modes.bits & INFERENCE else MADE_WITHOUT_GRAD
+    elif kind == PLAIN and view is not None:
+        kind = view.kind
+    tensor._view = View(base, kind, array.stamp)
+    return tensor
 
 
 def apply_inplace(op, x, *arguments):

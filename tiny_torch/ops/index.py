@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
+from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view, know_base
 from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -182,9 +182,19 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     (tensor([4, 5]), tensor([4, 5]), tensor([[2, 0],
             [5, 3]]))
     """
-    if type(index) is int and self.array.ndim and -LIMIT <= index < LIMIT:
-        return apply_view(Select, self, (("select", (0, index)),))
-    steps, indices = parse(self.array, index)
+    array = self.array
+    kind = type(index)
+    if (kind is int or kind is slice) and array.ndim:
+        if self.edge is None and (self._view is None or self._view.stamp == array.stamp):
+            # Without a history nobody asks for the op.
+            if kind is slice:
+                view = array.slice(0, *slice_bounds(index, array.shape[0]))
+                return know_base(wrap(view), self)
+            if -LIMIT <= index < LIMIT:
+                return know_base(wrap(array.select(0, index)), self)
+        elif kind is int and -LIMIT <= index < LIMIT:
+            return apply_view(Select, self, (("select", (0, index)),))
+    steps, indices = parse(array, index)
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
     elif not indices:
