@@ -481,7 +481,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-cat = indexing.cat
+cat, stack = indexing.cat, indexing.stack
 where = compute.where
 promote_types = formulas.promote_types
 result_type = formulas.result_type
@@ -490,7 +490,7 @@ can_cast = formulas.can_cast
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
     *("empty", "empty_strided", "full", "arange", "from_numpy", "to_numpy", "cat", "where"),
-    *("promote_types", "result_type", "can_cast"),
+    *("stack", "promote_types", "result_type", "can_cast"),
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),

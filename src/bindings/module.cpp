@@ -137,6 +137,7 @@ PyMethodDef functions[] = {
     module_function<arange>("arange"),
     module_function<where>("where"),
     module_function<concatenate>("cat"),
+    module_function<stack>("stack"),
     {"node_stamp", node_stamp, METH_O, nullptr},
     module_function<stamp>("next_stamp"),
     module_function<new_stamp>("first_stamp"),

@@ -405,6 +405,21 @@ def cat(arrays: Sequence[Any], dim: int) -> Any:
     return out
 
 
+def stack(arrays: Sequence[Any], dim: int) -> Any:
+    """Joins arrays of one shape along a new dim."""
+    if not arrays:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = arrays[0].shape
+    dim = wrap_dim(dim, len(shape) + 1)
+    for i, x in enumerate(arrays):
+        if x.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(x.shape)} at entry {i}"
+            )
+    return cat([x.unsqueeze(dim) for x in arrays], dim)
+
+
 METHODS = {
     "gather": gather,
     "scatter_": scatter,

@@ -15,7 +15,6 @@ from tiny_torch.autograd.graph import (
     MADE_IN_INFERENCE,
     MADE_WITHOUT_GRAD,
     MULTI_OUTPUT,
-    NO_GRAD,
     OFF,
     PLAIN,
     Node,

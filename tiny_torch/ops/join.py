@@ -12,9 +12,9 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops import split
 from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.public import into
-from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many, wrap_dim
+from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many
 from tiny_torch.size import Size
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 
 class Cat(Op):
@@ -44,12 +44,7 @@ class Stack(Op):
     @staticmethod
     def forward(*arguments):
         *arrays, dim = arguments
-        cat_arrays = array_module(arrays[0].device).cat
-        shape = arrays[0].shape
-        if dim < len(shape):  # laid out as cat lays it out
-            result = cat_arrays(arrays, dim).view((*shape[:dim], len(arrays), *shape[dim:]))
-        else:
-            result = cat_arrays([x.unsqueeze(dim) for x in arrays], dim)
+        result = array_module(arrays[0].device).stack(arrays, dim)
         return result, (dim, [x.dtype for x in arrays])
 
     @staticmethod
@@ -77,6 +72,22 @@ def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
     return tensors
 
 
+def arrays_without_history(function: str, tensors: Any) -> list | None:
+    """The arrays of tensors of which none has a history, else None; TypeError for what is none."""
+    if type(tensors) is not tuple and type(tensors) is not list:
+        check_tensors(function, tensors)
+    arrays = []
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            check_tensors(function, tensors)
+        array, view = tensor.array, tensor._view
+        if tensor.edge is not None or (view is not None and view.stamp != array.stamp):
+            check_tensors(function, tensors)
+            return None
+        arrays.append(array)
+    return arrays
+
+
 def cat(
     tensors: Any, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -89,10 +100,14 @@ def cat(
     >>> torch.cat((torch.zeros(2), torch.ones(1)))
     tensor([0., 0., 1.])
     """
-    check_tensors("cat", tensors)
+    arrays = arrays_without_history("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    result = applyn(Cat, tensors, dim if axis is None else axis)
+    dim = dim if axis is None else axis
+    if arrays is None:
+        result = applyn(Cat, tensors, dim)
+    else:
+        result = wrap(array_module(arrays[0].device).cat(arrays, dim))
     return result if out is None else into_promoted("cat", out, result)
 
 
@@ -116,18 +131,13 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    check_tensors("stack", tensors)
+    arrays = arrays_without_history("stack", tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    first = tensors[0].array
-    dim = wrap_dim(dim, first.ndim + 1)
-    for i, tensor in enumerate(tensors):
-        if not tensor.array.same_shape(first):
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry "
-                f"0 and {list(tensor.array.shape)} at entry {i}"
-            )
-    result = applyn(Stack, tensors, dim)
+    if arrays is None:
+        result = applyn(Stack, tensors, dim)
+    else:
+        result = wrap(array_module(arrays[0].device).stack(arrays, dim))
     return result if out is None else into_promoted("stack", out, result)
 
 

@@ -8,6 +8,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.gather import ScatterAdd
 from tiny_torch.ops.public import check_int, check_tensor
 from tiny_torch.ops.views import wrap_dim, zeros
+from tiny_torch.tensor import Tensor
 
 
 class Select(Op):
@@ -45,12 +46,16 @@ class SelectOne(Select):
 
 def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:
     """The dim counted from the front; TypeError or IndexError where it is none."""
+    if type(dim) is int and isinstance(input, Tensor):
+        ndim = input.array.ndim
+        if -ndim <= dim < ndim:
+            return dim if dim >= 0 else dim + ndim
     check_tensor(function, "input", 1, input)
     return wrap_dim(check_int(function, "dim", position, dim), input.array.ndim)
 
 
 def check_bool(function: str, argument: str, position: int, value: Any) -> None:
-    if not isinstance(value, bool):
+    if value is not True and value is not False:
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be bool, not "
             f"{type(value).__name__}"

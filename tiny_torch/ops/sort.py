@@ -21,7 +21,10 @@ from tiny_torch.tensor import Tensor
 
 
 class Sort(Select):
-    method = "sort"
+    @staticmethod
+    def forward(x, dim, keepdim, descending):
+        found = x.sort(dim, descending)
+        return found, (found[1], x.shape, dim, keepdim)
 
 
 class Argsort(Op):
@@ -31,7 +34,10 @@ class Argsort(Op):
 
 
 class Topk(Select):
-    method = "topk"
+    @staticmethod
+    def forward(x, dim, keepdim, k, largest):
+        found = x.topk(dim, k, largest)
+        return found, (found[1], x.shape, dim, keepdim)
 
 
 class Kthvalue(SelectOne):

@@ -99,4 +99,25 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
   return out;
 }
 
+NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim) {
+  if (arrays.empty() || !arrays[0]) throw RuntimeError("stack expects a non-empty TensorList");
+  Dims shape = arrays[0]->shape();
+  const int d = wrap_dim(dim, shape.size() + 1);
+  int position = 0;
+  for (const NDArray* x : arrays) {
+    if (!x || x->shape() != shape)
+      throw RuntimeError("stack expects each tensor to be equal size, but got ", shape,
+                         " at entry 0 and ", x ? x->shape() : Dims(), " at entry ", position);
+    ++position;
+  }
+  const bool splits = d < shape.size();  // a dim of the result of cat, and else there is none
+  shape.insert(d, position);
+  if (splits) return concatenate(arrays, d).view(shape);
+  std::vector<NDArray> columns;
+  std::vector<const NDArray*> pointers;
+  for (const NDArray* x : arrays) columns.push_back(x->unsqueeze(d));
+  for (const NDArray& column : columns) pointers.push_back(&column);
+  return concatenate(pointers, d);
+}
+
 }  // namespace tt

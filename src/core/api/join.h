@@ -8,5 +8,7 @@ namespace tt {
 
 // Dtypes promote; a 1-d array without elements joins anything. channels_last if all of them are.
 NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim);
+// Along a new dim, laid out as concatenate lays out the one that it splits.
+NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim);
 
 }  // namespace tt
