@@ -123,12 +123,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch's backward of clamp fails where both bounds broadcast to more than the input",
     ),
     (
-        r"torch\.Tensor\.(amax|amin|aminmax|bernoulli|multinomial)",
-        r"wrong .* out=",
-        r"PyTorch TypeError\(\w+\(\) (got an unexpected keyword .*'out'|received an invalid)",
-        "these methods are the functions themselves, and take the functions' out=, too",
-    ),
-    (
         r"torch\.(Tensor\.)?(nan)?median",
         r"int64 \(\(0,\),\)",
         "raised RuntimeError.*there is no median of no elements",
