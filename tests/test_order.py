@@ -79,10 +79,12 @@ def test_selection(dtype, n):
         rising = array_of(x.sort().indices)
         for largest in (False, True):
             order = array_of(x.argsort(descending=largest))
-            for k in {1, min(n, 3), n // 5, n // 3, n}:
+            for k in {1, min(n, 3), min(n, 16), n // 5, n // 3, n}:
                 values_, indices = x.topk(k, largest=largest)
                 np.testing.assert_array_equal(array_of(indices), order[:k])
                 np.testing.assert_array_equal(array_of(values_), values[order[:k]])
+                columns = array_of(tiny_torch.stack((x, x), 1).topk(k, 0, largest).indices)
+                np.testing.assert_array_equal(columns, np.stack([order[:k]] * 2, 1))
         for k in {1, (n + 1) // 2, n}:
             assert x.kthvalue(k).indices.item() == rising[k - 1]
         nans = int((values != values).sum())

@@ -120,9 +120,51 @@ int64_t select(const Keys<T>& keys, int64_t k, Items<T>& memory) {
   return position_of(static_cast<uint64_t>(items[k]));
 }
 
+// The k smallest, for a small k: each that is better than the worst goes to its place among them.
+template <class T>
+void select_few(const Keys<T>& keys, int64_t k, Items<T>& memory) {
+  Item<T>* const items = memory.buffer.data();
+  int64_t count = 0;
+  Bits<T> worst = kNanKey<T>;
+  auto offer = [&](int64_t i) {
+    const Bits<T> key = keys[i];
+    if (count == k && key >= worst) return;  // of equal ones the first is better
+    const Item<T> item = Items<T>::make(key, i);
+    int64_t place = count < k ? count++ : k - 1;
+    for (; place > 0 && item < items[place - 1]; --place) items[place] = items[place - 1];
+    items[place] = item;
+    worst = static_cast<Bits<T>>(items[count - 1] >> 32);
+  };
+  int64_t i = 0;
+  if constexpr (!is_half_type<T>) {
+    // Most elements are worse than the worst: whole vectors of them are told by comparing values.
+    constexpr int64_t kBlock = 32;
+    if (keys.step == sizeof(T)) {
+      for (; i < std::min(k, keys.n); ++i) offer(i);
+      for (; i + kBlock <= keys.n; i += kBlock) {
+        const T bound =
+            read<T>(keys.x + position_of(static_cast<uint64_t>(items[k - 1])) * keys.step);
+        const char* const x = keys.x + i * sizeof(T);
+        alignas(8) unsigned char better[kBlock];  // or NaN
+        if (keys.flip)
+          for (int64_t j = 0; j < kBlock; ++j) better[j] = !(read<T>(x + j * sizeof(T)) <= bound);
+        else
+          for (int64_t j = 0; j < kBlock; ++j) better[j] = !(read<T>(x + j * sizeof(T)) >= bound);
+        for (int64_t part = 0; part < kBlock; part += 8)
+          for (uint64_t rest = read<uint64_t>(reinterpret_cast<char*>(better) + part); rest;
+               rest &= rest - 1)
+            offer(i + part + (__builtin_ctzll(rest) >> 3));
+      }
+    }
+  }
+  for (; i < keys.n; ++i) offer(i);
+}
+
 // The k smallest, in order, at the start of `memory`.
 template <class T>
 void select_first(const Keys<T>& keys, int64_t k, Items<T>& memory) {
+  constexpr int64_t kFew = 16;
+  if (k <= kFew) return select_few(keys, k, memory);
   // Items that are none of the k best so far are dropped as they come, the others whenever there
   // are too many: each time at least half of them go, so that is linear altogether.
   const int64_t room = std::min(keys.n, std::max<int64_t>(2 * k, 64));
@@ -204,6 +246,15 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   shape[dim] = k;
   std::vector<NDArray> out = results(x, shape);
   if (out[0].numel() == 0) return out;
+  if (x.strides()[dim] != 1 && size > 1 && x.numel() > cpu::kGrain) {
+    // Lines that lie across memory are read faster side by side, even if they are copied first.
+    const std::vector<NDArray> found = topk(contiguous(x.transpose(dim, -1)), -1, k, largest);
+    for (int i : {0, 1}) {
+      const NDArray seen = found[i].transpose(dim, -1);
+      copy_into(out[i], &seen);
+    }
+    return out;
+  }
   with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
     auto put = [=](const Line& line, const auto* items) {
