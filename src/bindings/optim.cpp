@@ -3,8 +3,6 @@
 // Each function answers the positions of the parameters that it left alone, because their arrays
 // differ in layout or are not float32 or float64, and all of them if what is written shares memory
 // with anything else, since then their order counts: the caller's loop takes those.
-#include "cpu/optim.h"
-
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/api/copy.h"
+#include "cpu/foreach.h"
 
 namespace tt::py {
 
@@ -63,8 +63,9 @@ struct Call {
   std::vector<cpu::Chunk> chunks[2];  // float32, float64
   std::vector<int64_t> taken, left;
 
-  Call(const pb::list& param_list, const pb::list& grad_list) {
-    params = arrays_of(param_list, param_list.size(), false, "params");
+  explicit Call(const pb::list& param_list)
+      : params(arrays_of(param_list, param_list.size(), false, "params")) {}
+  Call(const pb::list& param_list, const pb::list& grad_list) : Call(param_list) {
     grads = arrays_of(grad_list, params.size(), false, "grads");
   }
   // A state whose option is off is an empty list.
@@ -79,8 +80,8 @@ struct Call {
 
   bool can_take(size_t i) const {
     const NDArray& param = *params[i];
-    if (!is_single_or_double(param.dtype()) || !param.is_dense() || !same_layout(param, *grads[i]))
-      return false;
+    if (!is_single_or_double(param.dtype()) || !param.is_dense()) return false;
+    if (!grads.empty() && !same_layout(param, *grads[i])) return false;
     for (const Arrays& list : states)
       if (!list.empty() && !same_layout(param, *list[i])) return false;
     for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
@@ -101,7 +102,7 @@ struct Call {
     };
     for (int64_t i : taken) {
       add(*params[i], true);
-      add(*grads[i], false);
+      if (!grads.empty()) add(*grads[i], false);
       for (const Arrays& list : states)
         if (!list.empty()) add(*list[i], true);
       for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
@@ -126,7 +127,7 @@ struct Call {
       }
       cpu::Chunk chunk{};
       chunk.param = params[i]->data();
-      chunk.grad = grads[i]->data();
+      if (!grads.empty()) chunk.grad = grads[i]->data();
       for (int slot = 0; slot < 3; ++slot)
         if (!states[slot].empty()) chunk.state[slot] = states[slot][i]->data();
       chunk.numel = params[i]->numel();
@@ -346,6 +347,58 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
   return call.run(cpu::optim().asgd, cpu::AsgdArgs{weight_decay, maximize});
 }
 
+std::vector<int64_t> foreach_scale(const pb::list& arrays, double factor) {
+  Call call(arrays);
+  call.sort();
+  return call.run(cpu::optim().foreach->scale, cpu::ScaleArgs{factor});
+}
+
+std::vector<int64_t> foreach_clamp(const pb::list& arrays, double low, double high) {
+  Call call(arrays);
+  call.sort();
+  return call.run(cpu::optim().foreach->clamp, cpu::ClampArgs{low, high});
+}
+
+std::vector<int64_t> foreach_lerp(const pb::list& arrays, const pb::list& ends, double weight) {
+  Call call(arrays, ends);
+  call.sort();
+  return call.run(cpu::optim().foreach->lerp, cpu::LerpArgs{weight});
+}
+
+// The norm of each array, of order 1, 2 or infinity. The arrays are float32 or float64.
+std::vector<double> foreach_norm(const pb::list& list, double order) {
+  const Arrays arrays = arrays_of(list, list.size(), false, "arrays");
+  const bool two = order == 2, one = order == 1;
+  if (!two && !one && order != INFINITY)
+    throw NotImplementedError("[foreach_norm] the order must be 1, 2 or inf, not ", order);
+  std::vector<NDArray> copies;  // of those whose elements do not lie side by side
+  std::vector<cpu::Block> blocks;
+  std::vector<size_t> ends;
+  for (const NDArray* x : arrays) {
+    if (!is_single_or_double(x->dtype()))
+      throw TypeError("[foreach_norm] expected float32 or float64 arrays, got ", name(x->dtype()));
+    if (!x->is_dense()) x = &copies.emplace_back(contiguous(*x));
+    for (int64_t i = 0; i < x->numel(); i += cpu::kNormBlock)
+      blocks.push_back({x->data() + i * itemsize(x->dtype()),
+                        std::min(cpu::kNormBlock, x->numel() - i), x->dtype() == DType::Float32});
+    ends.push_back(blocks.size());
+  }
+  std::vector<double> sums(blocks.size()), norms;
+  {
+    const pb::gil_scoped_release released;
+    const auto power = two ? cpu::Power::Two : one ? cpu::Power::One : cpu::Power::Infinity;
+    cpu::optim().foreach->sums(blocks.data(), blocks.size(), power, sums.data());
+  }
+  size_t next = 0;
+  for (size_t end : ends) {
+    double sum = 0;
+    for (; next < end; ++next)
+      sum = two || one ? sum + sums[next] : (sum >= sums[next] || sum != sum) ? sum : sums[next];
+    norms.push_back(two ? std::sqrt(sum) : sum);
+  }
+  return norms;
+}
+
 }  // namespace
 
 void add_optim(pb::module_& module) {
@@ -359,6 +412,10 @@ void add_optim(pb::module_& module) {
   module.def("foreach_adadelta", foreach_adadelta);
   module.def("foreach_rprop", foreach_rprop);
   module.def("foreach_asgd", foreach_asgd);
+  module.def("foreach_scale", foreach_scale);
+  module.def("foreach_clamp", foreach_clamp);
+  module.def("foreach_lerp", foreach_lerp);
+  module.def("foreach_norm", foreach_norm);
 }
 
 }  // namespace tt::py

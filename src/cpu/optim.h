@@ -75,6 +75,8 @@ struct Steps {
   void (*f64)(const Chunk* chunks, int64_t count, const Args& args);
 };
 
+struct ForeachTable;  // foreach.h
+
 struct OptimTable {
   Steps<SgdArgs> sgd;
   Steps<AdamArgs> adam;
@@ -86,6 +88,7 @@ struct OptimTable {
   Steps<AdadeltaArgs> adadelta;
   Steps<RpropArgs> rprop;
   Steps<AsgdArgs> asgd;
+  const ForeachTable* foreach;
 };
 
 namespace v2 {

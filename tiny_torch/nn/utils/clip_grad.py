@@ -1,0 +1,184 @@
+"""Gradients kept from growing too large: by their common norm, or element by element.
+
+One call of C++ handles all gradients that lie densely on the CPU in float32 or float64; the others
+go through Tensor operations, and so do all of them under `foreach=False`.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import tiny_torch as torch
+
+from ... import _core
+from ...autograd import no_grad
+from ...tensor import Tensor
+
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector: a 0-d tensor.
+
+    `norm_type` is the order, which may be "inf". Raises RuntimeError for tensors of integers and,
+    where `error_if_nonfinite`, for a norm that is infinite or NaN.
+    Source: PyTorch, torch.nn.utils.get_total_norm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0, 12.0])])
+    tensor(13.)
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return torch.tensor(0.0)
+    total = torch.linalg.vector_norm(_norms(tensors, norm_type, foreach), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from "
+            "`parameters` is non-finite, so it cannot be clipped. To disable "
+            "this error and scale the gradients by the non-finite norm anyway, "
+            "set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor:
+    """The norm of each tensor."""
+    dtypes = {tensor.dtype for tensor in tensors}
+    if (
+        foreach is not False
+        and norm_type in (1, 2, math.inf)
+        and (dtypes == {torch.float32} or dtypes == {torch.float64})
+        and {type(tensor.array) for tensor in tensors} == {_core.NDArray}
+        and (norm_type != math.inf or all(tensor.numel() for tensor in tensors))
+    ):
+        norms = _core.foreach_norm([tensor.array for tensor in tensors], norm_type)
+        return torch.tensor(norms, dtype=dtypes.pop())
+    first = tensors[0].device
+    return torch.stack([torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors])
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients of the parameters by max_norm / total_norm, where that is below 1.
+
+    Source: PyTorch, torch.nn.utils.clip_grads_with_norm_.
+
+    >>> import tiny_torch as torch
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    grads = _grads(parameters)
+    max_norm = float(max_norm)
+    if not grads:
+        return
+    factor = torch.clamp(max_norm / (total_norm + 1e-6), max=1.0)
+    left = _in_one_call(_core.foreach_scale, grads, foreach, factor.item())
+    for grad in left:
+        grad.mul_(factor.to(grad.device))
+
+
+@no_grad()
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients of the parameters so that their common norm is at most `max_norm`.
+
+    Returns the norm before. Raises as `get_total_norm`; warns for a generator without parameters.
+    Source: PyTorch, torch.nn.utils.clip_grad_norm_; Pascanu et al. 2012, "On the difficulty of
+    training recurrent neural networks".
+
+    >>> import tiny_torch as torch
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    if not isinstance(parameters, Tensor):
+        generated = isinstance(parameters, types.GeneratorType)
+        parameters = list(parameters)
+        if generated and not parameters:
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.",
+                stacklevel=3,
+            )
+    total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The deprecated name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated "
+        "in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Clamp each element of the parameters' gradients to [-clip_value, clip_value].
+
+    Source: PyTorch, torch.nn.utils.clip_grad_value_.
+
+    >>> import tiny_torch as torch
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, -0.5])
+    >>> torch.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
+    value = float(clip_value)
+    for grad in _in_one_call(_core.foreach_clamp, _grads(parameters), foreach, -value, value):
+        grad.clamp_(min=-value, max=value)
+
+
+def _grads(parameters: Tensors) -> list[Any]:
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+def _in_one_call(call: Any, grads: list[Any], foreach: bool | None, *numbers: float) -> list[Any]:
+    """Change the gradients by one C++ call; returns those that it leaves to the caller."""
+    if foreach is False or any(type(grad.array) is not _core.NDArray for grad in grads):
+        return grads
+    return [grads[i] for i in call([grad.array for grad in grads], *numbers)]
