@@ -31,6 +31,7 @@ from tiny_torch.ops.public import (
 from tiny_torch.tensor import Tensor, wrap
 
 Number = bool | int | float
+NUMBERS = (int, float, np.number)
 
 
 def relu(input: Tensor) -> Tensor:
@@ -60,9 +61,11 @@ def result_type(*operands: Any) -> Any:
 
 def check_number(function: str, argument: str, value: Any) -> Any:
     """A number, or a 0-d tensor's; TypeError for other things, OverflowError beyond 64 bits."""
+    if type(value) is float:
+        return value
     if isinstance(value, Tensor) and value.ndim == 0:
         return value.item()
-    if not isinstance(value, bool | int | float | np.number):
+    if not isinstance(value, NUMBERS):
         raise TypeError(
             f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
         )
@@ -272,7 +275,8 @@ def product_operands(
     check_range(value, _core.float32 if dtype in HALVES else dtype)
     if not dtype.is_floating_point:
         number = int(value)
-    return input, apply2(e.Mul, tensor1.to(dtype), number), tensor2
+    factor = tensor1 if tensor1.array.dtype is dtype else tensor1.to(dtype)
+    return input, apply2(e.Mul, factor, number), tensor2
 
 
 def addcmul(
