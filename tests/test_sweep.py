@@ -14,7 +14,6 @@ def pytorch():
     pytest.importorskip("torch")
 
 
-@pytest.mark.slow
 def test_the_first_samples_of_every_name(tmp_path):
     from sweep import complaints, sweep
 
