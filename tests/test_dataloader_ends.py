@@ -1,10 +1,13 @@
 """Loaders that are abandoned or interrupted; a main process that dies; a system without room."""
 
+import contextlib
 import gc
 import multiprocessing
 import os
+import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -202,8 +205,6 @@ def test_without_room_tensors_are_pickled():
 
 
 def test_a_socket_that_takes_no_files(monkeypatch):
-    import socket
-
     def refuse(end, buffers, files):
         if files:
             raise OSError("too many references")
@@ -233,6 +234,19 @@ def test_a_process_that_may_open_no_more():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def test_a_message_that_is_cut_short_leaves_no_files():
+    ours, theirs = channel.pair()
+    pickled, files = channel.dumps(tiny_torch.ones(3))
+    socket.send_fds(theirs._end, [channel.HEADER.pack(len(pickled), 1)], files)
+    theirs._end.sendall(pickled[:5])
+    theirs.close()
+    channel.close_all(files)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(EOFError):
+        ours.receive()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
 # ---- a thousand of them ------------------------------------------------------------------------
 
 
@@ -253,14 +267,18 @@ def test_a_thousand_starts_and_stops():
             next(iterator)
         elif number % 4 == 1:
             assert len(list(iterator)) == 8
-        else:
-            victim = iterator._workers[number % 2].process.pid
-            if number % 4 == 2:
-                next(iterator)
-            os.kill(victim, signal.SIGKILL)
+        elif number % 4 == 2:
+            next(iterator)
+            iterator._workers[number % 8 // 4].process.kill()
             with pytest.raises(RuntimeError, match="exited unexpectedly"):
-                for _ in range(9):
-                    next(iterator)
+                list(iterator)
+        else:  # whatever it is doing
+            shot = threading.Timer(random.uniform(0, 0.02), iterator._workers[0].process.kill)
+            shot.start()
+            with contextlib.suppress(RuntimeError):
+                list(iterator)
+            shot.cancel()
+            shot.join()
         del iterator
         if number == 100:
             gc.collect()

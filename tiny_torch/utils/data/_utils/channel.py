@@ -171,27 +171,34 @@ class Channel:
 
     def receive(self) -> tuple[bytearray, list[int]]:
         """Waits for a message and returns what `loads` takes."""
+        files: list[int] = []
         try:
             header, files, flags, _ = socket.recv_fds(self._end, HEADER.size, MOST_FILES)
             if not header:
                 raise EOFError
             length, _ = HEADER.unpack(header)
-            pickled = bytearray(length)
-            rest = memoryview(pickled)
-            while rest:
-                received = self._end.recv_into(rest)
-                if not received:
-                    raise EOFError
-                rest = rest[received:]
-        except ConnectionError:
-            raise EOFError from None
-        if flags & socket.MSG_CTRUNC:
+            pickled = self._receive_bytes(length)
+            if flags & socket.MSG_CTRUNC:
+                raise RuntimeError(
+                    "Too many open files. Communication with the workers is no longer possible. "
+                    "Please increase the limit using `ulimit -n` in the shell"
+                )
+        except BaseException as error:
             close_all(files)
-            raise RuntimeError(
-                "Too many open files. Communication with the workers is no longer possible. "
-                "Please increase the limit using `ulimit -n` in the shell"
-            )
+            if isinstance(error, ConnectionError):
+                raise EOFError from None
+            raise
         return pickled, files
+
+    def _receive_bytes(self, length: int) -> bytearray:
+        data = bytearray(length)
+        rest = memoryview(data)
+        while rest:
+            received = self._end.recv_into(rest)
+            if not received:
+                raise EOFError
+            rest = rest[received:]
+        return data
 
     def close(self) -> None:
         """Closes both ends, also for processes that were forked in between."""
