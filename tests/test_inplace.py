@@ -391,3 +391,14 @@ def test_fill_with_an_element_of_itself(torch):
     assert y.tolist() == [2, 2]
     y.sum().backward()
     assert x.grad.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_a_shape_that_changes_unrecorded_still_has_its_gradient(torch, mode):
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * 2
+    with getattr(torch, mode)():
+        y.unsqueeze_(0)
+    y[0] = y[0] * 5
+    (y * torch.tensor([7.0])).sum().backward()
+    assert x.grad.item() == 70

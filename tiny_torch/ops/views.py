@@ -237,8 +237,11 @@ class Fold(Op):
 
 def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
     """x becomes a view of itself: another array on the same memory, in the same tensor."""
-    edge = None if modes.bits & OFF else edge_of(x)
-    if edge is not None:
+    edge = edge_of(x)
+    if modes.bits & OFF:
+        if edge is not None and edge[0] is x:
+            edge = None  # a leaf; what else has a history must keep one that fits its shape
+    elif edge is not None:
         check_inplace(x)
     if x.is_inference():
         x.array.mark_written()  # which is refused outside inference mode
