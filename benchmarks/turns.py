@@ -88,7 +88,8 @@ class Worker:
 
     def cpu_seconds(self) -> float:
         stat = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")  # utime + stime
+        # utime and stime, of itself and of children that have ended
+        return sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
         assert self.process.stdin is not None

@@ -396,6 +396,8 @@ def test_many_batches_kept():
     pairs = data.TensorDataset(tiny_torch.zeros(600, 4), tiny_torch.arange(600))
     kept = [y for x, y in data.DataLoader(pairs, num_workers=2)]
     assert [y.item() for y in kept] == list(range(600))
+    with open("/proc/self/maps") as maps:
+        assert sum("tiny_torch_batch" in line for line in maps) == 600
     assert len(os.listdir("/proc/self/fd")) <= before + 4
 
 
