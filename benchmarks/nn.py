@@ -40,6 +40,28 @@ def make_lines() -> list[Line]:
         )
         for rows, classes, target in [(4096, 1000, 0.5), (560, 5000, 0.5), (16, 10, 0.7)]
     ]
+    lines += [
+        Line(
+            f"{module} of {shape}{', channels_last' if form else ''}",
+            1.0,
+            f"layer = torch.nn.{module}; x, g = torch.randn({shape}), torch.randn({shape})\n"
+            f"x, g = x{form}.requires_grad_(), g{form}",
+            "layer(x).backward(g)",
+            "x.grad = None; layer.zero_grad()",
+        )
+        for module, shape, form in [
+            ("LayerNorm(1000)", "4096, 1000", ""),
+            ("LayerNorm(128)", "2048, 128", ""),
+            ("LayerNorm(32)", "16, 32", ""),
+            ("RMSNorm(128)", "2048, 128", ""),
+            ("BatchNorm2d(64)", "32, 64, 32, 32", ""),
+            ("BatchNorm2d(64)", "32, 64, 32, 32", ".to(memory_format=torch.channels_last)"),
+            ("BatchNorm2d(512)", "32, 512, 4, 4", ""),
+            ("BatchNorm1d(512)", "128, 512", ""),
+            ("GroupNorm(8, 64)", "32, 64, 32, 32", ""),
+            ("InstanceNorm2d(64)", "32, 64, 32, 32", ""),
+        ]
+    ]
     return [
         *lines,
         step(

@@ -18,6 +18,10 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<cross_entropy_backward>("cross_entropy_backward"),
                            module_function<nll_loss>("nll_loss"),
                            module_function<nll_loss_backward>("nll_loss_backward"),
+                           module_function<layer_norm>("layer_norm"),
+                           module_function<layer_norm_backward>("layer_norm_backward"),
+                           module_function<batch_norm>("batch_norm"),
+                           module_function<batch_norm_backward>("batch_norm_backward"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

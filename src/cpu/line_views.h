@@ -12,6 +12,15 @@ namespace {
 
 constexpr int kLineLanes = 32;
 
+template <class T>
+const T* numbers(const char* data) {
+  return reinterpret_cast<const T*>(data);
+}
+template <class T>
+T* numbers(char* data) {
+  return reinterpret_cast<T*>(data);
+}
+
 struct Plus {
   template <class V>
   V operator()(V a, V b) const {
@@ -76,6 +85,7 @@ struct Row {
       return tt::cpu::load(reinterpret_cast<const T*>(data[stream]) + i);
     }
     Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
+    void store_class(T* per_class, Vec<T> v) const { tt::cpu::store(per_class + i, v); }
     void store(int stream, Vec<T> v) const {
       tt::cpu::store(reinterpret_cast<T*>(data[stream]) + i, v);
     }
@@ -88,6 +98,7 @@ struct Row {
       return load_partial(reinterpret_cast<const T*>(data[stream]) + i, n, pad);
     }
     Vec<T> load_class(const T* per_class) const { return load_partial(per_class + i, n); }
+    void store_class(T* per_class, Vec<T> v) const { store_partial(per_class + i, v, n); }
     void store(int stream, Vec<T> v) const {
       store_partial(reinterpret_cast<T*>(data[stream]) + i, v, n);
     }

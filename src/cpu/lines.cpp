@@ -34,7 +34,7 @@ struct Walk {
       rows &= direct[s];
       sideways &= native && !stream.strides.empty() && stream.strides.back() == item;
     }
-    sideways &= !rows;
+    sideways &= !rows && kernels.width[1] != LineKernels::kNever;
   }
 
   int64_t scratch_bytes() const {
@@ -90,11 +90,16 @@ struct Walk {
 
 }  // namespace
 
-void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain) {
+void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
+               int64_t group) {
   if (lines.count == 0 || lines.size == 0) return;
   const Walk walk(lines, kernels, args);
   const WithoutGil unlocked(lines.count * lines.size > kGrain);
-  parallel_with_scratch(lines.count, grain / lines.size, walk.scratch_bytes(), walk);
+  const int64_t groups = (lines.count + group - 1) / group;
+  parallel_with_scratch(groups, grain / (lines.size * group), walk.scratch_bytes(),
+                        [&](int64_t begin, int64_t end, char* scratch) {
+                          walk(begin * group, std::min(end * group, lines.count), scratch);
+                        });
 }
 
 }  // namespace tt::cpu

@@ -4,9 +4,13 @@
 
 namespace tt::cpu {
 
-#define TT_DECLARE_NORM(isa)         \
-  namespace isa {                    \
-  extern const NormTable norm_table; \
+#define TT_DECLARE_NORM(isa)                      \
+  namespace isa {                                 \
+  extern const NormTable norm_table;              \
+  void layer_norm(const LayerNormArgs&);          \
+  void layer_norm_backward(const LayerNormArgs&); \
+  void batch_norm(const BatchNormArgs&);          \
+  void batch_norm_backward(const BatchNormArgs&); \
   }
 TT_DECLARE_NORM(v2)
 TT_DECLARE_NORM(v3)
@@ -23,11 +27,14 @@ struct LineKernels {
   // room for all elements of one stream.
   void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position,
                      char* scratch);
-  int64_t width[2];  // lines that each of those takes, many and few
+  int64_t width[2];  // lines that each of those takes, many and few; kNever where there is none
+  static constexpr int64_t kNever = INT64_MAX;
 };
 
 // Calls the kernels for all lines, in parallel above `grain` elements. Lines whose elements are
-// strided or of another dtype pass through scratch memory; both kernels must give the same bits.
-void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain);
+// strided or of another dtype pass through scratch memory; all kernels must give the same bits.
+// `group` lines at a time are one thread's, in order.
+void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
+               int64_t group = 1);
 
 }  // namespace tt::cpu

@@ -54,15 +54,6 @@ struct SoftmaxBackward {
 
 // ---------------------------------------------------------------------------------- cross-entropy
 
-template <class T>
-T* element(char* data, int64_t i) {
-  return reinterpret_cast<T*>(data) + i;
-}
-template <class T>
-const T* element(const char* data, int64_t i) {
-  return reinterpret_cast<const T*>(data) + i;
-}
-
 // What targets that are classes add to a line: its element at the class.
 template <class T>
 struct Target {
@@ -73,7 +64,7 @@ struct Target {
   Target(const CrossEntropyArgs& a, int64_t line)
       : counts(a.classes[line] != a.ignore_index), place(counts ? a.classes[line] : 0) {
     weight = counts ? static_cast<T>(1 - a.smoothing) : 0;
-    if (a.weight && counts) weight *= element<T>(a.weight, 0)[place];
+    if (a.weight && counts) weight *= numbers<T>(a.weight)[place];
   }
 };
 
@@ -81,14 +72,14 @@ constexpr int kStats = 3;
 
 template <class T>
 void write_line(const CrossEntropyArgs& a, int64_t line, T loss, T peak, T log_sum, T mass) {
-  T* const stats = element<T>(a.stats, line * kStats);
+  T* const stats = numbers<T>(a.stats) + line * kStats;
   stats[0] = peak, stats[1] = log_sum, stats[2] = mass;
-  *element<T>(a.loss, line) = loss;
+  numbers<T>(a.loss)[line] = loss;
 }
 
 template <class T>
 T grad_of(const CrossEntropyArgs& a, int64_t line) {
-  return element<T>(a.grad, 0)[a.grad_per_line ? line : 0] * static_cast<T>(a.scale);
+  return numbers<T>(a.grad)[a.grad_per_line ? line : 0] * static_cast<T>(a.scale);
 }
 
 // Targets are classes. kSmooth: a share of each target is spread over all classes.
@@ -102,7 +93,7 @@ struct ClassLoss {
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
       if constexpr (kSmooth)
-        terms[1] = at.load_class(element<T>(a.weight, 0)) * (at.load(0) - peak[at]);
+        terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
     const T share = static_cast<T>(a.smoothing / view.size);
@@ -134,7 +125,7 @@ struct ClassLossBackward {
     typename View::Stat peak, log_sum, factor, share, counts;
     T taken[View::kLines];
     for (int k = 0; k < View::kLines; ++k) {
-      const T* stats = element<T>(a.stats, (position + k) * kStats);
+      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       const Target<T> target(a, position + k);
       const T grad = grad_of<T>(a, position + k);
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
@@ -150,7 +141,7 @@ struct ClassLossBackward {
     }
     view.each([&](const auto& at) {
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
-      if constexpr (kSmooth) dx -= at.load_class(element<T>(a.weight, 0)) * share[at];
+      if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
     });
     for (int k = 0; k < View::kLines; ++k)
@@ -170,7 +161,7 @@ struct ProbabilityLoss {
     typename View::Stat sums[3];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[3]) {
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
-      terms[1] = at.load_class(element<T>(a.weight, 0)) * (at.load(1) * kept + share);
+      terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
       terms[2] = terms[1] * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
@@ -190,7 +181,7 @@ struct ProbabilityLossBackward {
     const T share = static_cast<T>(a.smoothing / view.size);
     typename View::Stat peak, log_sum, factor, grad;
     for (int k = 0; k < View::kLines; ++k) {
-      const T* stats = element<T>(a.stats, (position + k) * kStats);
+      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
       grad.line(k) = grad_of<T>(a, position + k);
       factor.line(k) = grad.line(k) * stats[2];
@@ -199,7 +190,7 @@ struct ProbabilityLossBackward {
       for (auto* stat : {&peak, &log_sum, &factor, &grad}) stat->vectors[0] = splat(stat->line(0));
     }
     view.each([&](const auto& at) {
-      const Vec<T> mass = at.load_class(element<T>(a.weight, 0)) * (at.load(1) * kept + share);
+      const Vec<T> mass = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
       at.store(2, exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at] - mass * grad[at]);
     });
   }
@@ -268,9 +259,14 @@ void run_cross_entropy(const CrossEntropyArgs& args) {
 }  // namespace
 
 namespace TT_ISA {
-const NormTable norm_table = {run_softmax<Softmax>, run_softmax<SoftmaxBackward>,
+const NormTable norm_table = {run_softmax<Softmax>,
+                              run_softmax<SoftmaxBackward>,
                               run_cross_entropy<ClassLoss, ProbabilityLoss>,
-                              run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>};
+                              run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>,
+                              layer_norm,
+                              layer_norm_backward,
+                              batch_norm,
+                              batch_norm_backward};
 }
 
 }  // namespace tt::cpu

@@ -27,7 +27,7 @@ from ._functional.activation import (
     softplus,
     tanh,
 )
-from ._functional.common import cosine_similarity, dropout, linear, normalize, one_hot
+from ._functional.common import cosine_similarity, dropout, linear, one_hot
 from ._functional.cross_entropy import cross_entropy, nll_loss
 from ._functional.loss import (
     binary_cross_entropy,
@@ -38,10 +38,20 @@ from ._functional.loss import (
     mse_loss,
     smooth_l1_loss,
 )
+from ._functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
 from ._functional.padding import pad
 from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 __all__ = [
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "conv1d",
@@ -56,15 +66,19 @@ __all__ = [
     "elu",
     "gelu",
     "glu",
+    "group_norm",
     "gumbel_softmax",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
+    "layer_norm",
     "leaky_relu",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "mish",
@@ -76,6 +90,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
     "selu",
     "sigmoid",
     "silu",

@@ -1,4 +1,4 @@
-// What the fused kernels take that work along one dim: softmax and cross-entropy.
+// What the fused kernels take of softmax, cross-entropy and the normalisations.
 #pragma once
 #include "core/backend.h"
 
@@ -45,11 +45,45 @@ struct CrossEntropyArgs {
   double scale;  // of grad
 };
 
+// y = (x - mean) / sqrt(variance + eps) weight + bias along a line; without `centered` the mean is
+// taken to be 0. Streams x, y; grad, x, dx. What is not a stream is contiguous, of dtype `compute`.
+struct LayerNormArgs {
+  Lines lines;
+  bool centered;
+  const char *weight, *bias;  // per element of a line, or null
+  double eps;
+  char* stats;    // per line: mean, 1 / sqrt(variance + eps)
+  char* sums;     // backward, per group of lines: the gradients of weight and bias; or null
+  int64_t group;  // lines
+};
+
+// The same over sets of elements of x (N, C, S), with a weight and a bias per channel. A set is a
+// channel, or a number of channels of one sample.
+struct BatchNormArgs {
+  int64_t samples, channels, size;  // N, C, S
+  int64_t set_channels;             // of a set of one sample; 0: a set is a channel of all samples
+  bool channels_last;               // (N, S, C), contiguous; else strides are as follows
+  DType compute;
+  const char *x, *grad;
+  char* out;                                               // y, or dx
+  int64_t x_sample, x_channel, grad_sample, grad_channel;  // in elements; S is contiguous
+  const char *weight, *bias;                               // per channel, or null
+  char *mean, *rstd;                                       // per set
+  char* variance;                                          // per set, biased; forward only
+  bool fixed;                                              // mean and rstd are given constants
+  double eps;
+  char *weight_grad, *bias_grad;  // per channel
+};
+
 struct NormTable {
   void (*softmax)(const SoftmaxArgs&);
   void (*softmax_backward)(const SoftmaxArgs&);
   void (*cross_entropy)(const CrossEntropyArgs&);
   void (*cross_entropy_backward)(const CrossEntropyArgs&);
+  void (*layer_norm)(const LayerNormArgs&);
+  void (*layer_norm_backward)(const LayerNormArgs&);
+  void (*batch_norm)(const BatchNormArgs&);
+  void (*batch_norm_backward)(const BatchNormArgs&);
 };
 
 }  // namespace tt

@@ -6,6 +6,7 @@ import tiny_torch as torch
 from tiny_torch import ops
 
 from ...tensor import Tensor
+from .normalization import normalize
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -67,22 +68,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be smaller than num_classes.")
     zeros = tensor.new_zeros((*tensor.shape, num_classes))
     return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
-
-
-def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
-) -> Tensor:
-    """x / max(norm_p(x), eps), the norm taken along `dim`. Any shape, floating dtypes.
-
-    Raises IndexError for a dim out of range.
-    Source: PyTorch, nn.functional.normalize.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.normalize(torch.tensor([3.0, 4.0]), dim=0)
-    tensor([0.6000, 0.8000])
-    """
-    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
-    return input / length if out is None else torch.div(input, length, out=out)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

@@ -1,0 +1,219 @@
+// Batch, group and instance norm: x (N, C, *), a weight and a bias per channel.
+#include <cmath>
+
+#include "core/api/copy.h"
+#include "core/api/norm.h"
+#include "core/gil.h"
+#include "core/kernels/norm.h"
+#include "core/with_type.h"
+#include "cpu/parallel.h"
+
+namespace tt {
+
+namespace {
+
+bool looks_channels_last(const NDArray& x) {
+  const int n = x.ndim();
+  if (n < 4 || n > 5 || x.strides()[1] == 0) return false;
+  int64_t least = 0;
+  for (int i = 0; i < n; ++i) {  // from the inside: C, the spatial dims, N
+    const int dim = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+    const bool ambiguous = dim == 0 && least == x.strides()[1];  // (N, 1, H, W) is both
+    if (x.shape()[dim] == 0 || x.strides()[dim] < least || ambiguous) return false;
+    least = x.strides()[dim] * x.shape()[dim];
+  }
+  return true;
+}
+
+Dims strides_of(const Dims& shape, bool channels_last) {
+  if (!channels_last) return contiguous_strides(shape);
+  Dims strides = shape;
+  strides[1] = 1;
+  int64_t step = shape[1];
+  for (int d = shape.size() - 1; d != 1; d = d == 2 ? 0 : d - 1) {
+    strides[d] = step;
+    step *= shape[d];
+    if (d == 0) break;
+  }
+  return strides;
+}
+
+// Whether the strides of the dims from `first` on are these, but for dims of one element.
+bool has_strides(const NDArray& x, const Dims& strides, int first) {
+  for (int d = first; d < x.ndim(); ++d)
+    if (x.shape()[d] != 1 && x.strides()[d] != strides[d]) return false;
+  return true;
+}
+
+struct Layout {
+  bool channels_last;  // as x's memory format is
+  Dims shape, strides;
+
+  explicit Layout(const NDArray& x)
+      : channels_last(looks_channels_last(x)),
+        shape(x.shape()),
+        strides(strides_of(x.shape(), channels_last)) {}
+  // Without spatial dims a row is a sample, too.
+  bool rows() const { return channels_last || shape.size() == 2; }
+  // In `compute`, laid out so that the kernels can read it; x itself where it is.
+  NDArray fit(const NDArray& x, DType compute) const {
+    const NDArray wide = x.dtype() == compute ? x : astype(x, compute);
+    if (has_strides(wide, strides, rows() ? 0 : 2)) return wide;
+    const NDArray copy = NDArray::empty_strided(shape, strides, compute);
+    copy_into(copy, &wide);
+    return copy;
+  }
+  NDArray empty(DType dtype) const { return NDArray::empty_strided(shape, strides, dtype); }
+};
+
+struct Call {
+  BatchNormArgs args{};
+  DType compute;
+  Layout layout;
+  NDArray x;
+  std::optional<NDArray> weight, bias;
+
+  Call(const NDArray& given, const NDArray* w, const NDArray* b, int64_t groups)
+      : compute(computed_in(given.dtype())), layout(checked(given)), x(layout.fit(given, compute)) {
+    args.samples = x.shape()[0];
+    args.channels = x.shape()[1];
+    args.size = 1;
+    for (int d = 2; d < x.ndim(); ++d) args.size *= x.shape()[d];
+    if (groups < 0 || (groups && args.channels % groups))
+      throw RuntimeError("[group_norm] cannot make ", groups, " groups of ", args.channels,
+                         " channels");
+    args.set_channels = groups ? args.channels / groups : 0;
+    args.channels_last = layout.rows();
+    args.compute = compute;
+    args.x = x.data();
+    args.x_sample = x.strides()[0];
+    args.x_channel = x.strides()[1];
+    auto per_channel = [&](const NDArray* array) -> std::optional<NDArray> {
+      if (!array) return std::nullopt;
+      if (array->shape() != Dims{args.channels})
+        throw RuntimeError("[batch_norm] expected a weight of shape [", args.channels, "], got ",
+                           array->shape());
+      return contiguous(astype(*array, compute));
+    };
+    weight = per_channel(w);
+    bias = per_channel(b);
+    args.weight = weight ? weight->data() : nullptr;
+    args.bias = bias ? bias->data() : nullptr;
+  }
+  static const NDArray& checked(const NDArray& x) {
+    if (!is_floating(x.dtype()))
+      throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on cpu");
+    if (x.ndim() < 2) throw RuntimeError("[batch_norm] expected (N, C, *), got ", x.shape());
+    return x;
+  }
+  int64_t sets() const {
+    return args.set_channels ? args.samples * (args.channels / args.set_channels) : args.channels;
+  }
+  int64_t elements() const {
+    return (args.set_channels ? args.set_channels : args.samples) * args.size;
+  }
+};
+
+double read_at(const NDArray& x, int64_t i) {
+  double value = 0;
+  with_type(x.dtype(), [&](auto type) {
+    using T = decltype(type);
+    value = static_cast<double>(
+        read<T>(x.data() + i * x.strides()[0] * static_cast<int64_t>(sizeof(T))));
+  });
+  return value;
+}
+void write_at(const NDArray& x, int64_t i, double value) {
+  const int64_t at = i * x.strides()[0] * static_cast<int64_t>(itemsize(x.dtype()));
+  Scalar::of_double(value).write(x.dtype(), x.data() + at);
+}
+
+// running = (1 - momentum) running + momentum batch, where batch(c) is of a channel.
+template <class F>
+void update(const NDArray& running, double momentum, F batch) {
+  for (int64_t c = 0; c < running.numel(); ++c)
+    write_at(running, c, (1 - momentum) * read_at(running, c) + momentum * batch(c));
+  running.mark_written();
+}
+
+}  // namespace
+
+std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
+                                const NDArray* running_mean, const NDArray* running_var,
+                                int64_t groups, bool training, double momentum, double eps) {
+  Call call(given, weight, bias, groups);
+  BatchNormArgs& args = call.args;
+  const NDArray mean = NDArray::empty({call.sets()}, call.compute);
+  const NDArray rstd = NDArray::empty({call.sets()}, call.compute);
+  const NDArray variance = NDArray::empty({call.sets()}, DType::Float64);
+  for (const NDArray* running : {running_mean, running_var})
+    if (running && running->shape() != Dims{args.channels})
+      throw RuntimeError("[batch_norm] expected running statistics of shape [", args.channels,
+                         "], got ", running->shape());
+  const NDArray y = call.layout.empty(call.compute);
+  args.fixed = !training;
+  if (args.fixed) {
+    if (!running_mean || !running_var)
+      throw RuntimeError("[batch_norm] expected running statistics outside of training");
+    for (int64_t c = 0; c < args.channels; ++c) {
+      write_at(mean, c, read_at(*running_mean, c));
+      write_at(rstd, c, 1 / std::sqrt(read_at(*running_var, c) + eps));
+    }
+  }
+  args.out = y.data();
+  args.mean = mean.data();
+  args.rstd = rstd.data();
+  args.variance = variance.data();
+  args.eps = eps;
+  if (given.numel() > 0) {
+    const WithoutGil unlocked(given.numel() > cpu::kGrain);
+    cpu_backend().norm->batch_norm(args);
+  }
+  if (training && given.numel() > 0) {
+    const double n = static_cast<double>(call.elements());
+    const int64_t samples = call.sets() / args.channels;  // of which each has statistics
+    auto average = [&](const NDArray& of_sets, int64_t c) {
+      double sum = 0;
+      for (int64_t i = 0; i < samples; ++i) sum += read_at(of_sets, i * args.channels + c);
+      return sum / static_cast<double>(samples);
+    };
+    if (running_mean) update(*running_mean, momentum, [&](int64_t c) { return average(mean, c); });
+    if (running_var)
+      update(*running_var, momentum, [&](int64_t c) { return average(variance, c) * n / (n - 1); });
+  }
+  return {given.dtype() == call.compute ? y : astype(y, given.dtype()), mean, rstd};
+}
+
+std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& given,
+                                         const NDArray* weight, const NDArray& mean,
+                                         const NDArray& rstd, int64_t groups, bool fixed,
+                                         bool of_input) {
+  Call call(given, weight, nullptr, groups);
+  if (grad.shape() != given.shape())
+    throw RuntimeError("[batch_norm] expected a gradient of shape ", given.shape(), ", got ",
+                       grad.shape());
+  BatchNormArgs& args = call.args;
+  const NDArray g = call.layout.fit(grad, call.compute);
+  const NDArray dx = call.layout.empty(call.compute);
+  const NDArray weight_grad = NDArray::empty({args.channels}, call.compute);
+  const NDArray bias_grad = NDArray::empty({args.channels}, call.compute);
+  args.grad = g.data();
+  args.grad_sample = g.strides()[0];
+  args.grad_channel = g.strides()[1];
+  args.out = of_input ? dx.data() : nullptr;
+  args.mean = mean.data();
+  args.rstd = rstd.data();
+  args.fixed = fixed;
+  args.weight_grad = weight_grad.data();
+  args.bias_grad = bias_grad.data();
+  if (given.numel() > 0) {
+    const WithoutGil unlocked(given.numel() > cpu::kGrain);
+    cpu_backend().norm->batch_norm_backward(args);
+  } else {
+    copy_into(weight_grad, Scalar::of_int(0));
+    copy_into(bias_grad, Scalar::of_int(0));
+  }
+  return {given.dtype() == call.compute ? dx : astype(dx, given.dtype()), weight_grad, bias_grad};
+}
+
+}  // namespace tt

@@ -1,0 +1,243 @@
+// Batch, group and instance norm: the mean and variance of sets of elements of x (N, C, S), then
+// each element's answer. Built once per instruction set.
+//
+// Where S is contiguous, a set is a number of planes of S elements, read twice while it is in the
+// second cache. In channels_last order neighbouring columns are summed side by side, blocks of rows
+// at a time. Within a block of kBlock elements, which the first cache holds, the mean is found
+// before the squares are summed; blocks combine in double. How all is cut follows from the shape
+// alone.
+#include "cpu/batch_norm_columns.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T>
+struct Planes {
+  const T *x, *grad;
+  int64_t count, x_step, grad_step;  // how many, and how far apart
+  int64_t size;
+
+  Planes part(int64_t first, int64_t n, int64_t from, int64_t length) const {
+    return {x + first * x_step + from,
+            grad ? grad + first * grad_step + from : nullptr,
+            n,
+            x_step,
+            grad_step,
+            length};
+  }
+};
+
+// The sums of f(terms, memory, x, grad) over some planes, of kSums terms each.
+template <class T, int kSums, class F>
+void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
+  constexpr int kChains = 4;
+  Vec<T> acc[kChains][kSums] = {};
+  auto step = [&](int chain, const T* x, const T* grad, auto memory) {
+    Vec<T> terms[kSums];
+    f(terms, memory, x, grad);
+    for (int s = 0; s < kSums; ++s) acc[chain][s] += terms[s];
+  };
+  for (int64_t p = 0; p < planes.count; ++p) {
+    const T* x = planes.x + p * planes.x_step;
+    const T* grad = planes.grad + p * planes.grad_step;
+    int64_t i = 0;
+    for (; i + kChains * lanes<T> <= planes.size; i += kChains * lanes<T>)
+      for (int c = 0; c < kChains; ++c)
+        step(c, x + i + c * lanes<T>, grad + i + c * lanes<T>, WholeVector<T>());
+    for (; i + lanes<T> <= planes.size; i += lanes<T>) step(0, x + i, grad + i, WholeVector<T>());
+    if (i < planes.size) step(1, x + i, grad + i, PartOfVector<T>{planes.size - i});
+  }
+  for (int s = 0; s < kSums; ++s)
+    totals[s] = static_cast<double>(
+        fold<T, kVectorBytes>((acc[0][s] + acc[1][s]) + (acc[2][s] + acc[3][s]), Plus()));
+}
+
+// Calls f(planes) for blocks of about kBlock elements.
+template <class T, class F>
+void for_each_block(const Planes<T>& planes, F f) {
+  if (planes.size == 0) return;
+  const int64_t cuts = parts(planes.size, kBlock), length = parts(planes.size, cuts);
+  const int64_t together = larger(1, kBlock / planes.size);
+  for (int64_t p = 0; p < planes.count; p += together)
+    for (int64_t from = 0; from < planes.size; from += length)
+      f(planes.part(p, smaller(together, planes.count - p), from,
+                    smaller(length, planes.size - from)));
+}
+
+struct Moments {
+  double count = 0, mean = 0, squares = 0;  // of distances from the mean
+
+  void merge(double n, double other_mean, double other_squares) {
+    const double distance = other_mean - mean, total = count + n;
+    mean += distance * (n / total);
+    squares += other_squares + distance * distance * (count * n / total);
+    count = total;
+  }
+};
+
+template <class T>
+Moments moments_of(const Planes<T>& planes) {
+  Moments moments;
+  for_each_block(planes, [&](const Planes<T>& block) {
+    const double n = static_cast<double>(block.count * block.size);
+    double sum[1], rest[2];
+    sum_planes(block, sum, [](Vec<T>(&terms)[1], auto memory, const T* x, const T*) {
+      terms[0] = memory.load(x);
+    });
+    const T mean = static_cast<T>(sum[0] / n);
+    sum_planes(block, rest, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T*) {
+      terms[0] = memory.load(x, mean) - mean;
+      terms[1] = terms[0] * terms[0];
+    });
+    moments.merge(n, mean + rest[0] / n, rest[1] - rest[0] * rest[0] / n);
+  });
+  return moments;
+}
+
+// The sums of grad and of grad (x - mean).
+template <class T>
+void gradient_sums(const Planes<T>& planes, T mean, double (&totals)[2]) {
+  totals[0] = totals[1] = 0;
+  for_each_block(planes, [&](const Planes<T>& block) {
+    double sums[2];
+    sum_planes(block, sums, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T* grad) {
+      terms[0] = memory.load(grad);
+      terms[1] = terms[0] * (memory.load(x) - mean);
+    });
+    totals[0] += sums[0], totals[1] += sums[1];
+  });
+}
+
+// Of a set: its planes, together where they lie so.
+template <class T>
+Planes<T> planes_of(const Call<T>& call, int64_t set) {
+  const BatchNormArgs& a = call.a;
+  const T *x = numbers<T>(a.x), *grad = numbers<T>(a.grad);
+  if (call.per_channel)
+    return {x + set * a.x_channel,
+            grad ? grad + set * a.grad_channel : nullptr,
+            a.samples,
+            a.x_sample,
+            a.grad_sample,
+            a.size};
+  const int64_t sample = set / call.sets_of_sample;
+  const int64_t channel = set % call.sets_of_sample * call.together;
+  return {x + sample * a.x_sample + channel * a.x_channel,
+          grad ? grad + sample * a.grad_sample + channel * a.grad_channel : nullptr,
+          call.together,
+          a.x_channel,
+          a.grad_channel,
+          a.size};
+}
+// The channel and the place in the output of a set's plane p.
+template <class T>
+int64_t channel_of(const Call<T>& call, int64_t set, int64_t p) {
+  return call.per_channel ? set : set % call.sets_of_sample * call.together + p;
+}
+template <class T>
+T* output_of(const Call<T>& call, int64_t set, int64_t p) {
+  const BatchNormArgs& a = call.a;
+  const int64_t plane = call.per_channel ? p * a.channels + set : set * call.together + p;
+  return numbers<T>(a.out) + plane * a.size;
+}
+
+template <class T>
+void forward_set(const Call<T>& call, int64_t set) {
+  const Planes<T> planes = planes_of(call, set);
+  if (!call.a.fixed) {
+    Planes<T> merged = planes;
+    if (merged.x_step == merged.size) merged.size *= merged.count, merged.count = 1;
+    const Moments moments = moments_of(merged);
+    call.finish(set, moments.mean, moments.squares);
+  }
+  const T mean = call.means[set];
+  for (int64_t p = 0; p < planes.count; ++p) {
+    const int64_t channel = channel_of(call, set, p);
+    const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
+    const T* x = planes.x + p * planes.x_step;
+    T* const y = output_of(call, set, p);
+    for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+      const Vec<T> distance = memory.load(x + i) - mean;
+      memory.store(y + i, multiply_add(distance, scale, shift));
+    });
+  }
+}
+
+// `sums`: of grad and grad (x - mean), per plane; or per set, where its weight is one.
+template <class T>
+void backward_set(const Call<T>& call, int64_t set, double* sums) {
+  const Planes<T> planes = planes_of(call, set);
+  const T mean = call.means[set], rstd = call.rstds[set];
+  double sum = 0, moment = 0;
+  const int64_t sets = call.per_channel ? 1 : planes.count;
+  for (int64_t p = 0; p < sets; ++p) {
+    double totals[2];
+    gradient_sums(call.per_channel ? planes : planes.part(p, 1, 0, planes.size), mean, totals);
+    double* const kept = sums + (set * sets + p) * 2;
+    kept[0] = totals[0], kept[1] = totals[1] * static_cast<double>(rstd);
+    const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
+    sum += weight * totals[0], moment += weight * totals[1];
+  }
+  if (!call.a.out) return;
+  for (int64_t p = 0; p < planes.count; ++p) {
+    const T weight = call.weight(channel_of(call, set, p));
+    const Coefficients<T> c(call.a, call.elements, weight, rstd, sum, moment);
+    const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
+    T* const dx = output_of(call, set, p);
+    for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+      const Vec<T> distance = memory.load(x + i) - mean;
+      const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
+      memory.store(dx + i, multiply_add(distance, -c.slope, scaled));
+    });
+  }
+}
+
+// --------------------------------------------------------------------------------------- the calls
+
+template <class T>
+void forward(const BatchNormArgs& a) {
+  const Call<T> call{a};
+  if (a.channels_last) return forward_matrix(call);
+  const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
+  parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
+    for (int64_t set = begin; set < end; ++set) forward_set(call, set);
+  });
+}
+
+template <class T>
+void backward(const BatchNormArgs& a) {
+  const Call<T> call{a};
+  const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
+  const Scratch<double> sums(2 * entries);
+  if (a.channels_last) {
+    backward_matrix(call, sums.data);
+  } else {
+    const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
+    parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
+      for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums.data);
+    });
+  }
+  T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
+  for (int64_t c = 0; c < a.channels; ++c) {
+    double totals[2] = {0, 0};
+    for (int64_t at = c; at < entries; at += a.channels)
+      totals[0] += sums.data[2 * at], totals[1] += sums.data[2 * at + 1];
+    bias_grad[c] = static_cast<T>(totals[0]);
+    weight_grad[c] = static_cast<T>(totals[1]);
+  }
+}
+
+}  // namespace
+
+namespace TT_ISA {
+
+void batch_norm(const BatchNormArgs& a) {
+  a.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
+}
+void batch_norm_backward(const BatchNormArgs& a) {
+  a.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
+}
+
+}  // namespace TT_ISA
+
+}  // namespace tt::cpu

@@ -1,0 +1,327 @@
+"""Normalisations: what PyTorch checks; what they compute is in ops/normalisation.py."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.ops import normalisation
+
+from ...autograd.graph import edge_of
+from ...layouts import contiguous_format, suggested_format
+from ...tensor import Tensor
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) weight + bias over the last dims, of `normalized_shape`.
+
+    Weight and bias have that shape. The result is contiguous. Raises RuntimeError where shapes or
+    dtypes do not fit, NotImplementedError for integers.
+    Source: PyTorch, nn.functional.layer_norm; Ba et al. 2016.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+    _require_tensors("layer_norm", input=input, weight=weight, bias=bias)
+    dims = _normalized_dims("layer_norm", input, normalized_shape, weight, bias)
+    _require_float("LayerNormKernelImpl", input)
+    _require_parameter_dtypes(input, weight, bias)
+    return normalisation.layer_norm(input, dims, weight, bias, eps)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """x / sqrt(mean(x^2) + eps) weight over the last dims, of `normalized_shape`, as weight is.
+
+    `eps`: by default what separates 1 from the next number of the dtype. Raises RuntimeError where
+    shapes do not fit, NotImplementedError for integers.
+    Source: PyTorch, nn.functional.rms_norm; Zhang & Sennrich 2019.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
+    _require_tensors("rms_norm", input=input, weight=weight)
+    dims = _normalized_dims("rms_norm", input, normalized_shape, weight, None)
+    _require_float("rms_norm", input)
+    if eps is None:
+        computed = torch.float64 if input.dtype is torch.float64 else torch.float32
+        eps = torch.finfo(computed).eps
+    y = normalisation.rms_norm(input, dims, weight, eps)
+    form = suggested_format(input.array)
+    return y if form is contiguous_format else y.contiguous(memory_format=form)
+
+
+def _normalized_dims(
+    name: str, input: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None
+) -> int:
+    if not isinstance(shape, list | tuple):
+        raise TypeError(
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
+            f"{type(shape).__name__}"
+        )
+    shape = tuple(shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
+    for what, array in (("weight", weight), ("bias", bias)):
+        if array is not None and array.array.shape != shape:
+            raise RuntimeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
+                f"{list(array.shape)} and normalized_shape = {list(shape)}"
+            )
+    if input.array.shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {str(list(shape))[1:-1]}], but got input of size{list(input.shape)}"
+        )
+    return len(shape)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) weight + bias per channel of (N, C, *), the others (C).
+
+    In training with the batch's own statistics, which the running ones move towards by `momentum`
+    (the variance unbiased); else with the running ones. The result is in x's memory format. Raises
+    ValueError for one value per channel in training and for a bad eps, RuntimeError where shapes or
+    dtypes do not fit.
+    Source: PyTorch, nn.functional.batch_norm; Ioffe & Szegedy 2015.
+
+    >>> import tiny_torch as torch
+    >>> x = torch.tensor([[1.0], [3.0]])
+    >>> torch.nn.functional.batch_norm(x, None, None, training=True).flatten()
+    tensor([-1.0000,  1.0000])
+    """
+    if training:
+        _require_several(input.shape)
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    _check_channels(input, running_mean, running_var, weight, bias, training)
+    return normalisation.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+
+
+def _check_channels(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+) -> None:
+    arguments = {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }
+    _require_tensors("batch_norm", input=input, **arguments)
+    channels = input.size(1) if input.ndim > 1 or running_mean is None else 0
+    for name, array in arguments.items():
+        if array is not None:
+            if array.array.size != channels:
+                raise RuntimeError(f"{name} should contain {channels} elements not {array.numel()}")
+        elif not training and name.startswith("running"):
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    for name in ("running_mean", "running_var"):
+        array = arguments[name]
+        if array is not None and edge_of(array) is not None:
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
+    _require_float("batch_norm", input)
+    _require_parameter_dtypes(input, weight, bias, running_mean, running_var)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) weight + bias, per sample and group of channels.
+
+    Input (N, C, *), weight and bias (C). The result is in x's memory format. Raises RuntimeError
+    where shapes or dtypes do not fit, ValueError for groups of one element.
+    Source: PyTorch, nn.functional.group_norm; Wu & He 2018.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    _require_tensors("group_norm", input=input, weight=weight, bias=bias)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+        )
+    shape = input.shape
+    _require_several((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(shape)} and num_groups={num_groups}"
+        )
+    for name, array in (("weight", weight), ("bias", bias)):
+        if array is not None and array.array.shape != (shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {list(array.shape)} and input of shape {list(shape)}"
+            )
+    _require_float("GroupNormKernelImpl", input)
+    _require_parameter_dtypes(input, weight, bias)
+    return normalisation.group_norm(input, num_groups, weight, bias, eps)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """As batch_norm, with the statistics of each sample by itself; the result is contiguous.
+
+    Running statistics are the mean over the samples. Raises ValueError for one spatial element.
+    Source: PyTorch, nn.functional.instance_norm; Ulyanov et al. 2016.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats:
+        if math.prod(input.shape[2:]) == 1:
+            raise ValueError(
+                f"Expected more than 1 spatial element when training, got input size {input.shape}"
+            )
+        if (running_mean is None) != (running_var is None):
+            raise ValueError(
+                "running_mean and running_var must either both be None or neither be None"
+            )
+    elif running_mean is None or running_var is None:
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    _check_channels(input, running_mean, running_var, weight, bias, use_input_stats)
+    if not use_input_stats:
+        return normalisation.batch_norm(
+            input.contiguous(), weight, bias, running_mean, running_var, False, momentum, eps
+        )
+    return normalisation.instance_norm(
+        input.contiguous(), weight, bias, running_mean, running_var, momentum, eps
+    )
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + alpha mean(x^2 over `size` neighbouring channels)) ** beta; input (N, C, *).
+
+    Raises ValueError for fewer than 3 dims, RuntimeError for a size below 1.
+    Source: PyTorch, nn.functional.local_response_norm; Krizhevsky et al. 2012.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 1), 2, alpha=2.0, beta=1.0)
+    tensor([[[0.5000],
+             [0.3333]]])
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
+    if input.numel() == 0:
+        return input
+    if size < 1:
+        raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
+    spatial = (0, 0) * (input.ndim - 2)
+    squares = torch.nn.functional.pad(input * input, (*spatial, size // 2, (size - 1) // 2))
+    mean = squares.unfold(1, size, 1).mean(-1)
+    return input / (mean * alpha + k) ** beta
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """x / max(norm_p(x), eps), the norm taken along `dim`. Any shape, floating dtypes.
+
+    Raises IndexError for a dim out of range.
+    Source: PyTorch, nn.functional.normalize.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.normalize(torch.tensor([3.0, 4.0]), dim=0)
+    tensor([0.6000, 0.8000])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    return input / length if out is None else torch.div(input, length, out=out)
+
+
+# ---- checks -------------------------------------------------------------------------------------
+
+
+def _require_tensors(name: str, **arguments: Any) -> None:
+    for position, (argument, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor) and (value is not None or position == 1):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+
+
+def _require_float(kernel: str, input: Tensor) -> None:
+    if not input.array.dtype.is_floating_point:
+        raise NotImplementedError(f'"{kernel}" not implemented for {input.dtype}')
+
+
+def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """All of the input's dtype; beside halves, all of float32."""
+    dtype = input.dtype
+    given = [p.dtype for p in parameters if p is not None]
+    if all(d is dtype for d in given):
+        return
+    half = dtype in (torch.float16, torch.bfloat16)
+    if not half or any(d is not torch.float32 for d in given):
+        raise RuntimeError(
+            f"mixed dtype (CPU): expect parameter to have scalar type of Float, got {given} beside "
+            f"an input of {dtype}"
+        )
+
+
+def _require_several(shape: Sequence[int]) -> None:
+    """More than one value per channel of (N, C, *)."""
+    if shape[0] * math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {shape}"
+        )

@@ -1,0 +1,165 @@
+"""Batch normalisation of inputs of one to three spatial dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tiny_torch as torch
+
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+
+
+class _NormBase(Module):
+    """What batch and instance norm share: a weight and a bias per channel, running statistics."""
+
+    _version = 2
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+
+        def empty() -> Parameter:
+            return Parameter(torch.empty(num_features, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if affine else None)
+        self.register_parameter("bias", empty() if affine and bias else None)
+        mean = var = count = None
+        if track_running_stats:
+            mean = torch.zeros(num_features, device=device, dtype=dtype)
+            var = torch.ones(num_features, device=device, dtype=dtype)
+            count = torch.tensor(0, device=device)
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", var)
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batches."""
+        start = ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0))
+        for buffer, value in start:
+            if buffer is not None and self.track_running_stats:
+                buffer.fill_(value)
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and the running statistics anew."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *arguments) -> None:
+        version = local_metadata.get("version", None)
+        if (version is None or version < 2) and self.track_running_stats:
+            count = self.num_batches_tracked
+            state_dict.setdefault(
+                prefix + "num_batches_tracked", torch.tensor(0) if count is None else count
+            )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *arguments)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        """In training by the batch's statistics, which are kept track of; else by those."""
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        tracks = self.training and self.track_running_stats
+        if tracks and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the average of all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        used = tracks or not self.training
+        return F.batch_norm(
+            input,
+            self.running_mean if used else None,
+            self.running_var if used else None,
+            self.weight,
+            self.bias,
+            self.training or (self.running_mean is None and self.running_var is None),
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch norm of (N, C) or (N, C, L): see `functional.batch_norm`.
+
+    Raises ValueError for another number of dims.
+    Source: PyTorch, torch.nn.BatchNorm1d.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).flatten().tolist()
+    [-0.9999949932098389, 0.9999949932098389]
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch norm of (N, C, H, W): see `functional.batch_norm`.
+
+    Raises ValueError for another number of dims.
+    Source: PyTorch, torch.nn.BatchNorm2d.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.BatchNorm2d(3)(torch.rand(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 4:
+            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch norm of (N, C, D, H, W): see `functional.batch_norm`.
+
+    Raises ValueError for another number of dims.
+    Source: PyTorch, torch.nn.BatchNorm3d.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.BatchNorm3d(3)(torch.rand(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim != 5:
+            raise ValueError(f"expected 5D input (got {input.ndim}D input)")

@@ -1,0 +1,198 @@
+"""Normalisation over the last dims, over groups of channels, and across channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tiny_torch as torch
+
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+
+def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+class LayerNorm(Module):
+    """Layer norm over the last dims, whose shape is given: see `functional.layer_norm`.
+
+    Source: PyTorch, torch.nn.LayerNorm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
+    tensor([-1.0000,  1.0000])
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape_of(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+
+        def empty() -> Parameter:
+            return Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if elementwise_affine else None)
+        self.register_parameter("bias", empty() if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Over the last dims."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """RMS norm over the last dims, whose shape is given: see `functional.rms_norm`.
+
+    Source: PyTorch, torch.nn.RMSNorm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
+    tensor([0.8485, 1.1314])
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape_of(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        weight = None
+        if elementwise_affine:
+            weight = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Over the last dims."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Group norm of (N, C, *): see `functional.group_norm`.
+
+    Raises ValueError where the groups do not divide the channels.
+    Source: PyTorch, torch.nn.GroupNorm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 2.0, 6.0]])).detach()
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+
+        def empty() -> Parameter:
+            return Parameter(torch.empty(num_channels, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if affine else None)
+        self.register_parameter("bias", empty() if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Per sample and group."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """Normalisation across neighbouring channels: see `functional.local_response_norm`.
+
+    Source: PyTorch, torch.nn.LocalResponseNorm.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.LocalResponseNorm(2)(torch.zeros(1, 4, 3)).shape
+    torch.Size([1, 4, 3])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Across the channels of (N, C, *)."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -1,0 +1,238 @@
+"""Layer, RMS, batch, group and instance norm: the fewest passes forward and backward.
+
+Forward reads x once from memory and writes y; the mean and 1 / sqrt(variance + eps) of each set of
+elements are kept for backward, which finds two sums per set and writes the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import narrowed
+from tiny_torch.tensor import Tensor, wrap
+
+
+def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True) -> Tensor:
+    """x less its mean, over the root of its variance, both along dims."""
+    if centered:
+        x = x - x.mean(dims, keepdim=True)
+    return x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+
+
+def scaled(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+class NativeLayerNorm(Op):
+    arity = 3
+    saves = (0, 1, 2)
+    centered = True
+
+    @classmethod
+    def forward(cls, x, weight, bias, dims, eps):
+        module = array_module(x.device)
+        y, stats = module.layer_norm(x, dims, weight, bias, eps, cls.centered)
+        return y, (x, weight, bias, stats, dims)
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        x, weight, bias, stats, dims = saved
+        dx, of_weight, of_bias = array_module(x.device).layer_norm_backward(
+            grad, x, weight, stats, dims, cls.centered, needs[1] or needs[2]
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @classmethod
+    def composite(cls, x, weight, bias, dims, eps):
+        y = normalised(x, tuple(range(-dims, 0)), eps, cls.centered)
+        return scaled(y, weight, bias)
+
+
+class RmsNorm(NativeLayerNorm):
+    centered = False
+
+
+class NativeBatchNorm(Op):
+    """(x, weight, bias): the statistics of each channel; the running ones are brought up to date.
+
+    Without `training` those are used.
+    """
+
+    arity = 3
+    saves = (0, 1, 2)
+
+    @staticmethod
+    def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        y, mean, rstd = array_module(x.device).batch_norm(
+            x, weight, bias, running_mean, running_var, 0, training, momentum, eps
+        )
+        used = (None, None) if training else (running_mean, running_var)
+        return y, (x, weight, bias, mean, rstd, training, *used)  # those must not be written
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, weight, bias, mean, rstd, training = saved[:6]
+        dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
+            grad, x, weight, mean, rstd, 0, not training, needs[0]
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @staticmethod
+    def composite(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        weight = None if weight is None else weight.view(shape)
+        bias = None if bias is None else bias.view(shape)
+        if training:
+            return scaled(normalised(x, (0, *range(2, x.ndim)), eps), weight, bias)
+        mean, var = wrap(running_mean).view(shape), wrap(running_var).view(shape)
+        return scaled((x - mean) * (var + eps).rsqrt(), weight, bias)
+
+
+class NativeGroupNorm(Op):
+    """(x, weight, bias): the statistics of groups of channels, for each sample.
+
+    With as many groups as channels it is instance norm, which may have running statistics.
+    """
+
+    arity = 3
+    saves = (0, 1, 2)
+
+    @staticmethod
+    def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
+        y, mean, rstd = array_module(x.device).batch_norm(
+            x, weight, bias, running_mean, running_var, groups, True, momentum, eps
+        )
+        return y, (x, weight, bias, mean, rstd, groups)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, weight, bias, mean, rstd, groups = saved
+        dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
+            grad, x, weight, mean, rstd, groups, False, needs[0]
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @staticmethod
+    def composite(x, weight, bias, groups, eps, *running):
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        weight = None if weight is None else weight.view(shape)
+        bias = None if bias is None else bias.view(shape)
+        y = normalised(x.reshape((x.shape[0], groups, -1)), (2,), eps)
+        return scaled(y.reshape(x.shape), weight, bias)
+
+
+class InstanceNorm(NativeGroupNorm):
+    pass
+
+
+def like(grad: Any, weight: Any, needed: bool) -> Any:
+    """A gradient in the shape and dtype of its weight."""
+    if not needed:
+        return None
+    grad = grad if grad.shape == weight.shape else grad.view(weight.shape)
+    return narrowed(grad, weight.dtype)
+
+
+def update_on_ref(running: tuple, x: Tensor, momentum: float, samples: bool) -> None:
+    """What the kernel does to the running mean and variance; per sample, for instance norm."""
+    dims = tuple(range(2, x.ndim)) if samples else (0, *range(2, x.ndim))
+    with no_grad():
+        for statistic, batch in zip(running, (x.mean(dims), x.var(dims)), strict=True):
+            if statistic is not None:
+                batch = batch.mean(0) if samples else batch
+                statistic.copy_((1 - momentum) * statistic + momentum * batch)
+
+
+# ------------------------------------------------------------------------------ for nn.functional
+
+
+def layer_norm(
+    x: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """Over the last `dims` dims, of whose shape weight and bias are."""
+    return apply_fused(NativeLayerNorm, x, weight, bias, dims, eps)
+
+
+def rms_norm(x: Tensor, dims: int, weight: Tensor | None, eps: float) -> Tensor:
+    return apply_fused(RmsNorm, x, weight, None, dims, eps)
+
+
+def batch_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """x (N, C, *); the others (C)."""
+    if training and x.array.device == "ref":
+        update_on_ref((running_mean, running_var), x, momentum, samples=False)
+    running = [None if r is None else r.array for r in (running_mean, running_var)]
+    return apply_fused(NativeBatchNorm, x, weight, bias, *running, training, momentum, eps)
+
+
+def group_norm(
+    x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """x (N, C, *); weight and bias (C)."""
+    return apply_fused(NativeGroupNorm, x, weight, bias, groups, eps)
+
+
+def instance_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """x (N, C, *), contiguous; the others (C)."""
+    if x.array.device == "ref":
+        update_on_ref((running_mean, running_var), x, momentum, samples=True)
+    running = [None if r is None else r.array for r in (running_mean, running_var)]
+    return apply_fused(InstanceNorm, x, weight, bias, x.shape[1], eps, *running, momentum)
+
+
+# ------------------------------------------------------------------------------ torch's own names
+
+
+def torch_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """As nn.functional.layer_norm; `cudnn_enable` has no effect."""
+    from tiny_torch.nn import functional
+
+    return functional.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def torch_group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """As nn.functional.group_norm; `cudnn_enabled` has no effect."""
+    from tiny_torch.nn import functional
+
+    return functional.group_norm(input, num_groups, weight, bias, eps)
+
+
+FUNCTIONS = {"group_norm": torch_group_norm, "layer_norm": torch_layer_norm}
+METHODS: dict = {}
