@@ -401,7 +401,14 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return warn_and_call
 
 
-constant = _deprecated(constant_)
+uniform = _deprecated(uniform_)
 normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
 xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)
