@@ -355,7 +355,8 @@ extern const ConvTable conv_table;
 const ConvTable conv_table = {{},
                               {sum<float>, sum<double>},
                               {sum_weight<float>, sum_weight<double>},
-                              {depthwise<float>, depthwise<double>}};
+                              {depthwise<float>, depthwise<double>},
+                              {depthwise_weight<float>, depthwise_weight<double>}};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

@@ -1,8 +1,12 @@
-// Convolutions whose channels do not mix: each channel of x is a group of its own.
+// Convolutions whose channels do not mix: every group has one channel of x and one of y.
 //
-// There is no product of matrices in them. A row of pixels of one channel, and a tap, make one
-// multiply-add of two rows; where channels lie side by side in memory, those of one pixel do.
-// Every element of a result is a sum in one order: taps for y and x, pixels by image for w.
+// No product of matrices is in them, only multiply-adds of vectors: of L pixels of a channel, or,
+// where channels lie side by side in memory, of L channels of a pixel. Both see the pixels of an
+// image as strips of L, and a table of what each tap shows of each strip serves all channels of all
+// images. It is made for a band of strips at a time. L is lanes<T> throughout.
+//
+// Sums over taps are in their order. Those over pixels, for the gradient of w: lane i sums the
+// pixels i of strips, by band, image and strip; then lanes are added one after another.
 #pragma once
 #include "cpu/conv_gather.h"
 #include "cpu/gemm.h"
@@ -11,160 +15,399 @@
 namespace tt::cpu {
 namespace {
 
-// Which row of x, and which part of it, a row of y sees through a tap.
-struct RowOverlap {
-  bool any;
-  int64_t x;          // offset in an image of x of the pixel that y's pixel `low` sees
-  int64_t low, high;  // pixels of y's row
+struct TapPiece {
+  Piece piece;
+  int64_t tap;
 };
 
-inline RowOverlap overlap_of(const ConvArgs& g, int64_t d, int64_t h, int64_t tap) {
-  const int64_t t[] = {tap / g.taps[2] / g.taps[1], tap / g.taps[2] % g.taps[1], tap % g.taps[2]};
-  const int64_t row[] = {d, h};
-  int64_t x = 0;
-  for (int i = 0; i < 2; ++i) {
-    const int64_t at = row[i] * g.stride[i] - g.padding[i] + t[i] * g.dilation[i];
-    if (!inside(at, g.x_size[i])) return {false, 0, 0, 0};
-    x += at * g.x_strides[i + 2];
-  }
-  const int64_t w = t[2] * g.dilation[2] - g.padding[2];
-  const Span span = inside_span(w, g.stride[2], g.y_size[2], g.x_size[2]);
-  return {span.low < span.high, x + (w + span.low * g.stride[2]) * g.x_strides[4], span.low,
-          span.high};
-}
-
-inline int64_t tap_offset(const ConvArgs& g, int64_t tap) {
-  return tap / g.taps[2] / g.taps[1] * g.w_strides[2] +
-         tap / g.taps[2] % g.taps[1] * g.w_strides[3] + tap % g.taps[2] * g.w_strides[4];
-}
-
-// to[i] += factor * from[i]
 template <class T>
-inline void add_scaled(T* to, int64_t to_step, const T* from, int64_t from_step, T factor,
-                       int64_t count) {
-  if (to_step == 1 && from_step == 1) {
-    int64_t i = 0;
-    for (; i + lanes<T> <= count; i += lanes<T>) {
-      store(to + i, load(to + i) + factor * load(from + i));
-    }
-    for (; i < count; ++i) to[i] += factor * from[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i * to_step] += factor * from[i * from_step];
-  }
-}
+struct Strip {
+  int64_t first, end;        // its pieces in the table
+  int64_t count;             // its pixels
+  int64_t places[lanes<T>];  // where they are in an image of the result
+  bool in_order;             // one after another
+};
 
-// One channel of y (`o` of all) in image n meets its channel of x: visit(x, y, tap, count) for
-// every pair of rows, pixels of x being stride * x_strides[4] apart.
-template <class T, class Visit>
-void for_each_row(const ConvArgs& g, int64_t n, int64_t o, const Visit& visit) {
-  T* x = static_cast<T*>(g.x) + n * g.x_strides[0] + o / g.y_channels * g.x_strides[1];
-  T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + o * g.y_strides[1];
-  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2];
-  for (int64_t d = 0; d < g.y_size[0]; ++d) {
-    for (int64_t h = 0; h < g.y_size[1]; ++h) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const RowOverlap at = overlap_of(g, d, h, tap);
-        if (!at.any) continue;
-        visit(x + at.x, y + d * g.y_strides[2] + h * g.y_strides[3] + at.low * g.y_strides[4], tap,
-              at.high - at.low);
-      }
-    }
-  }
-}
-
-// Sets an image's channel to a value.
 template <class T>
-void fill_channel(T* to, const int64_t* size, const int64_t* strides, T value) {
-  for (int64_t d = 0; d < size[0]; ++d) {
-    for (int64_t h = 0; h < size[1]; ++h) {
-      T* row = to + d * strides[2] + h * strides[3];
-      for (int64_t w = 0; w < size[2]; ++w) row[w * strides[4]] = value;
-    }
-  }
+struct Band {
+  int64_t strips, most_pieces;
+  Strip<T>* strip;
+  TapPiece* pieces;
+  int64_t lowest, highest;  // offsets of the first and the last element that pieces show
+};
+
+constexpr int64_t kBandPieces = 2048, kBandStrips = 64;
+
+inline int64_t pixels_of(const ConvPart& part) {
+  return part.size[0] * part.size[1] * part.size[2];
+}
+
+// An empty band; its memory follows from `at` on.
+template <class T>
+Band<T> make_band(const ConvPart& part) {
+  const int64_t runs = smaller(lanes<T>, 2 + lanes<T> / part.size[2]);
+  Band<T> band{};
+  band.most_pieces = 1 + part.tap_count * runs;  // of a strip
+  band.strips = smaller(kBandStrips, 1 + kBandPieces / band.most_pieces);
+  band.strips = smaller(band.strips, blocks(pixels_of(part), lanes<T>));
+  return band;
 }
 
 template <class T>
-void depthwise_y(const ConvArgs& g, int64_t n, int64_t o) {
-  const int64_t x_step = g.stride[2] * g.x_strides[4], y_step = g.y_strides[4];
-  const T* w = static_cast<const T*>(g.w) + o * g.w_strides[0];
-  const T bias = g.bias ? element(static_cast<const T*>(g.bias) + o * g.bias_stride) : T(0);
-  fill_channel(static_cast<T*>(g.y) + n * g.y_strides[0] + o * g.y_strides[1], g.y_size,
-               g.y_strides, bias);
-  for_each_row<T>(g, n, o, [=, &g](const T* x, T* y, int64_t tap, int64_t count) {
-    add_scaled(y, y_step, x, x_step, element(w + tap_offset(g, tap)), count);
-  });
+int64_t band_bytes(const Band<T>& band) {
+  return round_up(band.strips * int64_t(sizeof(Strip<T>)), 64) +
+         round_up(band.strips * band.most_pieces * int64_t(sizeof(TapPiece)), 64);
 }
 
-// `c` is the channel of x, which the y_channels of its group share.
+// Describes the strips from `first` on; answers how many there are.
 template <class T>
-void depthwise_x(const ConvArgs& g, int64_t n, int64_t c) {
-  const int64_t x_step = g.stride[2] * g.x_strides[4], y_step = g.y_strides[4];
-  const T bias = g.bias ? element(static_cast<const T*>(g.bias) + c * g.bias_stride) : T(0);
-  fill_channel(static_cast<T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1], g.x_size,
-               g.x_strides, bias);
-  for (int64_t o = c * g.y_channels; o < (c + 1) * g.y_channels; ++o) {
-    const T* w = static_cast<const T*>(g.w) + o * g.w_strides[0];
-    for_each_row<T>(g, n, o, [=, &g](T* x, const T* y, int64_t tap, int64_t count) {
-      add_scaled(x, x_step, y, y_step, element(w + tap_offset(g, tap)), count);
-    });
-  }
-}
-
-// The sum of x[i] * y[i]: product i goes to sum i % L of L.
-template <class T>
-inline Vec<T> dot(Vec<T> sum, const T* x, int64_t x_step, const T* y, int64_t y_step,
-                  int64_t count) {
+int64_t fill_band(Band<T>& band, const ConvSum& g, const ConvPart& part, int64_t first) {
   constexpr int n = lanes<T>;
-  int64_t i = 0;
-  if (x_step == 1 && y_step == 1) {
-    for (; i + n <= count; i += n) sum += load(x + i) * load(y + i);
-  }
-  for (; i < count; ++i) sum[i % n] += x[i * x_step] * y[i * y_step];
-  return sum;
-}
-
-constexpr int64_t kTapsAtOnce = 64;
-
-template <class T>
-void depthwise_w(const ConvArgs& g, int64_t o) {
-  const int64_t x_step = g.stride[2] * g.x_strides[4], y_step = g.y_strides[4];
-  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2];
-  T* w = static_cast<T*>(g.w) + o * g.w_strides[0];
-  for (int64_t first = 0; first < taps; first += kTapsAtOnce) {
-    const int64_t end = smaller(taps, first + kTapsAtOnce);
-    T totals[kTapsAtOnce] = {};
-    for (int64_t n = 0; n < g.batch; ++n) {
-      Vec<T> sums[kTapsAtOnce];
-      for (int64_t tap = first; tap < end; ++tap) sums[tap - first] = Vec<T>{};
-      for_each_row<T>(g, n, o, [&](const T* x, const T* y, int64_t tap, int64_t count) {
-        if (tap < first || tap >= end) return;
-        sums[tap - first] = dot(sums[tap - first], x, x_step, y, y_step, count);
-      });
-      for (int64_t tap = first; tap < end; ++tap) {
-        T total = 0;
-        for (int lane = 0; lane < lanes<T>; ++lane) total += sums[tap - first][lane];
-        totals[tap - first] += total;
+  const int64_t pixels = pixels_of(part), along = g.step[2] * g.source_strides[4];
+  const int64_t count = smaller(band.strips, blocks(pixels, n) - first);
+  int64_t next = 0;
+  band.lowest = band.highest = 0;
+  for (int64_t s = 0; s < count; ++s) {
+    Strip<T>& strip = band.strip[s];
+    const int64_t begin = (first + s) * n;
+    Run runs[n];
+    strip.count = smaller(n, pixels - begin);
+    const int run_count = find_runs(part.size, begin, strip.count, runs);
+    for (int r = 0; r < run_count; ++r) {
+      const Run& run = runs[r];
+      for (int64_t i = 0; i < run.length; ++i) {
+        strip.places[run.lane + i] = part.result + run.p[0] * part.strides[0] +
+                                     run.p[1] * part.strides[1] + (run.p[2] + i) * part.strides[2];
       }
     }
-    for (int64_t tap = first; tap < end; ++tap) w[tap_offset(g, tap)] = totals[tap - first];
+    strip.in_order = strip.count == n;
+    for (int64_t i = 1; i < strip.count; ++i) {
+      strip.in_order = strip.in_order && strip.places[i] == strip.places[0] + i;
+    }
+    strip.first = next;
+    for (int64_t tap = 0; tap < part.tap_count; ++tap) {
+      Piece pieces[n];
+      const int found = find_pieces(g, part.taps[tap].shift, runs, run_count, pieces);
+      for (int i = 0; i < found; ++i) {
+        const Piece& piece = pieces[i];
+        band.pieces[next++] = {piece, tap};
+        const int64_t low = piece.offset, high = piece.offset + n * along;
+        if (low < band.lowest) band.lowest = low;
+        if (high > band.highest) band.highest = high;
+      }
+    }
+    strip.end = next;
+  }
+  return count;
+}
+
+// ---- Vectors of pixels: one channel of one image at a time. -------------------------------------
+
+// The lanes of a piece, zeros in the others. `Along` is 0 where they must be read one by one.
+template <class T, int Along>
+inline Vec<T> load_piece(const T* source, const Piece& piece, int64_t along) {
+  constexpr int n = lanes<T>;
+  if constexpr (Along == 0) {
+    T x[n] = {};
+    for (int64_t i = piece.low; i < piece.high; ++i)
+      x[i] = element(source + piece.offset + i * along);
+    return load(x);
+  } else {
+    const Vec<T> x = load_along<T, Along>(source + piece.offset);
+    if (piece.low == 0 && piece.high == n) return x;
+    return masked<T>(x, lanes_between<T>(piece.low, piece.high));
+  }
+}
+
+template <class T, int Along>
+void plane_result(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
+                  const T* weights, T bias, T* result) {
+  const int64_t along = g.step[2] * g.source_strides[4];
+  for (int64_t s = 0; s < count; ++s) {
+    const Strip<T>& strip = band.strip[s];
+    Vec<T> sum{};
+    for (int64_t i = strip.first; i < strip.end; ++i) {
+      const TapPiece& at = band.pieces[i];
+      sum += weights[at.tap] * load_piece<T, Along>(source, at.piece, along);
+    }
+    sum += bias;
+    if (strip.in_order) {
+      store(result + strip.places[0], sum);
+    } else {
+      for (int64_t i = 0; i < strip.count; ++i) result[strip.places[i]] = sum[i];
+    }
+  }
+}
+
+// sums (taps) += the products of an image's channel, lane by lane.
+template <class T, int Along>
+void plane_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
+                  const T* result, Vec<T>* sums) {
+  const int64_t along = g.step[2] * g.source_strides[4];
+  for (int64_t s = 0; s < count; ++s) {
+    const Strip<T>& strip = band.strip[s];
+    Vec<T> y{};
+    if (strip.in_order) {
+      y = load(result + strip.places[0]);
+    } else {
+      for (int64_t i = 0; i < strip.count; ++i) y[i] = element(result + strip.places[i]);
+    }
+    for (int64_t i = strip.first; i < strip.end; ++i) {
+      const TapPiece& at = band.pieces[i];
+      sums[at.tap] += y * load_piece<T, Along>(source, at.piece, along);
+    }
+  }
+}
+
+// The distance of pixels if whole vectors may be loaded, else 0. `offset`: of the plane.
+template <class T>
+int loadable(const ConvSum& g, const Band<T>& band, int64_t offset) {
+  const int64_t along = g.step[2] * g.source_strides[4];
+  const bool inside = offset + band.lowest >= 0 && offset + band.highest <= g.source_extent;
+  return inside && (along == 1 || along == 2) ? int(along) : 0;
+}
+
+// ---- Vectors of channels: `width` channels side by side, the last vector perhaps not full.
+// -------
+
+template <class T, bool Whole>
+inline Vec<T> load_channels(const T* from, int64_t width) {
+  if constexpr (Whole)
+    return load(from);
+  else
+    return load_partial(from, width);
+}
+
+// sums (lanes) += what the strip's pieces show of L channels, times weights (taps) `row` apart.
+template <class T, bool Whole>
+inline void add_strip(const Band<T>& band, const Strip<T>& strip, const T* source, int64_t along,
+                      int64_t width, const T* weights, int64_t row, Vec<T>* sums) {
+  for (int64_t i = strip.first; i < strip.end; ++i) {
+    const Piece& piece = band.pieces[i].piece;
+    const Vec<T> weight = load(weights + band.pieces[i].tap * row);
+    const T* from = source + piece.offset;
+    if (piece.low == 0 && piece.high == lanes<T>) {
+#pragma GCC unroll 16
+      for (int64_t lane = 0; lane < lanes<T>; ++lane) {
+        sums[lane] += weight * load_channels<T, Whole>(from + lane * along, width);
+      }
+    } else {
+      for (int64_t lane = piece.low; lane < piece.high; ++lane) {
+        sums[lane] += weight * load_channels<T, Whole>(from + lane * along, width);
+      }
+    }
+  }
+}
+
+// weights (taps, `row`) and bias, of the same channels.
+template <class T>
+void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
+                   const T* weights, int64_t row, const T* bias, int64_t width, T* result) {
+  constexpr int n = lanes<T>;
+  const int64_t along = g.step[2] * g.source_strides[4];
+  for (int64_t s = 0; s < count; ++s) {
+    const Strip<T>& strip = band.strip[s];
+    for (int64_t c = 0; c < width; c += n) {
+      Vec<T> sums[n] = {};
+      const Vec<T> more = load(bias + c);
+      T* to = result + c;
+      if (width - c >= n) {
+        add_strip<T, true>(band, strip, source + c, along, n, weights + c, row, sums);
+        for (int64_t lane = 0; lane < strip.count; ++lane) {
+          store(to + strip.places[lane], sums[lane] + more);
+        }
+      } else {
+        add_strip<T, false>(band, strip, source + c, along, width - c, weights + c, row, sums);
+        for (int64_t lane = 0; lane < strip.count; ++lane) {
+          store_partial<T>(to + strip.places[lane], sums[lane] + more, width - c);
+        }
+      }
+    }
+  }
+}
+
+// sums (taps, lanes) of L channels += the strip's products.
+template <class T, bool Whole>
+inline void add_products_of_strip(const Band<T>& band, const Strip<T>& strip, const T* source,
+                                  int64_t along, const T* result, int64_t width, Vec<T>* sums) {
+  constexpr int n = lanes<T>;
+  Vec<T> y[n];
+  for (int64_t lane = 0; lane < strip.count; ++lane) {
+    y[lane] = load_channels<T, Whole>(result + strip.places[lane], width);
+  }
+  for (int64_t i = strip.first; i < strip.end; ++i) {
+    const Piece& piece = band.pieces[i].piece;
+    const T* from = source + piece.offset;
+    Vec<T>* sum = sums + band.pieces[i].tap * n;
+    if (piece.low == 0 && piece.high == n) {
+#pragma GCC unroll 16
+      for (int64_t lane = 0; lane < n; ++lane) {
+        sum[lane] += y[lane] * load_channels<T, Whole>(from + lane * along, width);
+      }
+    } else {
+      for (int64_t lane = piece.low; lane < piece.high; ++lane) {
+        sum[lane] += y[lane] * load_channels<T, Whole>(from + lane * along, width);
+      }
+    }
+  }
+}
+
+// sums (vectors of channels, taps, lanes)
+template <class T>
+void pixels_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
+                   const T* result, int64_t taps, int64_t width, Vec<T>* sums) {
+  constexpr int n = lanes<T>;
+  const int64_t along = g.step[2] * g.source_strides[4];
+  for (int64_t s = 0; s < count; ++s) {
+    for (int64_t c = 0; c < width; c += n) {
+      const auto add =
+          width - c >= n ? add_products_of_strip<T, true> : add_products_of_strip<T, false>;
+      add(band, band.strip[s], source + c, along, result + c, width - c, sums + c * taps);
+    }
+  }
+}
+
+// ---- All channels of all images. ----------------------------------------------------------------
+
+// Channels are taken one by one, or where they lie side by side, some vectors at a time.
+template <class T>
+int64_t channel_unit(const ConvSum& g) {
+  const bool side_by_side = g.source_strides[1] == 1 && g.result_row == 1;
+  return side_by_side ? smaller(8 * lanes<T>, round_up(g.groups, lanes<T>)) : 1;
+}
+
+template <class T>
+int depthwise_workers(const ConvSum& g) {
+  double work = 0;
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    work += double(pixels_of(g.parts[i])) * double(g.parts[i].tap_count);
+  }
+  return work * double(g.batch * g.groups) > kParallelWork ? num_threads() : 1;
+}
+
+// Elements `stride` apart, zeros up to `size`.
+template <class T>
+void gather_channels(const T* from, int64_t stride, int64_t count, int64_t size, T* to) {
+  for (int64_t i = 0; i < size; ++i) to[i] = i < count ? element(from + i * stride) : T(0);
+}
+
+// Units [begin, end) of the channels of images, in one part.
+template <class T>
+void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64_t end,
+                    char* scratch) {
+  const int64_t unit = channel_unit<T>(g), units = blocks(g.groups, unit);
+  const T *source = static_cast<const T*>(g.source), *weight = static_cast<const T*>(g.weight);
+  const T* bias = static_cast<const T*>(g.bias);
+  Band<T> band = make_band<T>(part);
+  band.strip = reinterpret_cast<Strip<T>*>(scratch);
+  band.pieces =
+      reinterpret_cast<TapPiece*>(scratch + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
+  T* weights = reinterpret_cast<T*>(scratch + band_bytes(band));
+  T* more = weights + part.tap_count * unit;
+  for (int64_t first = 0; first < blocks(pixels_of(part), lanes<T>); first += band.strips) {
+    const int64_t count = fill_band(band, g, part, first);
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t n = at / units, c = at % units * unit, width = smaller(unit, g.groups - c);
+      const int64_t offset = n * g.source_strides[0] + c * g.source_strides[1];
+      T* result = static_cast<T*>(g.result) + n * g.result_batch + c * g.result_row;
+      for (int64_t tap = 0; tap < part.tap_count; ++tap) {
+        gather_channels(weight + c * g.weight_group + part.taps[tap].weight, g.weight_group, width,
+                        unit, weights + tap * unit);
+      }
+      gather_channels(bias + c * g.bias_stride, g.bias_stride, bias ? width : 0, unit, more);
+      if (unit > 1) {
+        pixels_result(g, band, count, source + offset, weights, unit, more, width, result);
+        continue;
+      }
+      const int along = loadable(g, band, offset);
+      const auto compute = along == 1   ? plane_result<T, 1>
+                           : along == 2 ? plane_result<T, 2>
+                                        : plane_result<T, 0>;
+      compute(g, band, count, source + offset, weights, *more, result);
+    }
   }
 }
 
 template <class T>
-void depthwise(const ConvArgs& g, ConvResult result) {
-  const int64_t channels = g.groups * g.y_channels;
-  const double work = double(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2]) *
-                      double(g.taps[0] * g.taps[1] * g.taps[2]) * double(channels);
-  const int workers = work > kParallelWork ? num_threads() : 1;
-  if (result == ConvResult::Y) {
-    run_tasks(g.batch * channels, workers,
-              [&](int64_t task, int64_t) { depthwise_y<T>(g, task / channels, task % channels); });
-  } else if (result == ConvResult::X) {
-    run_tasks(g.batch * g.groups, workers,
-              [&](int64_t task, int64_t) { depthwise_x<T>(g, task / g.groups, task % g.groups); });
-  } else {
-    run_tasks(channels, workers, [&](int64_t task, int64_t) { depthwise_w<T>(g, task); });
+void depthwise(const ConvSum& g) {
+  const int workers = depthwise_workers<T>(g);
+  int64_t bytes = 64;
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    const int64_t size = band_bytes(make_band<T>(g.parts[i])) +
+                         (g.parts[i].tap_count + 1) * channel_unit<T>(g) * int64_t(sizeof(T));
+    if (size > bytes) bytes = size;
   }
+  bytes = round_up(bytes, 64);
+  const int64_t units = g.batch * blocks(g.groups, channel_unit<T>(g));
+  const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
+  char* scratch = static_cast<char*>(scratch_acquire(size_t(workers * bytes)));
+  run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
+    for (int64_t i = 0; i < g.part_count; ++i) {
+      depthwise_part<T>(g, g.parts[i], units * task / tasks, units * (task + 1) / tasks,
+                        scratch + worker * bytes);
+    }
+  });
+  scratch_release(scratch);
+}
+
+// The gradient of w, from the sum that gives y: one part with all taps.
+template <class T>
+void depthwise_weight(const ConvSum& g, void* result) {
+  constexpr int n = lanes<T>;
+  T* w = static_cast<T*>(result);
+  const ConvPart& part = g.parts[0];
+  const int workers = depthwise_workers<T>(g);
+  const int64_t unit = channel_unit<T>(g), units = blocks(g.groups, unit);
+  const int64_t taps = part.tap_count, sums_size = taps * unit;
+  const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
+  const int64_t most = blocks(units, tasks);
+  const int64_t band_size = band_bytes(make_band<T>(part));
+  const int64_t bytes = band_size + most * sums_size * int64_t(sizeof(Vec<T>));
+  char* scratch = static_cast<char*>(scratch_acquire(size_t(workers * bytes)));
+  run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
+    const int64_t begin = units * task / tasks, end = units * (task + 1) / tasks;
+    const T *x = static_cast<const T*>(g.source), *y = static_cast<const T*>(g.result);
+    Band<T> band = make_band<T>(part);
+    char* own = scratch + worker * bytes;
+    band.strip = reinterpret_cast<Strip<T>*>(own);
+    band.pieces =
+        reinterpret_cast<TapPiece*>(own + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
+    Vec<T>* all_sums = reinterpret_cast<Vec<T>*>(own + band_size);
+    for (int64_t i = 0; i < (end - begin) * sums_size; ++i) all_sums[i] = Vec<T>{};
+    for (int64_t first = 0; first < blocks(pixels_of(part), n); first += band.strips) {
+      const int64_t count = fill_band(band, g, part, first);
+      for (int64_t at = begin; at < end; ++at) {
+        Vec<T>* sums = all_sums + (at - begin) * sums_size;
+        const int64_t c = at * unit, width = smaller(unit, g.groups - c);
+        for (int64_t image = 0; image < g.batch; ++image) {
+          const int64_t offset = image * g.source_strides[0] + c * g.source_strides[1];
+          const T* from = y + image * g.result_batch + c * g.result_row;
+          if (unit > 1) {
+            pixels_weight(g, band, count, x + offset, from, taps, width, sums);
+            continue;
+          }
+          const int along = loadable(g, band, offset);
+          const auto compute = along == 1   ? plane_weight<T, 1>
+                               : along == 2 ? plane_weight<T, 2>
+                                            : plane_weight<T, 0>;
+          compute(g, band, count, x + offset, from, sums);
+        }
+      }
+    }
+    for (int64_t at = begin; at < end; ++at) {
+      const Vec<T>* sums = all_sums + (at - begin) * sums_size;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (int64_t i = 0; i < smaller(unit, g.groups - at * unit); ++i) {
+          T total = 0;
+          for (int lane = 0; lane < n; ++lane) {
+            total += unit > 1 ? sums[(i / n * taps + tap) * n + lane][i % n] : sums[tap][lane];
+          }
+          w[(at * unit + i) * g.weight_group + part.taps[tap].weight] = total;
+        }
+      }
+    }
+  });
+  scratch_release(scratch);
 }
 
 }  // namespace

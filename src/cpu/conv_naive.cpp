@@ -55,6 +55,7 @@ const ConvTable conv_naive_table = {
     {nullptr, naive<uint8_t>, naive<int8_t>, naive<int16_t>, naive<int32_t>, naive<int64_t>},
     {},
     {},
+    {},
     {}};
 
 }  // namespace tt::cpu

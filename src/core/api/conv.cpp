@@ -117,12 +117,16 @@ void add_line(std::vector<Line>& lines, const Line& line, int64_t source_step, i
 }
 
 // y: one line, which sees x through all taps.
-std::vector<Line> lines_of_y(const ConvArgs& g, int d) {
+Line line_of_y(const ConvArgs& g, int d) {
   Line line{0, 1, g.y_size[d], {}};
   for (int64_t t = 0; t < g.taps[d]; ++t)
     line.taps.push_back({t, t * g.dilation[d] - g.padding[d]});
+  return line;
+}
+
+std::vector<Line> lines_of_y(const ConvArgs& g, int d) {
   std::vector<Line> lines;
-  add_line(lines, line, g.stride[d], g.x_size[d]);
+  add_line(lines, line_of_y(g, d), g.stride[d], g.x_size[d]);
   return lines;
 }
 
@@ -186,9 +190,11 @@ int64_t extent(const NDArray& x) {
   return reach;
 }
 
-// y from x and w (transposed: x from y and w).
-void run_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, bool transposed,
-             void (*kernel)(const ConvSum&)) {
+// y from x and w (transposed: x from y and w); `use` gets it while the plan lives.
+template <class Use>
+void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, ConvResult result,
+              const Use& use) {
+  const bool transposed = result == ConvResult::X;
   ConvSum sum;
   sum.batch = g.batch;
   sum.groups = g.groups;
@@ -212,12 +218,17 @@ void run_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, bool tr
   for (int d = 0; d < 3; ++d) {
     sum.source_size[d] = transposed ? g.y_size[d] : g.x_size[d];
     sum.step[d] = transposed ? 1 : g.stride[d];
-    lines[d] = transposed ? lines_of_x(g, d) : lines_of_y(g, d);
+    if (result == ConvResult::X)
+      lines[d] = lines_of_x(g, d);
+    else if (result == ConvResult::Y)
+      lines[d] = lines_of_y(g, d);
+    else
+      lines[d] = {line_of_y(g, d)};
   }
   const Plan plan = make_plan(lines, g.w_strides, result_strides);
   sum.parts = plan.parts.data();
   sum.part_count = plan.parts.size();
-  kernel(sum);
+  use(sum);
 }
 
 bool looks_channels_last(const NDArray& x) {
@@ -293,12 +304,14 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
     return naive(g, result);
   }
   const WithoutGil unlocked(work_of(g) > 65536);
-  if (g.x_channels == 1 && g.groups > 1)
-    table().depthwise[kind](g, result);
-  else if (result == ConvResult::W)
-    table().weight[kind](g);
-  else
-    run_sum(g, result == ConvResult::X ? y : x, w, result == ConvResult::X, table().sum[kind]);
+  const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
+  if (result == ConvResult::W && !depthwise) return table().weight[kind](g);
+  with_sum(g, result == ConvResult::X ? y : x, w, result, [&](const ConvSum& sum) {
+    if (result == ConvResult::W)
+      table().depthwise_weight[kind](sum, g.w);
+    else
+      (depthwise ? table().depthwise : table().sum)[kind](sum);
+  });
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {

@@ -57,9 +57,11 @@ struct ConvTable {
   // The definition; the only one that there is for integers.
   void (*naive[kDTypes])(const ConvArgs&, ConvResult);
   // float32 and float64.
-  void (*sum[2])(const ConvSum&);                     // x or y
-  void (*weight[2])(const ConvArgs&);                 // w
-  void (*depthwise[2])(const ConvArgs&, ConvResult);  // any of the three, if x_channels is 1
+  void (*sum[2])(const ConvSum&);      // x or y
+  void (*weight[2])(const ConvArgs&);  // w
+  // The same for groups of one channel of x and one of y; w from the sum that gives y.
+  void (*depthwise[2])(const ConvSum&);
+  void (*depthwise_weight[2])(const ConvSum&, void* w);
 };
 
 }  // namespace tt
