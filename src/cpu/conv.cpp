@@ -111,7 +111,7 @@ template <class T, int Rows>
 void multiply_columns(const Sums<T>& s, const T* panel_a, const T* panel_b, int64_t depth,
                       int64_t i, int64_t rows, const Stretch* stretches, int count, bool add,
                       bool last) {
-  constexpr int cols = kCols<T>;
+  constexpr int cols = kCols<T>, n = lanes<T>;
   const int64_t step = pixel_step(s.part);
   const bool bias = last && s.g.bias;
   if (rows == Rows && stretches[0].length == cols && step == 1 && !bias) {
@@ -127,12 +127,15 @@ void multiply_columns(const Sums<T>& s, const T* panel_a, const T* panel_b, int6
       T* to = s.result(i + r) + stretches[q].offset;
       const T* sum = sums + r * cols + stretches[q].lane;
       const int64_t length = stretches[q].length;
+      int64_t p = 0;
       if (step == 1) {
-        for (int64_t p = 0; p < length; ++p) to[p] = (add ? to[p] + sum[p] : sum[p]) + more;
-      } else {
-        for (int64_t p = 0; p < length; ++p) {
-          to[p * step] = (add ? to[p * step] + sum[p] : sum[p]) + more;
+        for (; p + n <= length; p += n) {
+          store(to + p, (add ? load(to + p) + load(sum + p) : load(sum + p)) + more);
         }
+      }
+      for (; p < length; ++p) {
+        T& out = to[p * step];
+        out = (add ? out + sum[p] : sum[p]) + more;
       }
     }
   }
@@ -175,7 +178,7 @@ void multiply_rows(const Sums<T>& s, const T* panel_a, const T* panel_b, int64_t
                    int64_t column, const Stretch* stretches, int count, bool add, bool last) {
   constexpr int cols = kCols<T>, n = lanes<T>;
   Vec<T> sums[Rows][2] = {};
-  add_products<T, Rows>(sums, panel_a, kDepth, 1, panel_b, depth);
+  add_products<T, Rows>(sums, panel_a, kPanelRow, 1, panel_b, depth);
   T bias[cols] = {};
   const int64_t width = smaller(cols, s.g.rows - column), step = pixel_step(s.part);
   if (last && s.g.bias) {
@@ -209,7 +212,7 @@ void row_block(const Sums<T>& s, const Block& at, T* panel_a) {
       const int64_t rows = smaller(kRows, at.j_end - j);
       Stretch stretches[kRows];
       const int count = find_stretches(s.g, s.part, j, rows, stretches);
-      gather_rows(s.g, s.part, first_channel, j, rows, p, depth, panel_a, kDepth);
+      gather_rows(s.g, s.part, first_channel, j, rows, p, depth, panel_a);
       const int tile = tile_rows(rows);
       const auto multiply = tile == kRows           ? multiply_rows<T, kRows>
                             : tile == kRows * 2 / 3 ? multiply_rows<T, kRows * 2 / 3>
@@ -282,7 +285,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     if (cuts[i].pixels > most_pixels) most_pixels = cuts[i].pixels;
   }
   const int64_t per_worker =
-      turned ? kRows * kDepth + 64 : round_up(most_pixels * most_depth + cols, 64);
+      turned ? kRows * kPanelRow : round_up(most_pixels * most_depth + cols, 64);
   T* scratch = static_cast<T*>(scratch_acquire(size_t(size + workers * per_worker) * sizeof(T)));
   T* next = scratch + workers * per_worker;
   for (int i = 0; i < part_count; ++i) {
@@ -294,12 +297,16 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     int i = 0;
     while (task >= panel_ends[i]) ++i;
     int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
-    T* const panel = weights[i].panels + index * weights[i].slot;
     const ConvPart& part = parts[i];
     const int64_t k = part.tap_count * g.channels, depth_blocks = blocks(k, kDepth);
-    const int64_t row = index % weights[i].per_block * row_unit;
-    index /= weights[i].per_block;
-    const int64_t p = index % depth_blocks * kDepth, group = index / depth_blocks;
+    const int64_t per_block = weights[i].per_block;
+    // All blocks of k of the same rows, one after another: they are neighbours in w.
+    const int64_t block = index % depth_blocks, p = block * kDepth;
+    index /= depth_blocks;
+    const int64_t row = index % per_block * row_unit, group = index / per_block;
+    T* const panel =
+        weights[i].panels +
+        ((group * depth_blocks + block) * per_block + index % per_block) * weights[i].slot;
     const int64_t depth = smaller(kDepth, k - p);
     if (turned) {
       pack_weights<T, kCols<T>>(g, part, group, row, p, depth, panel);

@@ -89,6 +89,11 @@ inline Vec<T> masked(Vec<T> x, Mask<T> mask) {
   return reinterpret_cast<Vec<T>>(reinterpret_cast<Mask<T>>(x) & mask);
 }
 
+template <class T>
+inline Vec<T> joined(Vec<T> x, Vec<T> y) {
+  return reinterpret_cast<Vec<T>>(reinterpret_cast<Mask<T>>(x) | reinterpret_cast<Mask<T>>(y));
+}
+
 // Elements 0, 2, 4, ... of 2 L.
 template <class T, int... E>
 inline Vec<T> even_lanes(const T* from, std::integer_sequence<int, E...>) {
@@ -104,41 +109,107 @@ inline Vec<T> load_along(const T* from) {
     return even_lanes<T>(from, std::make_integer_sequence<int, lanes<T>>());
 }
 
-// to[c * Width + lane] = (or joined to what other pieces gave) the piece's lanes of channel c.
-template <class T, int Width, int Along>
-void gather_lanes(const T* from, int64_t channel, int64_t count, Mask<T> mask, bool join, T* to) {
+// to[c * Width + lane] = what `Count` pieces show of channel c; `join`: and other pieces before.
+template <class T, int Width, int Along, int Count>
+void gather_lanes(const T* const* from, const Mask<T>* masks, int64_t channel, int64_t count,
+                  bool join, T* to) {
   for (int64_t c = 0; c < count; ++c) {
-    Vec<T> x = masked<T>(load_along<T, Along>(from + c * channel), mask);
-    if (join) x = x + load(to + c * Width);
+    Vec<T> x = masked<T>(load_along<T, Along>(from[0] + c * channel), masks[0]);
+#pragma GCC unroll 4
+    for (int i = 1; i < Count; ++i) {
+      x = joined<T>(x, masked<T>(load_along<T, Along>(from[i] + c * channel), masks[i]));
+    }
+    if (join) x = joined<T>(x, load(to + c * Width));
     store(to + c * Width, x);
   }
 }
 
-// L pixels of one tap, `count` channels: a vector for each.
+// A piece that has all lanes.
+template <class T, int Width, int Along>
+void gather_whole(const T* from, int64_t channel, int64_t count, T* to) {
+  for (int64_t c = 0; c < count; ++c) {
+    store(to + c * Width, load_along<T, Along>(from + c * channel));
+  }
+}
+
+template <class T, int Width, int Along>
+void gather_pieces(const T* source, const Piece* pieces, int piece_count, int64_t channel,
+                   int64_t count, T* to) {
+  if (piece_count == 1 && pieces[0].low == 0 && pieces[0].high == lanes<T>) {
+    return gather_whole<T, Width, Along>(source + pieces[0].offset, channel, count, to);
+  }
+  for (int first = 0; first < piece_count; first += 4) {
+    const T* from[4];
+    Mask<T> masks[4];
+    const int here = piece_count - first < 4 ? piece_count - first : 4;
+    for (int i = 0; i < here; ++i) {
+      const Piece& piece = pieces[first + i];
+      from[i] = source + piece.offset;
+      masks[i] = lanes_between<T>(piece.low, piece.high);
+    }
+    const auto gather = here == 1   ? gather_lanes<T, Width, Along, 1>
+                        : here == 2 ? gather_lanes<T, Width, Along, 2>
+                        : here == 3 ? gather_lanes<T, Width, Along, 3>
+                                    : gather_lanes<T, Width, Along, 4>;
+    gather(from, masks, channel, count, first > 0, to);
+  }
+}
+
+// Channels that lie side by side: L of them are read at once, and transposed.
 template <class T, int Width>
-void gather_tap(const ConvSum& g, const Piece* pieces, int piece_count, int64_t first_channel,
+void gather_side_by_side(const T* source, const Piece* pieces, int piece_count, int64_t along,
+                         int64_t count, T* to) {
+  constexpr int n = lanes<T>;
+  const T* from[n] = {};
+  for (int i = 0; i < piece_count; ++i) {
+    for (int64_t lane = pieces[i].low; lane < pieces[i].high; ++lane) {
+      from[lane] = source + pieces[i].offset + lane * along;
+    }
+  }
+  int64_t c = 0;
+  for (; c + n <= count; c += n) {
+    Vec<T> block[n];
+    for (int lane = 0; lane < n; ++lane) block[lane] = from[lane] ? load(from[lane] + c) : Vec<T>{};
+    transpose<T>(block);
+    for (int r = 0; r < n; ++r) store(to + (c + r) * Width, block[r]);
+  }
+  for (; c < count; ++c) {
+    for (int lane = 0; lane < n; ++lane) {
+      to[c * Width + lane] = from[lane] ? element(from[lane] + c) : T(0);
+    }
+  }
+}
+
+// L pixels of one tap, `count` channels: a vector for each. `offset` is added to the pieces'.
+template <class T, int Width>
+void gather_tap(const ConvSum& g, const Piece* pieces, int piece_count, int64_t offset,
                 int64_t count, T* to) {
   constexpr int n = lanes<T>;
-  const T* source = static_cast<const T*>(g.source);
+  const T* source = static_cast<const T*>(g.source) + offset;
   const int64_t channel = g.source_strides[1], along = g.step[2] * g.source_strides[4];
   if (piece_count == 0) {
     for (int64_t c = 0; c < count; ++c) store(to + c * Width, Vec<T>{});
+    return;
   }
+  bool readable = along == 1 || along == 2;
   for (int i = 0; i < piece_count; ++i) {
-    const Piece& piece = pieces[i];
-    const int64_t offset = piece.offset + first_channel * channel;
-    const int64_t behind = offset + (count - 1) * channel + n * along;
-    const bool readable = offset >= 0 && behind <= g.source_extent;
-    if (along <= 2 && along > 0 && readable) {
-      const Mask<T> mask = lanes_between<T>(piece.low, piece.high);
-      const auto gather = along == 1 ? gather_lanes<T, Width, 1> : gather_lanes<T, Width, 2>;
-      gather(source + offset, channel, count, mask, i > 0, to);
-      continue;
-    }
+    const int64_t first = pieces[i].offset + offset;
+    readable =
+        readable && first >= 0 && first + (count - 1) * channel + n * along <= g.source_extent;
+  }
+  if (readable) {
+    const auto gather = along == 1 ? gather_pieces<T, Width, 1> : gather_pieces<T, Width, 2>;
+    gather(source, pieces, piece_count, channel, count, to);
+  } else if (channel == 1) {
+    gather_side_by_side<T, Width>(source, pieces, piece_count, along, count, to);
+  } else {
     for (int64_t c = 0; c < count; ++c) {
-      if (i == 0) store(to + c * Width, Vec<T>{});
-      for (int64_t lane = piece.low; lane < piece.high; ++lane) {
-        to[c * Width + lane] = element(source + offset + c * channel + lane * along);
+      store(to + c * Width, Vec<T>{});
+      for (int i = 0; i < piece_count; ++i) {
+        const T* from = source + pieces[i].offset + c * channel;
+        for (int64_t lane = pieces[i].low; lane < pieces[i].high; ++lane) {
+          to[c * Width + lane] = element(from + lane * along);
+        }
       }
     }
   }
@@ -156,31 +227,86 @@ void for_each_tap(int64_t channels, int64_t k, int64_t depth, const Visit& visit
   }
 }
 
+// L pixels of a part. Where no tap reaches outside of the source, pieces are found once for all.
+template <class T>
+struct GatherStrip {
+  Run runs[lanes<T>];
+  int run_count;
+  Piece pieces[lanes<T>];  // without the tap's offset
+  int piece_count;
+  bool interior;
+};
+
+template <class T>
+GatherStrip<T> make_strip(const ConvSum& g, const ConvPart& part, int64_t first, int64_t count) {
+  GatherStrip<T> strip;
+  strip.run_count = count > 0 ? find_runs(part.size, first, count, strip.runs) : 0;
+  strip.interior = true;
+  for (int r = 0; r < strip.run_count && strip.interior; ++r) {
+    const Run& run = strip.runs[r];
+    for (int d = 0; d < 3; ++d) {
+      const int64_t low = run.p[d] * g.step[d] + part.lowest_shift[d];
+      const int64_t steps = d == 2 ? run.length - 1 : 0;
+      const int64_t high = (run.p[d] + steps) * g.step[d] + part.highest_shift[d];
+      strip.interior = strip.interior && low >= 0 && high < g.source_size[d];
+    }
+  }
+  strip.piece_count = 0;
+  if (strip.interior) {
+    for (int r = 0; r < strip.run_count; ++r) {
+      const Run& run = strip.runs[r];
+      const int64_t* strides = g.source_strides;
+      strip.pieces[strip.piece_count++] = {run.n * strides[0] + run.p[0] * g.step[0] * strides[2] +
+                                               run.p[1] * g.step[1] * strides[3] +
+                                               (run.p[2] - run.lane) * g.step[2] * strides[4],
+                                           run.lane, run.lane + run.length};
+    }
+  }
+  return strip;
+}
+
 // Pixels as columns: rows [k, k + depth) of the patch matrix, columns [j, j + kCols).
 template <class T>
 void gather_columns(const ConvSum& g, const ConvPart& part, int64_t first_channel, int64_t j,
                     int64_t columns, int64_t k, int64_t depth, T* panel) {
   constexpr int n = lanes<T>;
-  Run runs[2][n];
-  int run_count[2];
   for (int v = 0; v < 2; ++v) {
-    const int64_t count = smaller(n, columns - v * n);
-    run_count[v] = count > 0 ? find_runs(part.size, j + v * n, count, runs[v]) : 0;
+    const GatherStrip<T> strip = make_strip<T>(g, part, j + v * n, smaller(n, columns - v * n));
+    for_each_tap(g.channels, k, depth,
+                 [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
+                   int64_t offset = (first_channel + channel) * g.source_strides[1];
+                   T* to = panel + at * kCols<T> + v * n;
+                   if (strip.interior) {
+                     offset += part.taps[tap].offset;
+                     gather_tap<T, kCols<T>>(g, strip.pieces, strip.piece_count, offset, count, to);
+                   } else {
+                     Piece pieces[n];
+                     const int found =
+                         find_pieces(g, part.taps[tap].shift, strip.runs, strip.run_count, pieces);
+                     gather_tap<T, kCols<T>>(g, pieces, found, offset, count, to);
+                   }
+                 });
   }
-  for_each_tap(g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
-    for (int v = 0; v < 2; ++v) {
-      Piece pieces[n];
-      const int found = find_pieces(g, part.taps[tap].shift, runs[v], run_count[v], pieces);
-      gather_tap<T, kCols<T>>(g, pieces, found, first_channel + channel, count,
-                              panel + at * kCols<T> + v * n);
-    }
-  });
 }
 
-// Pixels as rows: panel[i * depth_stride + q] = row k + q of column j + i, for i < count.
+// A row of the panels that gather_rows makes: what it writes too much goes behind.
+constexpr int64_t kPanelRow = kDepth + 16;
+
+// Elements `stride` apart, side by side. Whole vectors are written; `readable` elements are there.
+template <class T>
+inline void copy_channels(T* to, const T* from, int64_t stride, int64_t count, int64_t readable) {
+  int64_t c = 0;
+  if (stride == 1) {
+    for (; c < count && c + lanes<T> <= readable; c += lanes<T>) store(to + c, load(from + c));
+  }
+  for (; c < count; ++c) to[c] = element(from + c * stride);
+}
+
+// Pixels as rows: panel[i * kPanelRow + q] = row k + q of column j + i, for i < count.
 template <class T>
 void gather_rows(const ConvSum& g, const ConvPart& part, int64_t first_channel, int64_t j,
-                 int64_t count, int64_t k, int64_t depth, T* panel, int64_t panel_row) {
+                 int64_t count, int64_t k, int64_t depth, T* panel) {
+  static_assert(lanes<T> <= kPanelRow - kDepth);
   const T* source = static_cast<const T*>(g.source);
   const int64_t* strides = g.source_strides;
   Run runs[kRows];
@@ -191,19 +317,16 @@ void gather_rows(const ConvSum& g, const ConvPart& part, int64_t first_channel, 
       const Run& run = runs[r];
       const int64_t d = run.p[0] * g.step[0] + shift[0], h = run.p[1] * g.step[1] + shift[1];
       const bool row_inside = inside(d, g.source_size[0]) && inside(h, g.source_size[1]);
+      const int64_t offset = run.n * strides[0] + (first_channel + channel) * strides[1] +
+                             d * strides[2] + h * strides[3];
       for (int64_t i = 0; i < run.length; ++i) {
         const int64_t w = (run.p[2] + i) * g.step[2] + shift[2];
-        T* to = panel + (run.lane + i) * panel_row + at;
-        if (!row_inside || !inside(w, g.source_size[2])) {
-          for (int64_t c = 0; c < size; ++c) to[c] = 0;
-          continue;
-        }
-        const T* from = source + run.n * strides[0] + (first_channel + channel) * strides[1] +
-                        d * strides[2] + h * strides[3] + w * strides[4];
-        if (strides[1] == 1) {
-          __builtin_memcpy(to, from, size_t(size) * sizeof(T));
+        T* to = panel + (run.lane + i) * kPanelRow + at;
+        if (row_inside && inside(w, g.source_size[2])) {
+          const int64_t from = offset + w * strides[4];
+          copy_channels(to, source + from, strides[1], size, g.source_extent - from);
         } else {
-          for (int64_t c = 0; c < size; ++c) to[c] = element(from + c * strides[1]);
+          for (int64_t c = 0; c < size; c += lanes<T>) store(to + c, Vec<T>{});
         }
       }
     }

@@ -2,7 +2,7 @@
 //
 // w[o, c, t] = sum over n, p of y[n, o, p] * x[n, c, p * stride - padding + t * dilation]. Panels
 // of y are packed; x is read where it lies, in runs of pixels along one dim. Sums are taken over
-// blocks of about kDepth pixels, blocks one after another in a chunk of the pixels, and chunks one
+// blocks of pixels, blocks one after another in a chunk of the pixels, and chunks one
 // after another: chunks follow from the shape alone, and may be computed at the same time.
 #pragma once
 #include "cpu/conv_gather.h"
@@ -23,19 +23,23 @@ struct Overlap {
   int64_t x, place, length;
 };
 
+constexpr int64_t kMostLines = 1024;  // in a block
+
 struct WeightPlan {
   int64_t along;              // the dim of lines, of (N, D, H, W)
   int64_t lines;              // of all pixels
   int64_t size[4];            // of y
   int64_t segment, segments;  // pixels of a line at most; lines in a row of pixels
-  int64_t lines_per_block, blocks_per_chunk, chunks;
-  int64_t taps, columns;      // channels of y, rounded up to panels
-  int64_t channels_per_task;  // of x
+  int64_t lines_per_block, block, blocks_per_chunk, chunks;  // block: pixels at most
+  int64_t taps, columns;                                     // channels of y, rounded up to panels
+  int64_t channels_per_task;                                 // of x
 };
 
 template <class T>
 WeightPlan plan_weight(const ConvArgs& g, int workers) {
   WeightPlan plan;
+  plan.taps = g.taps[0] * g.taps[1] * g.taps[2];
+  plan.columns = round_up(g.y_channels, kCols<T>);
   plan.size[0] = g.batch;
   for (int d = 0; d < 3; ++d) plan.size[d + 1] = g.y_size[d];
   // Short rows leave no room for the loop; then pixels of other images follow.
@@ -45,15 +49,16 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   plan.segment = blocks(row, plan.segments);
   plan.lines = plan.segments;
   for (int d = 0; d < 4; ++d) plan.lines *= d == plan.along ? 1 : plan.size[d];
-  plan.lines_per_block = kDepth / plan.segment;
-  plan.taps = g.taps[0] * g.taps[1] * g.taps[2];
-  plan.columns = round_up(g.y_channels, kCols<T>);
+  // Sums are kept in memory between blocks, and panels of y (block, columns) in the L2 cache.
+  plan.block = smaller(kMostLines, (int64_t{1} << 18) / plan.columns / 16 * 16);
+  if (plan.block < kDepth) plan.block = kDepth;
+  plan.lines_per_block = plan.block / plan.segment;
   const int64_t all_blocks = blocks(plan.lines, plan.lines_per_block);
   // As many chunks as give eight tasks, if they are worth it and the memory.
   const int64_t weights = g.groups * plan.taps * g.x_channels * plan.columns;
   const int64_t room = 1 + (int64_t{1} << 20) / (weights + 1);
   plan.blocks_per_chunk = blocks(all_blocks, smaller(room, blocks(8, g.groups)));
-  if (plan.blocks_per_chunk < 4) plan.blocks_per_chunk = 4;
+  if (plan.blocks_per_chunk < 2) plan.blocks_per_chunk = 2;
   plan.chunks = blocks(all_blocks, plan.blocks_per_chunk);
   // Every task packs y anew, so channels of x are divided only as far as there is need.
   const int64_t tasks = plan.chunks * g.groups;
@@ -162,8 +167,8 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
   const int64_t first = chunk * plan.blocks_per_chunk * plan.lines_per_block;
   const int64_t end = smaller(plan.lines, first + plan.blocks_per_chunk * plan.lines_per_block);
   for (int64_t begin = first; begin < end; begin += plan.lines_per_block) {
-    Line lines[kDepth];
-    Overlap overlaps[kDepth];
+    Line lines[kMostLines];
+    Overlap overlaps[kMostLines];
     const int64_t count = smaller(plan.lines_per_block, end - begin);
     int64_t depth = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -194,6 +199,37 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
   }
 }
 
+constexpr int64_t kRowBlock = 512;
+
+// Elements [m, m_end) of L rows of w, from the sums (taps, channels, columns) of all chunks, in
+// order. A row of w is (channels, taps) in memory or, channels last, (taps, channels).
+template <class T>
+void write_weight(const ConvArgs& g, const WeightPlan& plan, const T* sums, int64_t chunk_size,
+                  int64_t group, int64_t o, int64_t m, int64_t m_end) {
+  constexpr int n = lanes<T>;
+  const int64_t rows = smaller(n, g.y_channels - o), row = plan.taps * g.x_channels;
+  const bool last = g.w_strides[1] == 1 && plan.taps > 1;
+  T* w = static_cast<T*>(g.w) + (group * g.y_channels + o) * row;
+  for (; m < m_end; m += n) {
+    Vec<T> block[n];
+    const int64_t width = smaller(n, m_end - m);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = m + smaller(i, width - 1);
+      const int64_t from = last ? at : at % plan.taps * g.x_channels + at / plan.taps;
+      const T* sum = sums + from * plan.columns + o;
+      block[i] = load(sum);
+      for (int64_t chunk = 1; chunk < plan.chunks; ++chunk) {
+        block[i] += load(sum + chunk * chunk_size);
+      }
+    }
+    transpose<T>(block);
+    for (int64_t r = 0; r < rows; ++r) {
+      width == n ? store(w + r * row + m, block[r])
+                 : store_partial(w + r * row + m, block[r], width);
+    }
+  }
+}
+
 template <class T>
 void sum_weight(const ConvArgs& g) {
   const double work = double(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2]) *
@@ -203,7 +239,7 @@ void sum_weight(const ConvArgs& g) {
   const WeightPlan plan = plan_weight<T>(g, workers);
   const int64_t group_size = plan.taps * g.x_channels * plan.columns;
   const int64_t chunk_size = g.groups * group_size;
-  const int64_t panels_size = (kDepth + 1) * plan.columns;
+  const int64_t panels_size = plan.block * plan.columns;
   const int64_t parts = blocks(g.x_channels, plan.channels_per_task);
   const int64_t size = workers * panels_size + plan.chunks * chunk_size;
   T* panels = static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T)));
@@ -214,23 +250,13 @@ void sum_weight(const ConvArgs& g) {
     sum_chunk(g, plan, group, chunk, c, smaller(c + plan.channels_per_task, g.x_channels),
               sums + chunk * chunk_size + group * group_size, panels + worker * panels_size);
   });
-  // w (O, C, D, H, W) from the sums (G, taps, C, O in a group) of all chunks, in order.
-  T* w = static_cast<T*>(g.w);
-  const int64_t grain = 1 + kGrain / (plan.taps * g.x_channels * plan.chunks);
-  parallel_for(g.groups * g.y_channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const T* from = sums + o / g.y_channels * group_size + o % g.y_channels;
-      for (int64_t t = 0; t < plan.taps; ++t) {
-        T* to = w + o * g.w_strides[0] + t / g.taps[2] / g.taps[1] * g.w_strides[2] +
-                t / g.taps[2] % g.taps[1] * g.w_strides[3] + t % g.taps[2] * g.w_strides[4];
-        for (int64_t c = 0; c < g.x_channels; ++c) {
-          const T* sum = from + (t * g.x_channels + c) * plan.columns;
-          T total = sum[0];
-          for (int64_t i = 1; i < plan.chunks; ++i) total += sum[i * chunk_size];
-          to[c * g.w_strides[1]] = total;
-        }
-      }
-    }
+  const int64_t row = plan.taps * g.x_channels, row_blocks = blocks(row, kRowBlock);
+  const int64_t column_blocks = blocks(g.y_channels, lanes<T>);
+  run_tasks(g.groups * column_blocks * row_blocks, workers, [&](int64_t task, int64_t) {
+    const int64_t m = task % row_blocks * kRowBlock, o = task / row_blocks % column_blocks;
+    const int64_t group = task / row_blocks / column_blocks;
+    write_weight(g, plan, sums + group * group_size, chunk_size, group, o * lanes<T>, m,
+                 smaller(m + kRowBlock, row));
   });
   scratch_release(panels);
 }

@@ -152,8 +152,8 @@ struct Plan {
 };
 
 // Every combination of a line in each dim is a part.
-Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
-               const int64_t* result_strides) {
+Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* source_strides,
+               const int64_t* w_strides, const int64_t* result_strides) {
   Plan plan;
   std::vector<size_t> first_taps;
   for (const Line& d : lines[0]) {
@@ -166,6 +166,16 @@ Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
           part.size[i] = all[i]->count;
           part.result += all[i]->first * result_strides[i + 2];
           part.strides[i] = all[i]->step * result_strides[i + 2];
+          part.lowest_shift[i] = part.highest_shift[i] = 0;
+          if (!all[i]->taps.empty()) {
+            const auto by_shift = [](const Line::Tap& a, const Line::Tap& b) {
+              return a.shift < b.shift;
+            };
+            const auto ends =
+                std::minmax_element(all[i]->taps.begin(), all[i]->taps.end(), by_shift);
+            part.lowest_shift[i] = ends.first->shift;
+            part.highest_shift[i] = ends.second->shift;
+          }
         }
         first_taps.push_back(plan.taps.size());
         for (const Line::Tap& i : d.taps)
@@ -173,6 +183,8 @@ Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
             for (const Line::Tap& k : w.taps)
               plan.taps.push_back(
                   {{i.shift, j.shift, k.shift},
+                   i.shift * source_strides[2] + j.shift * source_strides[3] +
+                       k.shift * source_strides[4],
                    i.index * w_strides[2] + j.index * w_strides[3] + k.index * w_strides[4]});
         part.tap_count = plan.taps.size() - first_taps.back();
         plan.parts.push_back(part);
@@ -225,7 +237,7 @@ void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, ConvRe
     else
       lines[d] = {line_of_y(g, d)};
   }
-  const Plan plan = make_plan(lines, g.w_strides, result_strides);
+  const Plan plan = make_plan(lines, sum.source_strides, g.w_strides, result_strides);
   sum.parts = plan.parts.data();
   sum.part_count = plan.parts.size();
   use(sum);

@@ -22,9 +22,10 @@ struct ConvArgs {
   int64_t bias_stride;
 };
 
-// A tap of a ConvPart: where it looks in the source, and its weights.
+// A tap of a ConvPart: where it looks in the source, as coordinates and as an offset, and the
+// offset of its weights.
 struct ConvTap {
-  int64_t shift[3], weight;
+  int64_t shift[3], offset, weight;
 };
 
 // Pixels of the result that lie on a grid, and see the source through the same taps:
@@ -34,6 +35,7 @@ struct ConvPart {
   int64_t result, strides[3];  // offset of its first pixel in the result
   const ConvTap* taps;
   int64_t tap_count;
+  int64_t lowest_shift[3], highest_shift[3];  // of its taps
 };
 
 // y from x and w, or x from y and w, as a sum of products: parts that do not overlap and cover the
