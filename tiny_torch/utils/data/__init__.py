@@ -1,7 +1,8 @@
 """Datasets, samplers and the DataLoader, under PyTorch's names.
 
 dataset.py says what the samples are, sampler.py in which order they come, _utils/collate.py how
-samples become a batch, and dataloader.py puts the three together.
+samples become a batch, and dataloader.py puts the three together; _utils/batches.py shares the work
+among processes.
 """
 
 from tiny_torch.utils.data.dataloader import (

@@ -112,6 +112,7 @@ class _Worker:
             raise
         finally:
             theirs.close_here()
+        self.pid = self.process.pid
 
     def send(self, task: Any) -> None:
         """Sends what `worker.run` reads. That it is dead is noticed when it is to answer."""
@@ -129,7 +130,7 @@ class _Worker:
                 f"exited unexpectedly with exit code {code}. Details are lost due to "
                 "multiprocessing. Rerunning with num_workers=0 may give better error trace."
             )
-        return RuntimeError(f"DataLoader worker (pid {self.process.pid}) {text}")
+        return RuntimeError(f"DataLoader worker (pid {self.pid}) {text}")
 
 
 def close_workers(workers: list[_Worker], owner: int) -> None:
@@ -265,7 +266,7 @@ class WorkerBatches(Batches):
 
     def _died(self, w: _Worker) -> RuntimeError:
         self._forget(w)
-        return RuntimeError(f"DataLoader worker (pid(s) {w.process.pid}) exited unexpectedly")
+        return RuntimeError(f"DataLoader worker (pid(s) {w.pid}) exited unexpectedly")
 
     def _forget(self, w: _Worker) -> None:
         """Expects no more of a worker in this epoch."""
