@@ -13,9 +13,9 @@ NAMES = [
     *("SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop"),
     *("Adagrad", "Adadelta", "Rprop", "ASGD"),
 ]
-KINDS = [  # what, shapes, target, steps in a sample
-    ("100 small", "[(16, 16)] * 100", 0.3, 10),
-    ("1e7", "[(10**7,)]", 1.0, 1),
+KINDS = [  # what, shapes, target of a step and of the rest, calls in a sample
+    ("100 small", "[(16, 16)] * 100", 0.3, 0.5, 10),
+    ("1e7", "[(10**7,)]", 1.0, 1.0, 1),
 ]
 
 
@@ -28,7 +28,7 @@ def prepared(shapes: str) -> str:
 
 def make_lines() -> list[Line]:
     lines = []
-    for kind, shapes, target, number in KINDS:
+    for kind, shapes, target, easier, number in KINDS:
         params = prepared(shapes)
         for name in NAMES:
             options = OPTIONS.get(name, "lr=1e-3")
@@ -40,7 +40,7 @@ def make_lines() -> list[Line]:
             "clip_grad_value_": "torch.nn.utils.clip_grad_value_(params, 1e9, foreach=True)",
         }
         lines += [
-            Line(f"{name} {kind}", target if number == 1 else 0.5, params, call, number=number)
+            Line(f"{name} {kind}", easier, params, call, number=number)
             for name, call in calls.items()
         ]
         average = (
@@ -49,7 +49,7 @@ def make_lines() -> list[Line]:
             "values = [p.detach() for p in params]"
         )
         call = "update(averages, values, 1)"
-        lines.append(Line(f"moving average {kind}", target, average, call, number=number))
+        lines.append(Line(f"moving average {kind}", easier, average, call, number=number))
     return lines
 
 
