@@ -94,6 +94,24 @@ def test_training_is_pytorchs(oracle, make):
     same(ours(tiny_torch.from_numpy(inputs)), theirs(oracle.from_numpy(inputs)))
 
 
+@pytest.mark.parametrize("name", ["Conv1d", "ConvTranspose2d"])
+@pytest.mark.parametrize("kind", ["parametrizations.spectral_norm", "spectral_norm"])
+def test_spectral_norms_of_convolutions(oracle, name, kind):
+    outputs = []
+    for lib in (tiny_torch, oracle):
+        lib.manual_seed(0)
+        layer = getattr(lib.nn, name)(3, 4, 3)
+        function = lib.nn.utils
+        for part in kind.split("."):
+            function = getattr(function, part)
+        function(layer)
+        output = layer(lib.randn(*(2, 3, 7, 7)[: layer.weight.ndim]))
+        output.square().sum().backward()
+        outputs.append([output, *(p.grad for p in layer.parameters())])
+    for ours, theirs in zip(*outputs, strict=True):
+        same(ours, theirs, 1e-3)
+
+
 @pytest.mark.parametrize("kind", ["weight_norm", "spectral_norm"])
 def test_removing_the_hooks_is_pytorchs(oracle, kind):
     layers = []

@@ -13,6 +13,7 @@ import tiny_torch as torch
 from .. import _core
 from ..autograd import no_grad
 from ..nn import Module
+from ..nn.modules.batchnorm import _BatchNorm
 from ..tensor import Tensor
 from ._schedules.base import LRScheduler, for_each_group
 from .optimizer import Optimizer
@@ -205,7 +206,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """
     momenta: dict[Any, Any] = {}
     for module in model.modules():
-        if _is_batch_norm(module):
+        if isinstance(module, _BatchNorm):
             module.reset_running_stats()
             momenta[module] = module.momentum
     if not momenta:
@@ -220,10 +221,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     for module, momentum in momenta.items():
         module.momentum = momentum
     model.train(was_training)
-
-
-def _is_batch_norm(module: Any) -> bool:
-    return any(cls.__name__ == "_BatchNorm" for cls in type(module).__mro__)
 
 
 class SWALR(LRScheduler):

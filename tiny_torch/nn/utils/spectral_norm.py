@@ -30,8 +30,9 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 
 def default_dim(module: Module) -> int:
     """The dim of a weight's outputs: 1 for transposed convolutions, else 0."""
-    names = {cls.__name__ for cls in type(module).__mro__}
-    return 1 if names & {f"ConvTranspose{n}d" for n in (1, 2, 3)} else 0
+    nn = torch.nn
+    transposed = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+    return 1 if isinstance(module, transposed) else 0
 
 
 class SpectralNorm:
