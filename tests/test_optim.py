@@ -328,15 +328,57 @@ def test_errors_are_pytorchs(action, error, text):
         assert messages[0] == messages[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "option"),
-    [(name, "capturable") for name in CAPTURABLE]
-    + [(name, "differentiable") for name in TENSOR_LR],
-)
-def test_what_is_not_implemented_says_so(name, option):
-    fails(lambda: make(name, **{option: True})(torch), NotImplementedError, f"{option}=True")
-    group = {"params": torch.ones(2), option: True}
-    fails(lambda: getattr(optim, name)([group]), NotImplementedError, f"{option}=True")
+@pytest.mark.parametrize("name", CAPTURABLE)
+def test_what_is_not_implemented_says_so(name):
+    fails(lambda: make(name, capturable=True)(torch), NotImplementedError, "capturable=True")
+    group = {"params": torch.ones(2), "capturable": True}
+    fails(lambda: getattr(optim, name)([group]), NotImplementedError, "capturable=True")
+
+
+# ---- history through the steps --------------------------------------------------------------
+
+
+def derivatives(lib, name, options, steps):
+    """Of the squares of parameters after some steps by those before, and by the gradients."""
+    rng = np.random.default_rng(0)
+    start = lib.from_numpy(rng.standard_normal(5)).requires_grad_()
+    scale = lib.ones((), dtype=lib.float64, requires_grad=True)
+    param = start.clone()
+    optimizer = getattr(lib.optim, name)([param], differentiable=True, **options)
+    for _ in range(steps):
+        param.grad = lib.from_numpy(rng.standard_normal(5)) * scale
+        optimizer.step()
+    try:
+        (param * param).sum().backward()
+    except RuntimeError as error:
+        assert "modified by an inplace operation" in str(error)
+        return None
+    by_scale = 0.0 if scale.grad is None else scale.grad.item()
+    return [param.detach().numpy(), start.grad.numpy(), np.asarray(by_scale)]
+
+
+@with_torch
+@all_cases
+@pytest.mark.parametrize("steps", [1, 3])
+def test_derivatives_through_steps_are_pytorchs(name, options, steps):
+    ours, theirs = (derivatives(lib, name, options, steps) for lib in (torch, oracle))
+    assert (ours is None) == (theirs is None)  # the states are written in place
+    if ours is not None:
+        assert_close(ours, theirs, 1e-5)  # there PyTorch corrects Adam's averages in float32
+
+
+def test_history_needs_the_loop():
+    w = torch.nn.Parameter(torch.ones(2))
+    w.grad = torch.ones(2)
+    for name in TENSOR_LR:
+        made = getattr(optim, name)
+        optimizer = made([w], differentiable=True, foreach=True)
+        fails(optimizer.step, AssertionError, "_foreach ops don't support autograd")
+        optimizer = made([w], lr=torch.tensor(0.1, requires_grad=True), differentiable=True)
+        fails(optimizer.step, NotImplementedError, "an lr that requires a gradient")
+    for name in FUSED:
+        action = make(name, differentiable=True, fused=True)
+        fails(lambda: action(torch), RuntimeError, "`fused` does not support `differentiable`")  # noqa: B023
 
 
 # ---- hooks ----------------------------------------------------------------------------------

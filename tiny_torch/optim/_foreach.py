@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import tiny_torch as torch
 
 from .. import _core
-from ..autograd import enable_grad, no_grad
+from ..autograd import enable_grad, set_grad_enabled
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
@@ -24,6 +24,7 @@ class ForeachOptimizer(Optimizer):
     "foreach": False is the loop over `_update`. None and True take `_update_all` for parameters
     that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
     layout; the others go through the loop. "fused": True is the same as "foreach": True.
+    "differentiable": the loop records history, so that backward goes through the steps.
     """
 
     # what the groups of files from older versions of PyTorch lack
@@ -48,20 +49,27 @@ class ForeachOptimizer(Optimizer):
                         kept[key] = new_number(float(kept[key]), group)
 
     def add_param_group(self, param_group: Group) -> None:
-        """As Optimizer's; raises NotImplementedError for "differentiable" and "capturable"."""
-        if isinstance(param_group, dict):
-            for option in ("differentiable", "capturable"):
-                if param_group.get(option, self.defaults.get(option)):
-                    raise NotImplementedError(f"{type(self).__name__}: {option}=True")
+        """As Optimizer's; raises NotImplementedError for "capturable"."""
+        group = param_group if isinstance(param_group, dict) else {}
+        if group.get("capturable", self.defaults.get("capturable")):
+            raise NotImplementedError(f"{type(self).__name__}: capturable=True")
         super().add_param_group(param_group)
 
-    @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; returns what `closure` does."""
+        """Update every parameter that has a gradient; returns what `closure` does.
+
+        Raises AssertionError for a group that is differentiable and foreach,
+        NotImplementedError for one that is differentiable and whose lr requires a gradient.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        with set_grad_enabled(bool(self.defaults["differentiable"])):
+            self._update_groups()
+        return loss
+
+    def _update_groups(self) -> None:
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             grads = [param.grad for param in params]
@@ -70,7 +78,6 @@ class ForeachOptimizer(Optimizer):
                 left = self._update_all(params, grads, group)
             for i in left:
                 self._update(params[i], grads[i], group)
-        return loss
 
     def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
         state = self.state[param]
@@ -93,6 +100,12 @@ class ForeachOptimizer(Optimizer):
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
+    if group["differentiable"]:
+        if foreach:
+            raise AssertionError("_foreach ops don't support autograd")
+        if isinstance(group["lr"], Tensor) and group["lr"].requires_grad:
+            raise NotImplementedError("differentiable=True with an lr that requires a gradient")
+        return False
     if not (foreach or fused or (foreach is None and fused is None)):
         return False
     options = (group["lr"], group.get("weight_decay"), *group.get("betas", ()))
@@ -121,8 +134,10 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
-def check_fused(fused: bool | None, foreach: bool | None) -> None:
-    """Raise PyTorch's RuntimeError where both ways are asked for."""
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """Raise PyTorch's RuntimeError where fused goes together with another way."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 

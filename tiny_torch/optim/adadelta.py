@@ -29,8 +29,8 @@ class Adadelta(ForeachOptimizer):
     `params`: parameters or groups. `rho` is what the running mean squares keep at each step; `eps`
     is added to them under the roots; `lr` scales the step. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.Adadelta; Zeiler 2012, arXiv 1212.5701.
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.Adadelta; Zeiler 2012, arXiv 1212.5701.
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -87,7 +87,7 @@ class Adadelta(ForeachOptimizer):
 
         square_avg = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
         acc_delta = state["acc_delta"]
-        delta = acc_delta.add(eps).sqrt_().div_(square_avg.add(eps).sqrt_()).mul_(grad)
+        delta = (acc_delta + eps).sqrt() / (square_avg + eps).sqrt() * grad
         acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-number(group["lr"]))
 

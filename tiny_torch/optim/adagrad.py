@@ -31,7 +31,7 @@ class Adagrad(ForeachOptimizer):
     begin at `initial_accumulator_value`; `eps` is added to the root. `foreach` and `fused`: see
     `ForeachOptimizer`.
 
-    Raises ValueError for negative options; NotImplementedError for `differentiable`.
+    Raises ValueError for negative options.
     Source: PyTorch, torch.optim.Adagrad; Duchi, Hazan and Singer 2011, "Adaptive Subgradient
     Methods for Online Learning and Stochastic Optimization".
 
@@ -82,7 +82,7 @@ class Adagrad(ForeachOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(fused, foreach)
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for param in group["params"]:
                 self._state_of(param, group)
@@ -107,7 +107,7 @@ class Adagrad(ForeachOptimizer):
 
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
         squares = state["sum"].addcmul_(grad, grad)
-        param.addcdiv_(grad, squares.sqrt().add_(group["eps"]), value=-number(lr))
+        param.addcdiv_(grad, squares.sqrt() + group["eps"], value=-number(lr))
 
     def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
         states = [self._state_of(param, group) for param in params]

@@ -35,9 +35,9 @@ class Adam(ForeachOptimizer):
     each step. `amsgrad` divides by the largest average so far. `decoupled_weight_decay` shrinks
     the parameter itself (AdamW). `foreach` and `fused`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.Adam; Kingma and Ba 2014, arXiv 1412.6980; Reddi et
-    al. 2018, "On the Convergence of Adam and Beyond".
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.Adam; Kingma and Ba 2014, arXiv 1412.6980; Reddi et al. 2018, "On the
+    Convergence of Adam and Beyond".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -106,7 +106,7 @@ class Adam(ForeachOptimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
-        check_fused(fused, foreach)
+        check_fused(fused, foreach, differentiable)
 
     def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         state["step"] = new_number(0, group)
@@ -139,7 +139,7 @@ class Adam(ForeachOptimizer):
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=number(1 - beta2))
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
-            exp_avg_sq = largest.copy_(torch.maximum(largest, exp_avg_sq))
+            exp_avg_sq = largest.copy_(torch.maximum(largest.clone(), exp_avg_sq))
 
         # after t steps the averages, which began at 0, are too small by the factors 1 - beta^t
         step_size = lr / (1 - beta1**step)

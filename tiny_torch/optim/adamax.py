@@ -30,8 +30,8 @@ class Adamax(ForeachOptimizer):
     `params`: parameters or groups. `lr`, `betas`, `weight_decay`: as Adam's; `eps` is added to
     each |gradient|. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.Adamax; Kingma and Ba 2014, arXiv 1412.6980.
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.Adamax; Kingma and Ba 2014, arXiv 1412.6980.
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -86,8 +86,8 @@ class Adamax(ForeachOptimizer):
             grad = grad.add(param, alpha=group["weight_decay"])
 
         exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
-        exp_inf = state["exp_inf"].mul_(beta2)
-        torch.maximum(exp_inf, grad.abs().add_(group["eps"]), out=exp_inf)
+        exp_inf = state["exp_inf"]
+        exp_inf.copy_(torch.maximum(exp_inf * beta2, grad.abs() + group["eps"]))
         step_size = group["lr"] / (1 - beta1 ** state["step"].item())
         param.addcdiv_(exp_avg, exp_inf, value=-number(step_size))
 

@@ -30,9 +30,9 @@ class ASGD(ForeachOptimizer):
     `params`: parameters or groups. The step t has the rate lr / (1 + lambd * lr * t) ** alpha, by
     which the parameters also shrink, times `lambd`. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for negative options; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.ASGD; Polyak and Juditsky 1992, "Acceleration of
-    Stochastic Approximation by Averaging".
+    Raises ValueError for negative options; NotImplementedError for `capturable`. Source: PyTorch,
+    torch.optim.ASGD; Polyak and Juditsky 1992, "Acceleration of Stochastic Approximation by
+    Averaging".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -32,9 +32,8 @@ class NAdam(ForeachOptimizer):
     as Adam's. The momentum grows from beta1 / 2 towards beta1, at a rate that `momentum_decay`
     sets. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.NAdam; Dozat 2016, "Incorporating Nesterov Momentum
-    into Adam".
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.NAdam; Dozat 2016, "Incorporating Nesterov Momentum into Adam".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -107,7 +106,7 @@ class NAdam(ForeachOptimizer):
 
         exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
         exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denominator = exp_avg_sq.div(1 - beta2**step).sqrt_().add_(group["eps"])
+        denominator = exp_avg_sq.div(1 - beta2**step).sqrt() + group["eps"]
 
         # the momentum of this step belongs to the gradient, that of the next one to the average
         mu, mu_next = (

@@ -30,9 +30,9 @@ class RAdam(ForeachOptimizer):
     `params`: parameters or groups. `lr`, `betas`, `eps`, `weight_decay`, `decoupled_weight_decay`:
     as Adam's. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.RAdam; Liu et al. 2019, "On the Variance of the
-    Adaptive Learning Rate and Beyond", arXiv 1908.03265.
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.RAdam; Liu et al. 2019, "On the Variance of the Adaptive Learning Rate and
+    Beyond", arXiv 1908.03265.
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -109,7 +109,7 @@ class RAdam(ForeachOptimizer):
         if length > 5:
             rectifier = (length - 4) * (length - 2) * longest
             rectifier /= (longest - 4) * (longest - 2) * length
-            scale = correction**0.5 / exp_avg_sq.sqrt().add_(group["eps"])
+            scale = correction**0.5 / (exp_avg_sq.sqrt() + group["eps"])
             change = change * scale * rectifier**0.5
         param.sub_(change)
 

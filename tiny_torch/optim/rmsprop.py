@@ -30,9 +30,9 @@ class RMSprop(ForeachOptimizer):
     running averages keep at each step; `eps` is added to the root. `foreach`: see
     `ForeachOptimizer`.
 
-    Raises ValueError for negative options; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.RMSprop; Hinton's lecture 6 of "Neural Networks for
-    Machine Learning"; Graves 2013, "Generating Sequences With Recurrent Neural Networks".
+    Raises ValueError for negative options; NotImplementedError for `capturable`. Source: PyTorch,
+    torch.optim.RMSprop; Hinton's lecture 6 of "Neural Networks for Machine Learning"; Graves 2013,
+    "Generating Sequences With Recurrent Neural Networks".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -104,7 +104,7 @@ class RMSprop(ForeachOptimizer):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)
             variance = variance.addcmul(mean, mean, value=-1)
-        deviation = variance.sqrt().add_(group["eps"])
+        deviation = variance.sqrt() + group["eps"]
         if momentum > 0:
             buffer = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, deviation)
             param.add_(buffer, alpha=minus_lr)

@@ -29,9 +29,9 @@ class Rprop(ForeachOptimizer):
     the sign stayed and by etas[0] where it changed (and that element waits), within `step_sizes`.
     For gradients of the whole data set, not of batches. `foreach`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `differentiable` and
-    `capturable`. Source: PyTorch, torch.optim.Rprop; Riedmiller and Braun 1993, "A direct adaptive
-    method for faster backpropagation learning: The RPROP algorithm".
+    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
+    PyTorch, torch.optim.Rprop; Riedmiller and Braun 1993, "A direct adaptive method for faster
+    backpropagation learning: The RPROP algorithm".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)

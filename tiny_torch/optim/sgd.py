@@ -28,8 +28,7 @@ class SGD(ForeachOptimizer):
     step follows a running sum of gradients, whose new member is scaled by 1 - `dampening` except
     for the first. `maximize` climbs. `foreach` and `fused`: see `ForeachOptimizer`.
 
-    Raises ValueError for negative options and for `nesterov` without momentum or with dampening;
-    NotImplementedError for `differentiable`.
+    Raises ValueError for negative options and for `nesterov` without momentum or with dampening.
     Source: PyTorch, torch.optim.SGD; Sutskever et al. 2013, "On the importance of initialization
     and momentum in deep learning".
 
@@ -82,7 +81,7 @@ class SGD(ForeachOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(fused, foreach)
+        check_fused(fused, foreach, differentiable)
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         momentum, weight_decay = group["momentum"], number(group["weight_decay"])
