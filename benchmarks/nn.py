@@ -62,6 +62,16 @@ def make_lines() -> list[Line]:
             ("InstanceNorm2d(64)", "32, 64, 32, 32", ""),
         ]
     ]
+    lines += [
+        step(
+            f"embedding {rows} x {columns} at {entries}",
+            1.0,
+            f"{rows}, {columns}",
+            f"t = torch.randint(0, {rows}, ({entries},)); g = torch.randn({entries}, {columns})",
+            "F.embedding(t, x).backward(g)",
+        )
+        for rows, columns, entries in [(5000, 128, 2048), (50000, 256, 4096), (65, 384, 16384)]
+    ]
     return [
         *lines,
         step(

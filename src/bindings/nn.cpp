@@ -2,6 +2,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/conv.h"
+#include "core/api/embedding.h"
 #include "core/api/norm.h"
 
 namespace tt::py {
@@ -22,6 +23,10 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<layer_norm_backward>("layer_norm_backward"),
                            module_function<batch_norm>("batch_norm"),
                            module_function<batch_norm_backward>("batch_norm_backward"),
+                           module_function<embedding>("embedding"),
+                           module_function<embedding_backward>("embedding_backward"),
+                           module_function<embedding_bag>("embedding_bag"),
+                           module_function<embedding_bag_backward>("embedding_bag_backward"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cpu/attention.h"
 #include "cpu/box_muller.h"
 #include "cpu/conv.h"
 #include "cpu/gemm.h"
@@ -100,6 +101,7 @@ const Backend& cpu_backend() {
                    cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
                   cpu::copy,
                   cpu::index_table};
+    table.attention = &cpu::embedding_table;
     table.conv = &conv;
     table.norm = isa.norm;
     table.scan = &cpu::scan_table;

@@ -27,8 +27,15 @@ from ._functional.activation import (
     softplus,
     tanh,
 )
-from ._functional.common import cosine_similarity, dropout, linear, one_hot
+from ._functional.common import (
+    bilinear,
+    cosine_similarity,
+    dropout,
+    linear,
+    one_hot,
+)
 from ._functional.cross_entropy import cross_entropy, nll_loss
+from ._functional.embedding import embedding, embedding_bag
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -52,6 +59,7 @@ from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 __all__ = [
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "conv1d",
@@ -64,6 +72,8 @@ __all__ = [
     "cross_entropy",
     "dropout",
     "elu",
+    "embedding",
+    "embedding_bag",
     "gelu",
     "glu",
     "group_norm",

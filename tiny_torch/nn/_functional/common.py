@@ -5,6 +5,7 @@ from __future__ import annotations
 import tiny_torch as torch
 from tiny_torch import ops
 
+from ...ops.public import check_tensor
 from ...tensor import Tensor
 from .normalization import normalize
 
@@ -92,3 +93,50 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.shape != x2.shape:
         x1, x2 = torch.broadcast_tensors(x1, x2)
     return (normalize(x1, 2.0, dim, eps) * normalize(x2, 2.0, dim, eps)).sum(dim)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1ᵀ W x2 + b: inputs (*, I) and (*, J), weight (O, I, J), bias (O), result (*, O).
+
+    Raises RuntimeError where the shapes or dtypes do not fit.
+    Source: PyTorch, nn.functional.bilinear.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
+    tensor([[6.]])
+    """
+    for position, (name, value) in enumerate(
+        (("input1", input1), ("input2", input2), ("weight", weight)), 1
+    ):
+        check_tensor("bilinear", name, position, value)
+    if input1.dtype is not input2.dtype or input1.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: "
+            f"{input2.dtype}, weight: {weight.dtype}"
+        )
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+        )
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            "bilinear(): input batch dimensions do not match: got "
+            f"{list(input1.shape)} and {list(input2.shape)}"
+        )
+    for k, value in enumerate((input1, input2), 1):
+        if value.size(-1) != weight.size(k):
+            raise RuntimeError(
+                f"bilinear(): input{k} size does not match weight size: got {value.size(-1)} but "
+                f"expected {weight.size(k)}"
+            )
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected "
+            f"{weight.size(0)}"
+        )
+    left, right = input1.reshape(-1, weight.size(1)), input2.reshape(-1, weight.size(2))
+    # (N, I) x (I, O J) -> (N, O, J); x (N, J, 1) -> (N, O)
+    rows = left @ weight.transpose(0, 1).reshape(weight.size(1), -1)
+    rows = rows.reshape(-1, weight.size(0), weight.size(2))
+    result = (rows @ right.unsqueeze(2)).reshape((*input1.shape[:-1], weight.size(0)))
+    return result if bias is None else result + bias

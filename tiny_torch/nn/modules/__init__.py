@@ -30,9 +30,10 @@ from .conv import (
     ConvTranspose3d,
 )
 from .dropout import Dropout
+from .embedding import Embedding, EmbeddingBag
 from .flatten import Flatten, Unflatten
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from .linear import Identity, Linear
+from .linear import Bilinear, Identity, Linear
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -54,6 +55,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -63,6 +65,8 @@ __all__ = [
     "CrossEntropyLoss",
     "Dropout",
     "ELU",
+    "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "GELU",
     "GLU",

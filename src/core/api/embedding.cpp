@@ -1,0 +1,144 @@
+#include "core/api/embedding.h"
+
+#include "core/api/copy.h"
+#include "core/api/gather.h"
+#include "core/kernels/attention.h"
+
+namespace tt {
+
+namespace {
+
+const AttentionTable& kernels() { return *cpu_backend().attention; }
+
+const int64_t* ints_of(const NDArray& array) {
+  return reinterpret_cast<const int64_t*>(array.data());
+}
+
+void check_table(const NDArray& table) {
+  if (table.ndim() != 2) throw RuntimeError("'weight' must be 2-D");
+}
+
+NDArray checked_index(const NDArray& index) {
+  if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+    throw RuntimeError("[embedding] expected int64 or int32 indices, got ", index.dtype());
+  return contiguous(astype(index, DType::Int64));
+}
+
+void check_floating(const char* name, const NDArray& x) {
+  if (!is_floating(x.dtype()))
+    throw RuntimeError("[", name, "] expected a weight of a floating dtype, got ", x.dtype());
+}
+
+// (*, columns) as rows whose elements are side by side.
+NDArray rows_of(const NDArray& grad) {
+  const int64_t columns = grad.shape().back();
+  const NDArray rows = reshape(grad, {columns ? grad.numel() / columns : 0, columns});
+  return rows.strides()[1] == 1 ? rows : contiguous(rows);
+}
+
+void set_grad(BagArgs& args, const NDArray& grad, const NDArray& table) {
+  args.dtype = table.dtype();
+  args.rows = table.shape()[0];
+  args.columns = table.shape()[1];
+  args.table = table.data();
+  args.out = grad.data();
+  args.out_row = grad.strides()[0];
+}
+
+// What both directions take of the bags, and the arrays that it points into.
+struct Bags {
+  NDArray index, starts;
+  std::optional<NDArray> weights;
+  BagArgs args{};
+
+  Bags(const NDArray& entries, const NDArray& offsets, const NDArray* factors, int64_t mode,
+       int64_t padding)
+      : index(checked_index(entries)), starts(NDArray::empty({offsets.numel() + 1}, DType::Int64)) {
+    const NDArray from = checked_index(offsets);
+    int64_t* to = reinterpret_cast<int64_t*>(starts.data());
+    std::copy_n(ints_of(from), from.numel(), to);
+    to[from.numel()] = index.numel();
+    args.bags = from.numel();
+    args.entries = index.numel();
+    if (from.numel() && to[0] != 0)
+      throw RuntimeError(
+          "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to ",
+          "start from position 0. However, got ", to[0]);
+    for (int64_t bag = 0; bag < from.numel(); ++bag)
+      if (to[bag] > to[bag + 1])
+        throw RuntimeError("[embedding_bag] offsets must not decrease nor be greater than input's ",
+                           "length ", args.entries, ", but ", to[bag], " is followed by ",
+                           to[bag + 1]);
+    if (factors) weights = contiguous(*factors);
+    args.index = ints_of(index);
+    args.starts = to;
+    args.padding = padding;
+    args.mode = static_cast<Bag>(mode);
+    args.weights = weights ? weights->data() : nullptr;
+  }
+};
+
+}  // namespace
+
+NDArray embedding(const NDArray& table, const NDArray& index) {
+  check_table(table);
+  const NDArray flat = checked_index(index);
+  if (flat.numel() > 0 && table.shape()[0] == 0)
+    throw RuntimeError("[embedding] the weight has no rows, but there are indices");
+  Dims shape = index.shape();
+  shape.push_back(table.shape()[1]);
+  return index_select(table, 0, flat.view({flat.numel()})).view(shape);
+}
+
+NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t rows, int64_t padding,
+                           bool by_frequency) {
+  const NDArray flat = checked_index(index), from = rows_of(grad);
+  const NDArray table = NDArray::empty({rows, grad.shape().back()}, grad.dtype());
+  BagArgs args{};
+  set_grad(args, from, table);
+  args.bags = args.entries = flat.numel();
+  args.index = ints_of(flat);
+  args.padding = padding;
+  args.by_frequency = by_frequency;
+  kernels().bag_backward(args);
+  return table;
+}
+
+std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
+                                   const NDArray& index, const NDArray& starts, int64_t mode,
+                                   int64_t padding) {
+  check_table(table);
+  check_floating("embedding_bag", table);
+  Bags bags(index, starts, weights, mode, padding);
+  BagArgs& args = bags.args;
+  for (int64_t k = 0; k < args.entries; ++k)
+    if (args.index[k] < 0 || args.index[k] >= table.shape()[0])
+      throw RuntimeError("Index ", k, " of input takes value ", args.index[k],
+                         " which is not in the valid range [0, ", table.shape()[0], ")");
+  const Dims shape = {args.bags, table.shape()[1]};
+  std::vector<NDArray> results = {NDArray::empty(shape, table.dtype())};
+  set_grad(args, results[0], table);
+  args.table_row = table.strides()[0];
+  args.table_column = table.strides()[1];
+  if (args.mode == Bag::Max) {
+    results.push_back(NDArray::empty(shape, DType::Int64));
+    args.largest = reinterpret_cast<int64_t*>(results[1].data());
+  }
+  kernels().bag_forward(args);
+  return results;
+}
+
+NDArray embedding_bag_backward(const NDArray& grad, const NDArray* weights, const NDArray& index,
+                               const NDArray& starts, const NDArray* largest, int64_t rows,
+                               int64_t mode, int64_t padding, bool by_frequency) {
+  Bags bags(index, starts, weights, mode, padding);
+  const NDArray from = rows_of(grad);
+  const NDArray table = NDArray::empty({rows, grad.shape().back()}, grad.dtype());
+  set_grad(bags.args, from, table);
+  bags.args.by_frequency = by_frequency;
+  bags.args.largest = largest ? reinterpret_cast<int64_t*>(largest->data()) : nullptr;
+  kernels().bag_backward(bags.args);
+  return table;
+}
+
+}  // namespace tt
