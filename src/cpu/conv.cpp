@@ -151,7 +151,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b) {
     counts[(j - at.j) / cols] =
         find_stretches(s.g, s.part, j, smaller(cols, at.j_end - j), stretches + (j - at.j));
   }
-  for (int64_t p = 0, block = 0; p == 0 || p < k; p += kDepth, ++block) {
+  for (int64_t p = 0, block = 0; p < k; p += kDepth, ++block) {
     const int64_t depth = smaller(kDepth, k - p);
     const bool last = p + kDepth >= k;
     for (int64_t j = at.j; j < at.j_end; j += cols) {
@@ -206,13 +206,15 @@ template <class T>
 void row_block(const Sums<T>& s, const Block& at, T* panel_a) {
   constexpr int64_t cols = kCols<T>;
   const int64_t k = s.k(), first_channel = s.group * s.g.channels;
-  for (int64_t p = 0, block = 0; p == 0 || p < k; p += kDepth, ++block) {
+  for (int64_t p = 0, block = 0; p < k; p += kDepth, ++block) {
     const int64_t depth = smaller(kDepth, k - p);
+    Segment segments[kMostSegments];
+    const int segment_count = find_segments(s.g, s.part, first_channel, p, depth, segments);
     for (int64_t j = at.j; j < at.j_end; j += kRows) {
       const int64_t rows = smaller(kRows, at.j_end - j);
       Stretch stretches[kRows];
       const int count = find_stretches(s.g, s.part, j, rows, stretches);
-      gather_rows(s.g, s.part, first_channel, j, rows, p, depth, panel_a);
+      gather_rows(s.g, s.part, first_channel, j, rows, p, depth, segments, segment_count, panel_a);
       const int tile = tile_rows(rows);
       const auto multiply = tile == kRows           ? multiply_rows<T, kRows>
                             : tile == kRows * 2 / 3 ? multiply_rows<T, kRows * 2 / 3>

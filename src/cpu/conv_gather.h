@@ -232,7 +232,7 @@ template <class T>
 struct GatherStrip {
   Run runs[lanes<T>];
   int run_count;
-  Piece pieces[lanes<T>];  // without the tap's offset
+  Piece pieces[lanes<T> < 4 ? 4 : lanes<T>];  // without the tap's offset
   int piece_count;
   bool interior;
 };
@@ -265,6 +265,55 @@ GatherStrip<T> make_strip(const ConvSum& g, const ConvPart& part, int64_t first,
   return strip;
 }
 
+// All taps of an interior strip of `Count` pieces, which need no further test.
+template <class T, int Width, int Along, int Count>
+void gather_interior(const ConvSum& g, const ConvPart& part, const GatherStrip<T>& strip,
+                     int64_t first_channel, int64_t k, int64_t depth, T* panel) {
+  const T* from[Count];
+  Mask<T> masks[Count];
+  for (int i = 0; i < Count; ++i) {
+    from[i] = static_cast<const T*>(g.source) + strip.pieces[i].offset;
+    masks[i] = lanes_between<T>(strip.pieces[i].low, strip.pieces[i].high);
+  }
+  const int64_t stride = g.source_strides[1];
+  for_each_tap(g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
+    const int64_t offset = part.taps[tap].offset + (first_channel + channel) * stride;
+    T* to = panel + at * Width;
+    for (int64_t c = 0; c < count; ++c) {
+      Vec<T> x{};
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) {
+        x = joined<T>(x, masked<T>(load_along<T, Along>(from[i] + offset + c * stride), masks[i]));
+      }
+      store(to + c * Width, x);
+    }
+  });
+}
+
+// Answers false where a strip is not like that.
+template <class T, int Width>
+bool try_interior(const ConvSum& g, const ConvPart& part, const GatherStrip<T>& strip,
+                  int64_t first_channel, int64_t k, int64_t depth, T* panel) {
+  const int64_t along = g.step[2] * g.source_strides[4], count = strip.piece_count;
+  if (!strip.interior || along != 1 || count < 1 || count > 3) return false;
+  // Channels of the group, and taps, lie between these.
+  int64_t low = first_channel * g.source_strides[1];
+  int64_t high = (first_channel + g.channels - 1) * g.source_strides[1] + lanes<T>;
+  for (int d = 0; d < 3; ++d) {
+    low += part.lowest_shift[d] * g.source_strides[d + 2];
+    high += part.highest_shift[d] * g.source_strides[d + 2];
+  }
+  for (int i = 0; i < count; ++i) {
+    const int64_t offset = strip.pieces[i].offset;
+    if (offset + low < 0 || offset + high > g.source_extent) return false;
+  }
+  const auto gather = count == 1   ? gather_interior<T, Width, 1, 1>
+                      : count == 2 ? gather_interior<T, Width, 1, 2>
+                                   : gather_interior<T, Width, 1, 3>;
+  gather(g, part, strip, first_channel, k, depth, panel);
+  return true;
+}
+
 // Pixels as columns: rows [k, k + depth) of the patch matrix, columns [j, j + kCols).
 template <class T>
 void gather_columns(const ConvSum& g, const ConvPart& part, int64_t first_channel, int64_t j,
@@ -272,20 +321,15 @@ void gather_columns(const ConvSum& g, const ConvPart& part, int64_t first_channe
   constexpr int n = lanes<T>;
   for (int v = 0; v < 2; ++v) {
     const GatherStrip<T> strip = make_strip<T>(g, part, j + v * n, smaller(n, columns - v * n));
-    for_each_tap(g.channels, k, depth,
-                 [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
-                   int64_t offset = (first_channel + channel) * g.source_strides[1];
-                   T* to = panel + at * kCols<T> + v * n;
-                   if (strip.interior) {
-                     offset += part.taps[tap].offset;
-                     gather_tap<T, kCols<T>>(g, strip.pieces, strip.piece_count, offset, count, to);
-                   } else {
-                     Piece pieces[n];
-                     const int found =
-                         find_pieces(g, part.taps[tap].shift, strip.runs, strip.run_count, pieces);
-                     gather_tap<T, kCols<T>>(g, pieces, found, offset, count, to);
-                   }
-                 });
+    if (try_interior<T, kCols<T>>(g, part, strip, first_channel, k, depth, panel + v * n)) continue;
+    for_each_tap(
+        g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
+          const int64_t offset = (first_channel + channel) * g.source_strides[1];
+          Piece pieces[n];
+          const int found =
+              find_pieces(g, part.taps[tap].shift, strip.runs, strip.run_count, pieces);
+          gather_tap<T, kCols<T>>(g, pieces, found, offset, count, panel + at * kCols<T> + v * n);
+        });
   }
 }
 
@@ -302,35 +346,83 @@ inline void copy_channels(T* to, const T* from, int64_t stride, int64_t count, i
   for (; c < count; ++c) to[c] = element(from + c * stride);
 }
 
+// Rows of the patch matrix that are neighbours in the source, from `offset` on, too.
+struct Segment {
+  int64_t offset, place, count;
+};
+constexpr int kMostSegments = int(kDepth);
+
+// Cuts rows [k, k + depth) into segments: a tap's channels, or where channels lie side by side
+// those of taps that do; answers how many.
+inline int find_segments(const ConvSum& g, const ConvPart& part, int64_t first_channel, int64_t k,
+                         int64_t depth, Segment* segments) {
+  int found = 0;
+  for_each_tap(g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
+    const int64_t offset = part.taps[tap].offset + (first_channel + channel) * g.source_strides[1];
+    if (found > 0 && g.source_strides[1] == 1) {
+      Segment& before = segments[found - 1];
+      if (before.offset + before.count == offset) {
+        before.count += count;
+        return;
+      }
+    }
+    segments[found++] = {offset, at, count};
+  });
+  return found;
+}
+
+inline bool sees_inside(const ConvSum& g, const ConvPart& part, const int64_t* p) {
+  for (int d = 0; d < 3; ++d) {
+    if (p[d] * g.step[d] + part.lowest_shift[d] < 0 ||
+        p[d] * g.step[d] + part.highest_shift[d] >= g.source_size[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Pixels as rows: panel[i * kPanelRow + q] = row k + q of column j + i, for i < count.
 template <class T>
 void gather_rows(const ConvSum& g, const ConvPart& part, int64_t first_channel, int64_t j,
-                 int64_t count, int64_t k, int64_t depth, T* panel) {
+                 int64_t count, int64_t k, int64_t depth, const Segment* segments,
+                 int segment_count, T* panel) {
   static_assert(lanes<T> <= kPanelRow - kDepth);
   const T* source = static_cast<const T*>(g.source);
   const int64_t* strides = g.source_strides;
   Run runs[kRows];
   const int run_count = find_runs(part.size, j, count, runs);
-  for_each_tap(g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t size, int64_t at) {
-    const int64_t* shift = part.taps[tap].shift;
-    for (int r = 0; r < run_count; ++r) {
-      const Run& run = runs[r];
-      const int64_t d = run.p[0] * g.step[0] + shift[0], h = run.p[1] * g.step[1] + shift[1];
-      const bool row_inside = inside(d, g.source_size[0]) && inside(h, g.source_size[1]);
-      const int64_t offset = run.n * strides[0] + (first_channel + channel) * strides[1] +
-                             d * strides[2] + h * strides[3];
-      for (int64_t i = 0; i < run.length; ++i) {
-        const int64_t w = (run.p[2] + i) * g.step[2] + shift[2];
-        T* to = panel + (run.lane + i) * kPanelRow + at;
-        if (row_inside && inside(w, g.source_size[2])) {
-          const int64_t from = offset + w * strides[4];
-          copy_channels(to, source + from, strides[1], size, g.source_extent - from);
-        } else {
-          for (int64_t c = 0; c < size; c += lanes<T>) store(to + c, Vec<T>{});
+  for (int r = 0; r < run_count; ++r) {
+    const Run& run = runs[r];
+    for (int64_t i = 0; i < run.length; ++i) {
+      const int64_t p[] = {run.p[0], run.p[1], run.p[2] + i};
+      T* row = panel + (run.lane + i) * kPanelRow;
+      const int64_t pixel = run.n * strides[0] + p[0] * g.step[0] * strides[2] +
+                            p[1] * g.step[1] * strides[3] + p[2] * g.step[2] * strides[4];
+      if (sees_inside(g, part, p)) {
+        for (int s = 0; s < segment_count; ++s) {
+          const int64_t from = pixel + segments[s].offset;
+          copy_channels(row + segments[s].place, source + from, strides[1], segments[s].count,
+                        g.source_extent - from);
         }
+        continue;
       }
+      for_each_tap(
+          g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t size, int64_t at) {
+            const int64_t* shift = part.taps[tap].shift;
+            bool seen = true;
+            for (int d = 0; d < 3; ++d) {
+              seen = seen && inside(p[d] * g.step[d] + shift[d], g.source_size[d]);
+            }
+            if (seen) {
+              const int64_t from =
+                  pixel + part.taps[tap].offset + (first_channel + channel) * strides[1];
+              copy_channels(row + at, source + from, strides[1], size, g.source_extent - from);
+            } else {
+              for (int64_t c = 0; c < size; c += lanes<T>) store(row + at + c, Vec<T>{});
+            }
+          });
     }
-  });
+  }
 }
 
 }  // namespace

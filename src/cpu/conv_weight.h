@@ -81,28 +81,40 @@ inline Line line_at(const WeightPlan& plan, int64_t index) {
   return line;
 }
 
+// Where tap t would see the first pixel of a line, as an offset, and which pixels it sees.
+inline Span span_of(const ConvArgs& g, const WeightPlan& plan, const Line& line, int64_t t,
+                    int64_t* x) {
+  const int64_t tap[] = {t / g.taps[2] / g.taps[1], t / g.taps[2] % g.taps[1], t % g.taps[2]};
+  Span span = {0, line.length};
+  *x = line.p[0] * g.x_strides[0];
+  bool any = true;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t at = line.p[d + 1] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+    *x += at * g.x_strides[d + 2];
+    if (plan.along == d + 1) {
+      span = inside_span(at, g.stride[d], line.length, g.x_size[d]);
+    } else {
+      any = any && inside(at, g.x_size[d]);
+    }
+  }
+  return any && span.low < span.high ? span : Span{0, 0};
+}
+
+// From a pixel of a line to the next, in x.
+inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
+  return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
+}
+
 // The lines of a block that a tap sees, cut to what is inside of x.
-inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, const int64_t* tap,
-                         const Line* lines, int64_t line_count, Overlap* overlaps) {
+inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap, const Line* lines,
+                         int64_t line_count, Overlap* overlaps) {
   int found = 0;
   for (int64_t i = 0; i < line_count; ++i) {
-    const Line& line = lines[i];
-    Span span = {0, line.length};
-    int64_t x = line.p[0] * g.x_strides[0];
-    bool any = true;
-    for (int d = 0; d < 3 && any; ++d) {
-      const int64_t at = line.p[d + 1] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
-      x += at * g.x_strides[d + 2];
-      if (plan.along == d + 1) {
-        span = inside_span(at, g.stride[d], line.length, g.x_size[d]);
-      } else {
-        any = inside(at, g.x_size[d]);
-      }
-    }
-    if (!any || span.low >= span.high) continue;
-    const int64_t step =
-        plan.along == 0 ? g.x_strides[0] : g.x_strides[plan.along + 1] * g.stride[plan.along - 1];
-    overlaps[found++] = {x + span.low * step, line.place + span.low, span.high - span.low};
+    int64_t x;
+    const Span span = span_of(g, plan, lines[i], tap, &x);
+    if (span.low == span.high) continue;
+    overlaps[found++] = {x + span.low * step_of(g, plan), lines[i].place + span.low,
+                         span.high - span.low};
   }
   return found;
 }
@@ -148,6 +160,100 @@ AddOverlaps<T> choose_rows(int64_t rows, int64_t* taken) {
   return choice->function;
 }
 
+// ---- Up to three channels of x: rows of the tile are (tap, channel), to be more.
+// -----------------
+
+// As add_overlaps, with rows at any offsets from x.
+template <class T, int Rows>
+void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* panel,
+                 const Overlap* overlaps, int count, T* sums, int64_t sums_row) {
+  constexpr int cols = kCols<T>, n = lanes<T>;
+  Vec<T> sum[Rows][2] = {};
+  for (int i = 0; i < count; ++i) {
+    const T* rows[Rows];
+    for (int r = 0; r < Rows; ++r) rows[r] = x + overlaps[i].x + offsets[r];
+    const T* b = panel + overlaps[i].place * cols;
+    for (int64_t p = 0; p < overlaps[i].length; ++p, b += cols) {
+      const Vec<T> b0 = load(b), b1 = load(b + n);
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+        const T value = element(rows[r] + p * x_step);
+        sum[r][0] += value * b0;
+        sum[r][1] += value * b1;
+      }
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    T* to = sums + r * sums_row;
+    store(to, load(to) + sum[r][0]);
+    store(to + n, load(to + n) + sum[r][1]);
+  }
+}
+
+// Pixels that all taps see are taken for many taps at once, the others tap by tap.
+template <class T>
+void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* lines,
+             int64_t count, const T* panels, int64_t depth, T* sums) {
+  constexpr int64_t cols = kCols<T>;
+  const int64_t step = step_of(g, plan), rows = plan.taps * g.x_channels;
+  Overlap overlaps[2 * kMostLines];
+  Span shared[kMostLines];
+  int found = 0;
+  bool whole = true;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t x_first, x_last;
+    const Span first = span_of(g, plan, lines[i], 0, &x_first);
+    const Span last = span_of(g, plan, lines[i], plan.taps - 1, &x_last);
+    shared[i] = {first.low > last.low ? first.low : last.low, smaller(first.high, last.high)};
+    if (shared[i].low >= shared[i].high) shared[i] = {0, 0};
+    const int64_t length = shared[i].high - shared[i].low;
+    whole = whole && length == lines[i].length;
+    if (length == 0) continue;
+    overlaps[found++] = {x_first + shared[i].low * step, lines[i].place + shared[i].low, length};
+  }
+  int64_t origin;
+  span_of(g, plan, lines[0], 0, &origin);
+  for (int64_t m = 0; m < rows && found > 0;) {
+    const int64_t left = rows - m;
+    const int taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 3 ? 3 : 1;
+    const auto add = taken == kRows       ? add_rows_at<T, kRows>
+                     : taken == kRows / 2 ? add_rows_at<T, kRows / 2>
+                     : taken == 3         ? add_rows_at<T, 3>
+                                          : add_rows_at<T, 1>;
+    int64_t offsets[kRows];
+    for (int64_t r = 0; r < taken; ++r) {
+      span_of(g, plan, lines[0], (m + r) / g.x_channels, &offsets[r]);
+      offsets[r] += (m + r) % g.x_channels * g.x_strides[1] - origin;
+    }
+    for (int64_t o = 0; o < g.y_channels; o += cols) {
+      add(x, offsets, step, panels + o * depth, overlaps, found, sums + m * plan.columns + o,
+          plan.columns);
+    }
+    m += taken;
+  }
+  for (int64_t t = 0; t < plan.taps && !whole; ++t) {
+    found = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t at;
+      const Span span = span_of(g, plan, lines[i], t, &at);
+      const bool none = shared[i].low == shared[i].high;
+      const Span parts[] = {{span.low, none ? span.high : shared[i].low},
+                            {none ? span.high : shared[i].high, span.high}};
+      for (const Span& part : parts) {
+        if (part.low >= part.high) continue;
+        overlaps[found++] = {at + part.low * step, lines[i].place + part.low, part.high - part.low};
+      }
+    }
+    for (int64_t c = 0, taken; c < g.x_channels && found > 0; c += taken) {
+      const AddOverlaps<T> add = choose_rows<T>(g.x_channels - c, &taken);
+      for (int64_t o = 0; o < g.y_channels; o += cols) {
+        add(x + c * g.x_strides[1], g.x_strides[1], step, panels + o * depth, overlaps, found,
+            sums + (t * g.x_channels + c) * plan.columns + o, plan.columns);
+      }
+    }
+  }
+}
+
 // sums (taps, channels of x [c, c_end), columns) of one chunk of pixels; panels: scratch.
 template <class T>
 void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t chunk, int64_t c,
@@ -156,7 +262,7 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
   const T* x = static_cast<const T*>(g.x) + group * g.x_channels * g.x_strides[1];
   const T* y = static_cast<const T*>(g.y) + group * g.y_channels * g.y_strides[1];
   const int64_t y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
-  const int64_t x_step = plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
+  const int64_t x_step = step_of(g, plan);
   int64_t y_reach = 0;  // the offset of the last element that the group has
   for (int d = 0; d < 4; ++d) y_reach += (plan.size[d] - 1) * g.y_strides[d == 0 ? 0 : d + 1];
   y_reach += (g.y_channels - 1) * g.y_strides[1];
@@ -185,9 +291,12 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
                           g.y_strides[1], line.length, g.y_channels - o, y_reach + 1 - offset);
       }
     }
+    if (g.x_channels <= 3) {
+      sum_few(g, plan, x, lines, count, panels, depth, sums);
+      continue;
+    }
     for (int64_t t = 0; t < plan.taps; ++t) {
-      const int64_t tap[] = {t / g.taps[2] / g.taps[1], t / g.taps[2] % g.taps[1], t % g.taps[2]};
-      const int found = find_overlaps(g, plan, tap, lines, count, overlaps);
+      const int found = find_overlaps(g, plan, t, lines, count, overlaps);
       for (int64_t i = c, taken; i < c_end; i += taken) {
         const AddOverlaps<T> add = choose_rows<T>(c_end - i, &taken);
         for (int64_t o = 0; o < g.y_channels; o += cols) {

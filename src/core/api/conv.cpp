@@ -202,10 +202,20 @@ int64_t extent(const NDArray& x) {
   return reach;
 }
 
-// y from x and w (transposed: x from y and w); `use` gets it while the plan lives.
+void fill_result(const NDArray& result, const NDArray* bias) {
+  if (!bias) {
+    copy_into(result, Scalar::of_int(0));
+    return;
+  }
+  NDArray rows = *bias;
+  for (int d = 2; d < result.ndim(); ++d) rows = rows.unsqueeze(-1);
+  copy_into(result, &rows);
+}
+
+// y from x and w, or x from y and w; `use` gets the sum while the plan lives.
 template <class Use>
-void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, ConvResult result,
-              const Use& use) {
+void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, const NDArray& out,
+              const NDArray* bias, ConvResult result, const Use& use) {
   const bool transposed = result == ConvResult::X;
   ConvSum sum;
   sum.batch = g.batch;
@@ -237,7 +247,11 @@ void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, ConvRe
     else
       lines[d] = {line_of_y(g, d)};
   }
-  const Plan plan = make_plan(lines, sum.source_strides, g.w_strides, result_strides);
+  Plan plan = make_plan(lines, sum.source_strides, g.w_strides, result_strides);
+  const auto unseen = [](const ConvPart& part) { return part.tap_count == 0; };
+  const auto end = std::remove_if(plan.parts.begin(), plan.parts.end(), unseen);
+  if (end != plan.parts.end()) fill_result(out, bias);
+  plan.parts.erase(end, plan.parts.end());
   sum.parts = plan.parts.data();
   sum.part_count = plan.parts.size();
   use(sum);
@@ -277,14 +291,41 @@ Dims with_channels(int64_t first, int64_t second, const Dims& size) {
   return shape;
 }
 
-void fill_result(const NDArray& result, const NDArray* bias) {
-  if (!bias) {
-    copy_into(result, Scalar::of_int(0));
+// Whether the dims (C, D, H, W) of given sizes lie as `strides` says, where they have elements.
+bool lies_as(const int64_t* actual, const int64_t (&strides)[4], const int64_t (&size)[4]) {
+  for (int d = 0; d < 4; ++d)
+    if (size[d] > 1 && actual[d + 1] != strides[d]) return false;
+  return true;
+}
+
+// A window as large as the image is one pixel with a channel for each element of the window.
+void take_windows_as_channels(ConvArgs& g) {
+  if (g.groups > 1) return;
+  for (int d = 0; d < 3; ++d)
+    if (g.y_size[d] > 1 || g.padding[d] > 0 || g.x_size[d] != g.taps[d]) return;
+  const int64_t c = g.x_channels, *t = g.taps, size[] = {c, t[0], t[1], t[2]};
+  const int64_t plain[] = {t[0] * t[1] * t[2], t[1] * t[2], t[2], 1};
+  const int64_t last[] = {1, t[1] * t[2] * c, t[2] * c, c};
+  if (!(lies_as(g.x_strides, plain, size) && lies_as(g.w_strides, plain, size)) &&
+      !(lies_as(g.x_strides, last, size) && lies_as(g.w_strides, last, size)))
     return;
+  g.x_channels *= plain[0];
+  for (int d = 0; d < 3; ++d) g.x_size[d] = g.taps[d] = g.stride[d] = 1;
+  g.x_strides[1] = g.w_strides[1] = 1;
+}
+
+// Where windows are single pixels side by side, an image is a row of pixels.
+void take_images_as_rows(ConvArgs& g) {
+  for (int d = 0; d < 3; ++d)
+    if (g.taps[d] > 1 || g.stride[d] > 1 || g.padding[d] > 0 || g.x_size[d] != g.y_size[d]) return;
+  for (int d = 1; d >= 0; --d) {
+    if (g.x_size[d] > 1 && (g.x_strides[d + 2] != g.x_size[2] * g.x_strides[4] ||
+                            g.y_strides[d + 2] != g.x_size[2] * g.y_strides[4]))
+      return;
+    g.x_size[2] *= g.x_size[d];
+    g.y_size[2] = g.x_size[2];
+    g.x_size[d] = g.y_size[d] = 1;
   }
-  NDArray rows = *bias;
-  for (int d = 2; d < result.ndim(); ++d) rows = rows.unsqueeze(-1);
-  copy_into(result, &rows);
 }
 
 double work_of(const ConvArgs& g) {
@@ -316,9 +357,11 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
     return naive(g, result);
   }
   const WithoutGil unlocked(work_of(g) > 65536);
+  if (!bias || result != ConvResult::X) take_windows_as_channels(g);
+  take_images_as_rows(g);
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
   if (result == ConvResult::W && !depthwise) return table().weight[kind](g);
-  with_sum(g, result == ConvResult::X ? y : x, w, result, [&](const ConvSum& sum) {
+  with_sum(g, result == ConvResult::X ? y : x, w, out, bias, result, [&](const ConvSum& sum) {
     if (result == ConvResult::W)
       table().depthwise_weight[kind](sum, g.w);
     else

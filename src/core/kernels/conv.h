@@ -28,7 +28,7 @@ struct ConvTap {
   int64_t shift[3], offset, weight;
 };
 
-// Pixels of the result that lie on a grid, and see the source through the same taps:
+// Pixels of the result that lie on a grid, and see the source through the same taps, one or more:
 //   result[n, m, p] = sum over taps, channels c of source[n, c, p * step + shift] * weight[m, c]
 struct ConvPart {
   int64_t size[3];             // of the grid
@@ -38,8 +38,9 @@ struct ConvPart {
   int64_t lowest_shift[3], highest_shift[3];  // of its taps
 };
 
-// y from x and w, or x from y and w, as a sum of products: parts that do not overlap and cover the
-// result. Seen from y every pixel has the same taps. Of x, only pixels that are `stride` apart do.
+// y from x and w, or x from y and w, as a sum of products: parts that do not overlap. What they do
+// not cover holds its value already. Seen from y every pixel has the same taps. Of x, only pixels
+// that are `stride` apart do.
 struct ConvSum {
   int64_t batch, groups, rows, channels;  // channels of the result and of the source, in one group
   const void *source, *weight, *bias;
