@@ -1,0 +1,58 @@
+"""Convolutions next to PyTorch's, forward and both gradients: python benchmarks/conv.py
+
+The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN and a depthwise layer, each
+in both memory formats where there are two. How the two take turns, and the options: ratios.py.
+"""
+
+from turns import Line, main
+
+TRANSPOSED = "conv_transpose2d"
+
+# name, function, input, weight, settings
+SHAPES = [
+    ("LeNet 1 > 6", "conv2d", (64, 1, 28, 28), (6, 1, 5, 5), ""),
+    ("LeNet 6 > 16", "conv2d", (64, 6, 12, 12), (16, 6, 5, 5), ""),
+    ("ResNet 3 > 64", "conv2d", (32, 3, 32, 32), (64, 3, 3, 3), "padding=1"),
+    ("ResNet 64 > 64", "conv2d", (32, 64, 32, 32), (64, 64, 3, 3), "padding=1"),
+    ("ResNet 64 > 128", "conv2d", (32, 64, 32, 32), (128, 64, 3, 3), "padding=1, stride=2"),
+    ("ResNet 128 > 128", "conv2d", (32, 128, 16, 16), (128, 128, 3, 3), "padding=1"),
+    ("ResNet 256 > 256", "conv2d", (32, 256, 8, 8), (256, 256, 3, 3), "padding=1"),
+    ("ResNet 512 > 512", "conv2d", (32, 512, 4, 4), (512, 512, 3, 3), "padding=1"),
+    ("ResNet 64 > 128, 1x1", "conv2d", (32, 64, 32, 32), (128, 64, 1, 1), "stride=2"),
+    ("DCGAN 100 > 256", TRANSPOSED, (64, 100, 1, 1), (100, 256, 4, 4), ""),
+    ("DCGAN 256 > 128", TRANSPOSED, (64, 256, 4, 4), (256, 128, 4, 4), "stride=2, padding=1"),
+    ("DCGAN 128 > 64", TRANSPOSED, (64, 128, 8, 8), (128, 64, 4, 4), "stride=2, padding=1"),
+    ("DCGAN 64 > 3", TRANSPOSED, (64, 64, 16, 16), (64, 3, 4, 4), "stride=2, padding=1"),
+    ("DCGAN 3 > 64", "conv2d", (64, 3, 32, 32), (64, 3, 4, 4), "stride=2, padding=1"),
+    ("DCGAN 64 > 128", "conv2d", (64, 64, 16, 16), (128, 64, 4, 4), "stride=2, padding=1"),
+    ("DCGAN 256 > 1", "conv2d", (64, 256, 4, 4), (1, 256, 4, 4), ""),
+    ("temporal 64 > 64", "conv1d", (32, 64, 128), (64, 64, 3), "padding=1"),
+    ("temporal 64 > 64, far", "conv1d", (32, 64, 128), (64, 64, 3), "padding=8, dilation=8"),
+    ("depthwise 128", "conv2d", (32, 128, 32, 32), (128, 1, 3, 3), "padding=1, groups=128"),
+]  # fmt: skip
+
+PREPARE = """
+def leaf(*shape):
+    x = torch.randn(shape)
+    return (x.contiguous(memory_format=torch.{form}) if x.ndim == 4 else x).requires_grad_()
+x, w = leaf{x}, leaf{w}
+g = leaf(*torch.{function}(x, w, {settings}).shape).detach()
+"""
+
+
+def make_lines() -> list[Line]:
+    return [
+        Line(
+            name + (", channels last" if form == "channels_last" else ""),
+            1.1,
+            PREPARE.format(form=form, x=x, w=w, function=function, settings=settings),
+            f"torch.{function}(x, w, {settings}).backward(g)",
+            "x.grad = w.grad = None",
+        )
+        for name, function, x, w, settings in SHAPES
+        for form in ["contiguous_format", "channels_last"][: len(x) - 2]
+    ]
+
+
+if __name__ == "__main__":
+    main(make_lines, __doc__)
