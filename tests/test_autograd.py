@@ -52,6 +52,11 @@ def test_a_leaf_that_no_longer_requires_grad_gets_none(torch):
         stop(x)
         y.backward()
         assert x.grad is None and w.grad.tolist() == [1]
+    x = leaf(torch, 1.0)
+    y = x * 2
+    x.detach_().mul_(leaf(torch, 3.0))
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.backward()
 
 
 def test_deepcopy_keeps_what_shares_memory(torch):

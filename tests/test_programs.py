@@ -24,6 +24,8 @@ VIEWS = ("select", "slice", "unbind", "split", "expand", "transpose", "diagonal"
 TWO = ("number", 2.0)
 WRITTEN = "modified by an inplace operation"
 OVERLAP = "to a single memory"
+# PyTorch saves tensors, and refuses one that has lost its history; ours saves elements.
+DETACHED = "detached in-place"
 REDUCE = ("mean", "prod", "amax", "cumsum", "cumprod", "flip", "softmax", "var")
 RESHAPED = ("t_", "squeeze_", "unsqueeze_", "transpose_")
 MODES = ("no_grad", "inference_mode", "enable_grad")
@@ -45,7 +47,6 @@ class Program:
 
     def __init__(self, seed):
         self.draw = random.Random(seed)
-        self.steps = []
 
     def shape(self):
         return tuple(self.draw.choice((1, 2, 3)) for _ in range(self.draw.randint(0, 3)))
@@ -144,13 +145,14 @@ def run_step(torch, env, step):
             name = "neg_"  # which is refused; PyTorch zeroes what overlaps itself
         if name in ("hook", "retain") and not torch.is_grad_enabled():
             return None
-        if (name.endswith("_") or name in ("item", "hook", "retain")) and torch.is_grad_enabled():
+        asked = ("item", "hook", "retain", "fill", "put")
+        if (name.endswith("_") or name in asked) and torch.is_grad_enabled():
             x.grad_fn  # noqa: B018  PyTorch takes a view for a leaf if its base was written since
         if name in REDUCE:
             return reduced(name, x, arguments[0])
         if name in RESHAPED:
-            if x.is_leaf and x.requires_grad:
-                return None  # PyTorch's .grad then keeps the shape that x had
+            if x.requires_grad and (mode or x.is_leaf or x.retains_grad):
+                return None  # PyTorch's history, or .grad, then keeps the shape that x had
             given = {"t_": (), "transpose_": arguments, "unsqueeze_": arguments[:1]}.get(name, ())
             getattr(x, name)(*given)
             return None
@@ -212,6 +214,8 @@ def run_step(torch, env, step):
             return None
         if name == "retain":
             return x.retain_grad()
+        if name == "detach_" and x.retains_grad:
+            return None  # PyTorch's next write of it then fails an assertion
         if name == "require":
             x.requires_grad_()
             return None
@@ -295,9 +299,8 @@ class Outcome:
         return None
 
 
-def reshaped(log) -> bool:
-    """Whether there was a t_() or the like, which PyTorch takes for a write of the elements."""
-    return any(f"'{name}'" in line for line in log for name in RESHAPED)
+def did(log, name) -> bool:
+    return any(f"'{name}'" in line for line in log)
 
 
 def kind_of(error):
@@ -348,14 +351,16 @@ def check(seed, oracle, length=14):
         log.append(f"{step} -> {expected}, {len(theirs.env) - 1}")
         if expected == OVERLAP and got is None:
             return  # ours copies what overlaps, where that is possible
-        if got is None and expected and reshaped(log):
+        if DETACHED in str(theirs.error):
             return
         if got and "InferenceMode" in str(theirs.error):
             return  # PyTorch refuses the write after it is done, ours some before
-        if "InferenceMode" in str(ours.error) and any("'detach'" in line for line in log):
+        if "InferenceMode" in str(ours.error) and did(log, "detach"):
             return  # what PyTorch forbids of inference tensors it allows of their detach()
         assert got == expected or (expected == "refused" and got), (ours.error, log)
-        if made_without_grad(theirs.env[-1]):  # may not be written, and is of no other use here
+        lost = [made_without_grad(outcome.env[-1]) for outcome in (theirs, ours)]
+        assert lost[0] == lost[1], log
+        if lost[0]:  # may not be written, and is of no other use here
             i = len(theirs.env) - 1
             for write in ((i, None, "neg_"), (i, None, "unsqueeze", 0), (i + 1, None, "mul_", TWO)):
                 assert (ours.do(write), theirs.do(write)) in [(None, None), ("refused",) * 2], log
@@ -370,15 +375,14 @@ def check(seed, oracle, length=14):
         for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True))
         if a.requires_grad and b.requires_grad
     ]
-    if not candidates:
-        return
+    if not candidates or (did(log, "cumprod") and did(log, "data")):
+        return  # which formula reads the result that .data has changed is the package's own matter
     places = draw.sample(candidates, min(3, len(candidates)))
     # In a second derivative through a view that was written, its hooks see less here.
-    hooked = any("'hook'" in line or "'node'" in line for line in log)
-    twice = draw.random() < 0.3 and not hooked
+    twice = draw.random() < 0.3 and not did(log, "hook") and not did(log, "node")
     expected, got = theirs.finish(places, twice), ours.finish(places, twice)
     log.append(f"sum of {places} twice={twice} -> {expected}")
-    if got is None and expected and (expected == "constant" or reshaped(log)):
+    if (got is None and expected == "constant") or DETACHED in str(theirs.error):
         return
     assert got == expected or (expected == "refused" and got), (ours.error, log)
     if expected is None:

@@ -210,3 +210,96 @@ def test_views_of_a_base_that_was_written_and_detached(torch, view):
     else:
         with pytest.raises(RuntimeError, match="multiple views"):
             v.grad_fn  # noqa: B018
+
+
+RESHAPES = {
+    "t_": lambda z: z.t_(),
+    "transpose_": lambda z: z.transpose_(0, 1),
+    "squeeze_": lambda z: z.squeeze_(0),
+    "unsqueeze_": lambda z: z.unsqueeze_(0),
+    "as_strided_": lambda z: z.as_strided_((2, 1), (1, 2)),
+    "detach().t_": lambda z: z.detach().t_(),
+}
+
+
+@pytest.mark.parametrize("reshape", RESHAPES.values(), ids=RESHAPES)
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad", "inference_mode"])
+def test_a_reshape_in_place_makes_saved_values_stale(torch, reshape, mode):
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    z = x * 1
+    y = z * z
+    with getattr(torch, mode)():
+        reshape(z)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    version = x._version
+    with pytest.raises(IndexError):
+        z.detach().transpose_(5, 0)
+    assert x._version == version
+
+
+def test_a_reshape_in_place_renews_views(torch):
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    z = x * 1
+    v = z[0]
+    seen = []
+    v.register_hook(seen.append)
+    z.t_()
+    assert v.grad_fn.name() == "AsStridedBackward0" and v.tolist() == [1, 2, 3]
+    z.register_hook(lambda g: g * 2)  # v is one of z's elements now
+    (v * torch.tensor([1.0, 2.0, 3.0])).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[2, 4, 6], [0, 0, 0]] and not seen
+    v.mul_(2)
+    x.grad = None
+    (z * torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])).sum().backward()
+    assert x.grad.tolist() == [[4, 12, 20], [4, 8, 12]]
+
+
+def test_a_view_that_is_reshaped_in_place(torch):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], requires_grad=True)
+    z = x * 1
+    v = z.view(2, 3)
+    before = z.grad_fn
+    v.t_()
+    assert z.grad_fn is before and v.shape == (3, 2)
+    with torch.no_grad():
+        v.unsqueeze_(0)
+    assert v.grad_fn.name() == "AsStridedBackward0" and z.grad_fn is before
+    v[0, :, 1].mul_(10)
+    (z * z.detach()).sum().backward()
+    assert x.grad.tolist() == [1, 2, 3, 400, 500, 600]
+
+
+def test_a_view_that_wrote_keeps_its_history_when_the_base_is_detached(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    z = x * 1
+    v, other = z.view(2), z.view(2)
+    v.mul_(3)
+    z.retain_grad()
+    z.detach_()
+    (v * v + other.detach()).sum().backward()
+    assert x.grad.tolist() == [18, 36] and z.grad.tolist() == [6, 12]
+    assert other.grad_fn.next_functions == ((None, 0),)
+
+
+def test_retain_grad_of_a_base_stays_where_a_view_wrote(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    z = x * 1
+    v = z[0:1]
+    v.mul_(3)
+    z.retain_grad()
+    assert not v.retains_grad and z.retains_grad
+    z.mul_(2)
+    z.retain_grad()
+    (v.sum() + z.sum()).backward()
+    assert z.grad.tolist() == [2, 1] and v.tolist() == [6] and x.grad.tolist() == [12, 2]
+
+
+def test_new_data_for_a_view_that_wrote(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    z = x * 1
+    v = z[0:1]
+    v.mul_(3)
+    v.data = torch.tensor([5.0])
+    v.sum().backward()
+    assert x.grad.tolist() == [3, 0]

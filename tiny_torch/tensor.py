@@ -317,6 +317,8 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        if self._view is not None and self._view.stamp < 0:
+            edge_of(self)
         self.array = value.array.alias()
         if self._view is not None:
             self._view.stamp = self.array.stamp

@@ -215,9 +215,9 @@ def apply_inplace(op, x, *arguments):
         inputs = broadcast_inputs(op, arrays, edges, result) or (None,) * len(edges)
         inputs = ((result.shape, result.dtype), *inputs[1:])
     node = Node(op, edges, keep(op, saved, edges), inputs)
-    rebase(x, node if not modes.bits else note(node))
     if saved_what_it_wrote(op, arrays, result):
         result.mark_written()  # makes the node's saved value stale
+    rebase(x, node if not modes.bits else note(node))
     return x
 
 

@@ -20,6 +20,7 @@ from tiny_torch.autograd.graph import (
     FREED,
     FRESH,
     INFERENCE,
+    LEAF,
     NO_GRAD,
     NODES,
     Identity,
@@ -344,8 +345,10 @@ class Run:
 
 def accumulate(leaf, gradient, sole, create_graph) -> None:
     """Adds to ``leaf.grad``. A first gradient is moved in if nobody else holds it (`sole`)."""
-    if leaf.edge is None:  # it was detached, or told not to require grad, since
-        return
+    if leaf.edge is not LEAF:
+        if leaf.edge is None:  # it was detached, or told not to require grad, since
+            return
+        raise RuntimeError("leaf variable has been moved into the graph interior")
     with accumulating:
         so_far = leaf._grad
         if so_far is None:

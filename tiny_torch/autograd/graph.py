@@ -228,7 +228,8 @@ def edge_of(tensor):
 
 def renew(tensor, view):
     """The edge of a view whose memory has been written since it was made: from its base anew."""
-    base = edge_of(view.base)
+    # Of a view that wrote, rebase has left the base's edge here: the base may be detached since.
+    base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
     # None where the base was detached: what the view showed before the write is no more.
     if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
         if view.kind != PLAIN:
@@ -238,7 +239,8 @@ def renew(tensor, view):
         array, origin = tensor.array, view.base.array
         geometry = (array.shape, array.strides, array.offset - origin.offset)
         node = Node(AsStrided, (base,), (layout(origin), *geometry))
-        move_retained(tensor.edge, (node, 0))
+        if view.stamp >= 0:  # else the edge is its base's
+            move_retained(tensor.edge, (node, 0))
         tensor.edge = (node, 0)
         view.stamp = array.stamp
     return tensor.edge
@@ -271,9 +273,11 @@ def rebase(tensor, node, output=0):
     copy = Node(CopySlices, edges, (layout(base.array), geometry, node), inputs)
     move_retained(base.edge, (copy, 0))
     base.edge = (copy, 0)
-    view.stamp = -1  # so that the next question renews it
-    if tensor.edge is not None and tensor.edge is not LEAF and tensor.edge[0].hooks:
-        renew(tensor, view)  # retain_grad moves now
+    before = tensor.edge
+    tensor.edge = base.edge
+    view.stamp = ~array.stamp  # so that the next question renews it, from this edge
+    if before is not None and before is not LEAF and before[0].hooks:
+        move_retained(before, renew(tensor, view))
 
 
 def move_retained(old, new) -> None:

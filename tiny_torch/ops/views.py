@@ -236,20 +236,25 @@ class Fold(Op):
 
 
 def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
-    """x becomes a view of itself: another array on the same memory, in the same tensor."""
+    """x becomes a view of itself: another array on the same memory, in the same tensor.
+
+    As in PyTorch that counts as a write: values saved of x are stale, and its views are renewed.
+    """
     edge = edge_of(x)
     if modes.bits & OFF:
-        if edge is not None and edge[0] is x:
-            edge = None  # a leaf; what else has a history must keep one that fits its shape
+        if x._view is not None or (edge is not None and edge[0] is x):
+            edge = None  # a view is renewed; what else has a history must keep one that fits
     elif edge is not None:
         check_inplace(x)
-    if x.is_inference():
-        x.array.mark_written()  # which is refused outside inference mode
-    x.array, saved = op.forward(x.array, *constants)
+    array, saved = op.forward(x.array, *constants)
+    array.mark_written()  # which is refused of an inference tensor outside its mode
+    x.array = array
     if edge is not None:
         node = Node(op, (edge,), saved, None, constants)
         if modes.bits:
             note(node)
         move_retained(x.edge, (node, 0))
         x.edge = (node, 0)
+        if x._view is not None:
+            x._view.stamp = array.stamp
     return x
