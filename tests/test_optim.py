@@ -80,6 +80,28 @@ def test_foreach_gives_the_bits_of_the_loop(name, options, dtype):
     assert_equal(values(loop), values(trained(torch, name, options, dtype)))
 
 
+@with_torch
+@full_cases
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_go_through_the_loop(name, options, dtype):
+    def train(lib):
+        params = [
+            p.detach().to(getattr(lib, dtype)) for p in parameters(lib, shapes=[(5,), (2, 3)])
+        ]
+        optimizer = getattr(lib.optim, name)(params, **options)
+        for step in range(3):
+            rng = np.random.default_rng(step)
+            for p in params:
+                grad = lib.from_numpy(rng.standard_normal(tuple(p.shape)).astype("float32"))
+                p.grad = (grad + grad.sign() * 0.1).to(p.dtype)
+            optimizer.step()
+        states = [value for p in params for value in optimizer.state[p].values()]
+        assert all(p.dtype is getattr(lib, dtype) for p in params)
+        return [tensor.float().numpy() for tensor in params + states]
+
+    assert_close(train(torch), train(oracle), 0.01 if dtype == "float16" else 0.06)
+
+
 def test_foreach_and_fused_choose_the_way(monkeypatch):
     looped = []
     update = optim.Adam._update
