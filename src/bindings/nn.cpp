@@ -4,6 +4,7 @@
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
 #include "core/api/norm.h"
+#include "core/api/recurrent.h"
 
 namespace tt::py {
 
@@ -27,6 +28,8 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<embedding_backward>("embedding_backward"),
                            module_function<embedding_bag>("embedding_bag"),
                            module_function<embedding_bag_backward>("embedding_bag_backward"),
+                           module_function<recurrent_forward>("recurrent_forward"),
+                           module_function<recurrent_backward>("recurrent_backward"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,6 +1,6 @@
 """`torch.nn.utils`: what is done to the parameters and gradients of a whole model."""
 
-from . import parametrizations, parametrize
+from . import parametrizations, parametrize, rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -34,6 +34,7 @@ __all__ = [
     "parametrize",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "rnn",
     "skip_init",
     "spectral_norm",
     "vector_to_parameters",

@@ -1,0 +1,268 @@
+#include "core/api/recurrent.h"
+
+#include <cstring>
+
+#include "core/api/copy.h"
+#include "core/api/elementwise.h"
+#include "core/api/matmul.h"
+#include "core/api/reduce.h"
+#include "core/backend.h"
+#include "core/gil.h"
+
+namespace tt {
+
+namespace {
+
+constexpr int64_t kGates[kRecurrents] = {1, 1, 4, 3};
+
+struct Layer {
+  Recurrent kind;
+  DType dtype;
+  int64_t rows, inputs, hidden, gates, batch;
+  bool reverse;
+  std::vector<int64_t> sizes, starts;  // of the steps: rows, and rows before them
+
+  int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
+  // The i-th step to be taken, and the rows whose sequence the step before it saw, too.
+  int64_t step(int64_t i) const { return reverse ? steps() - 1 - i : i; }
+  int64_t joint(int64_t i) const {
+    return i == 0 ? 0 : std::min(sizes[step(i)], sizes[step(i - 1)]);
+  }
+  int typed() const { return dtype == DType::Float64; }
+};
+
+void check_shape(const char* name, const NDArray* array, const Dims& shape, DType dtype) {
+  if (!array) return;
+  if (array->dtype() != dtype)
+    throw RuntimeError("[recurrent] expected ", name, " of ", dtype, ", got ", array->dtype());
+  if (array->shape() != shape)
+    throw RuntimeError("[recurrent] expected ", name, " of shape ", shape, ", got ",
+                       array->shape());
+}
+
+Layer checked(int64_t kind, const NDArray& x, const NDArray& sizes, const NDArray& h0,
+              const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh, bool reverse) {
+  if (kind < 0 || kind >= kRecurrents) throw ValueError("[recurrent] no kind ", kind);
+  if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
+    throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on cpu");
+  if (x.ndim() != 2 || h0.ndim() != 2)
+    throw RuntimeError("[recurrent] expected x and h0 of 2 dims, got ", x.shape(), " and ",
+                       h0.shape());
+  Layer l;
+  l.kind = static_cast<Recurrent>(kind);
+  l.dtype = x.dtype();
+  l.rows = x.shape()[0];
+  l.inputs = x.shape()[1];
+  l.hidden = h0.shape()[1];
+  l.gates = kGates[kind];
+  l.batch = h0.shape()[0];
+  l.reverse = reverse;
+  if (sizes.dtype() != DType::Int64 || sizes.ndim() != 1)
+    throw RuntimeError("[recurrent] expected sizes of int64 and 1 dim, got ", sizes.dtype(), " ",
+                       sizes.shape());
+  const NDArray list = contiguous(sizes);
+  int64_t start = 0;
+  for (int64_t t = 0; t < list.numel(); ++t) {
+    const int64_t size = read<int64_t>(list.data() + 8 * t);
+    if (size < 0 || size > (t == 0 ? l.batch : l.sizes.back()))
+      throw RuntimeError("[recurrent] sizes must not grow, nor exceed the batch of ", l.batch);
+    l.sizes.push_back(size);
+    l.starts.push_back(start);
+    start += size;
+  }
+  if (start != l.rows)
+    throw RuntimeError("[recurrent] sizes add up to ", start, ", x has ", l.rows, " rows");
+  check_shape("h0", &h0, {l.batch, l.hidden}, l.dtype);
+  check_shape("c0", c0, {l.batch, l.hidden}, l.dtype);
+  check_shape("w_ih", &w_ih, {l.gates * l.hidden, l.inputs}, l.dtype);
+  check_shape("w_hh", &w_hh, {l.gates * l.hidden, l.hidden}, l.dtype);
+  if ((c0 != nullptr) != (l.kind == Recurrent::Lstm))
+    throw RuntimeError("[recurrent] an LSTM has c0, the others have not");
+  return l;
+}
+
+const RecurrentTable& table() { return *cpu_backend().recurrent; }
+
+// Where row `row` of a contiguous matrix begins; null for no matrix.
+char* row_of(const NDArray* array, int64_t row) {
+  if (!array) return nullptr;
+  return array->data() + row * array->shape()[1] * static_cast<int64_t>(itemsize(array->dtype()));
+}
+
+// c = (or +=) a @ b, of `rows` rows of contiguous a and c from a row on; b (k, n) of any strides.
+void multiply(int64_t rows, const char* a, const NDArray& b, char* c, bool accumulate,
+              const NDArray* bias = nullptr) {
+  const int64_t k = b.shape()[0], n = b.shape()[1];
+  if (rows == 0 || n == 0) return;
+  cpu_backend().matmul[static_cast<int>(b.dtype())]({rows,
+                                                     n,
+                                                     k,
+                                                     a,
+                                                     b.data(),
+                                                     c,
+                                                     k,
+                                                     1,
+                                                     b.strides()[0],
+                                                     b.strides()[1],
+                                                     n,
+                                                     1,
+                                                     0,
+                                                     nullptr,
+                                                     nullptr,
+                                                     nullptr,
+                                                     nullptr,
+                                                     accumulate,
+                                                     bias ? bias->data() : nullptr,
+                                                     bias ? bias->strides()[0] : 0});
+}
+
+// What each row's sequence had in `steps` (rows, hidden) one step before; `first` before all.
+NDArray step_before(const Layer& l, const NDArray& first, const NDArray& steps) {
+  NDArray before = NDArray::empty({l.rows, l.hidden}, l.dtype);
+  const size_t row = l.hidden * itemsize(l.dtype);
+  for (int64_t i = 0; i < l.steps(); ++i) {
+    const int64_t t = l.step(i), joint = l.joint(i), start = l.starts[t];
+    if (joint)
+      std::memcpy(row_of(&before, start), row_of(&steps, l.starts[l.step(i - 1)]), joint * row);
+    if (l.sizes[t] > joint)
+      std::memcpy(row_of(&before, start + joint), row_of(&first, joint),
+                  (l.sizes[t] - joint) * row);
+  }
+  return before;
+}
+
+// A contiguous copy, or zeros.
+NDArray own(const NDArray* x, const Layer& l) {
+  NDArray copy = NDArray::empty({l.batch, l.hidden}, l.dtype);
+  if (x)
+    copy_into(copy, x);
+  else if (copy.numel())
+    std::memset(copy.data(), 0, copy.numel() * itemsize(l.dtype));
+  return copy;
+}
+
+NDArray transposed(const NDArray& x) { return x.transpose(0, 1); }
+
+}  // namespace
+
+std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDArray& sizes,
+                                       const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                                       const NDArray& w_hh, const NDArray* b_ih,
+                                       const NDArray* b_hh, bool reverse) {
+  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+  check_shape("b_ih", b_ih, {l.gates * l.hidden}, l.dtype);
+  check_shape("b_hh", b_hh, {l.gates * l.hidden}, l.dtype);
+  const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
+  // Only GRU tells the two biases apart.
+  const std::optional<NDArray> both =
+      b_ih && b_hh && !gru ? std::optional(binary(Binary::add, b_ih, b_hh)) : std::nullopt;
+  NDArray gates = matmul(x, transposed(w_ih), both ? &*both : b_ih ? b_ih : gru ? nullptr : b_hh);
+  NDArray y = NDArray::empty({l.rows, l.hidden}, l.dtype);
+  NDArray h = own(&h0, l);
+  std::optional<NDArray> c, cells, candidates, recurrent;
+  if (lstm) {
+    c = own(c0, l);
+    cells = NDArray::empty({l.rows, l.hidden}, l.dtype);
+  }
+  if (gru) {
+    recurrent = NDArray::empty({l.batch, 3 * l.hidden}, l.dtype);
+    candidates = NDArray::empty({l.rows, l.hidden}, l.dtype);
+  }
+  const NDArray weight = transposed(w_hh);
+  {
+    const WithoutGil unlocked(gates.numel() > kGilGrain / 8);
+    for (int64_t i = 0; i < l.steps(); ++i) {
+      const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t];
+      if (gru)
+        multiply(n, h.data(), weight, recurrent->data(), false, b_hh);
+      else
+        multiply(n, h.data(), weight, row_of(&gates, start), true);
+      RecurrentStep step{};
+      step.rows = n;
+      step.hidden = l.hidden;
+      step.gates = row_of(&gates, start);
+      step.recurrent = gru ? recurrent->data() : nullptr;
+      step.candidate = gru ? row_of(&*candidates, start) : nullptr;
+      step.state = h.data();
+      step.cell = lstm ? c->data() : nullptr;
+      step.cells = lstm ? row_of(&*cells, start) : nullptr;
+      step.output = row_of(&y, start);
+      table().forward[kind][l.typed()](step);
+    }
+  }
+  std::vector<NDArray> results{y, h};
+  if (lstm) results.push_back(*c);
+  if (lstm || gru) {
+    results.push_back(gates);
+    results.push_back(lstm ? *cells : *candidates);
+  }
+  return results;
+}
+
+std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const NDArray& sizes,
+                                        const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                                        const NDArray& w_hh, bool biases, bool reverse,
+                                        const std::vector<const NDArray*>& saved,
+                                        const std::vector<const NDArray*>& grads) {
+  const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
+  const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
+  const bool gated = lstm || gru;
+  const size_t kept = gated ? 3 : 1;
+  if (saved.size() != kept || grads.size() != size_t(2 + lstm))
+    throw RuntimeError("[recurrent] expected ", kept, " saved arrays and ", 2 + lstm,
+                       " gradients, got ", saved.size(), " and ", grads.size());
+  for (const NDArray* array : saved)
+    if (!array || !array->is_contiguous() || array->shape()[0] != l.rows)
+      throw RuntimeError("[recurrent] what was saved must be as forward made it");
+  check_shape("y", saved[0], {l.rows, l.hidden}, l.dtype);
+  if (gated) {
+    check_shape("gates", saved[1], {l.rows, l.gates * l.hidden}, l.dtype);
+    check_shape("cells", saved[2], {l.rows, l.hidden}, l.dtype);
+  }
+  check_shape("the gradient of y", grads[0], {l.rows, l.hidden}, l.dtype);
+  for (size_t k = 1; k < grads.size(); ++k)
+    check_shape("the gradient of the last state", grads[k], {l.batch, l.hidden}, l.dtype);
+
+  const NDArray h_before = step_before(l, contiguous(h0), *saved[0]);
+  const std::optional<NDArray> c_before =
+      lstm ? std::optional(step_before(l, contiguous(*c0), *saved[2])) : std::nullopt;
+  const std::optional<NDArray> grad_y =
+      grads[0] ? std::optional(contiguous(*grads[0])) : std::nullopt;
+  NDArray gates = NDArray::empty({l.rows, l.gates * l.hidden}, l.dtype);
+  if (gated) copy_into(gates, saved[1]);
+  NDArray h = own(grads[1], l);
+  std::optional<NDArray> c, recurrent;
+  if (lstm) c = own(grads[2], l);
+  if (gru) recurrent = NDArray::empty(gates.shape(), l.dtype);
+  const NDArray& shared = gru ? *recurrent : gates;  // the gradient of the state's share
+  {
+    const WithoutGil unlocked(gates.numel() > kGilGrain / 8);
+    for (int64_t i = l.steps() - 1; i >= 0; --i) {
+      const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t];
+      RecurrentStep step{};
+      step.rows = n;
+      step.hidden = l.hidden;
+      step.gates = row_of(&gates, start);
+      step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
+      step.candidate = gru ? row_of(saved[2], start) : nullptr;
+      step.state = h.data();
+      step.cell = lstm ? c->data() : nullptr;
+      step.cells = lstm ? row_of(saved[2], start) : nullptr;
+      step.before = row_of(lstm ? &*c_before : gru ? &h_before : saved[0], start);
+      step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
+      table().backward[kind][l.typed()](step);
+      multiply(n, row_of(&shared, start), w_hh, h.data(), gru);
+    }
+  }
+  std::vector<NDArray> results{matmul(gates, w_ih), h};
+  if (lstm) results.push_back(*c);
+  results.push_back(matmul(transposed(gates), x));
+  results.push_back(matmul(transposed(shared), h_before));
+  if (biases) {
+    results.push_back(reduce(Reduce::sum, gates, Dims{0}, false));
+    results.push_back(gru ? reduce(Reduce::sum, shared, Dims{0}, false) : results.back());
+  }
+  return results;
+}
+
+}  // namespace tt

@@ -1,0 +1,29 @@
+// Layers of RNN, LSTM and GRU: all time steps of one direction in one call.
+#pragma once
+#include <vector>
+
+#include "core/kernels/recurrent.h"
+#include "core/ndarray.h"
+
+namespace tt {
+
+// x (rows, inputs) holds the time steps one after another; step t has `sizes[t]` rows (int64),
+// those of the sequences that are not over, which never grow in number. `reverse` starts at the
+// last step. h0 and (LSTM) c0 are (sizes[0], hidden); w_ih (gates hidden, inputs), w_hh (gates
+// hidden, hidden); biases (gates hidden) or null. `kind` is a Recurrent.
+// Answers [y (rows, hidden), h of each sequence's last step, c of it (LSTM), then what backward
+// needs beside y: LSTM the gates' activations and the cells, GRU those and b's third].
+std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDArray& sizes,
+                                       const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                                       const NDArray& w_hh, const NDArray* b_ih,
+                                       const NDArray* b_hh, bool reverse);
+
+// The gradients of x, h0, c0 (LSTM), w_ih, w_hh, and of the biases if `biases`, from those of y and
+// of the last h and c, which may be null. `saved` is forward's answer without its last h and c.
+std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const NDArray& sizes,
+                                        const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
+                                        const NDArray& w_hh, bool biases, bool reverse,
+                                        const std::vector<const NDArray*>& saved,
+                                        const std::vector<const NDArray*>& grads);
+
+}  // namespace tt

@@ -1,0 +1,38 @@
+// One time step of a recurrent layer, of what its matrix products leave to do.
+#pragma once
+#include <cstdint>
+
+namespace tt {
+
+// `rows` sequences of `hidden` units. Arrays are contiguous, (rows, hidden) unless told otherwise,
+// of float32 or float64. A layer has `gates` units per hidden unit: 1, an LSTM 4, a GRU 3.
+//
+//   RNN   h = tanh(a) or relu(a)
+//   LSTM  i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of a;  c = f c + i g;  h = o tanh(c)
+//   GRU   r, z = sigmoid of a + b;  n = tanh(a + r b);  h = (1 - z) n + z h
+struct RecurrentStep {
+  int64_t rows, hidden;
+  // (rows, gates, hidden). Forward: in, the inputs' share a of what is activated, of which GRU has
+  // b in `recurrent`, else both shares; out, the activations. Backward: in the activations (but for
+  // RNN), out the gradients of a.
+  void* gates;
+  // GRU. Forward: b (rows, 3, hidden). Backward: out, the gradients of b.
+  void* recurrent;
+  // GRU (rows, hidden): the third of b, which backward needs.
+  void* candidate;
+  void* state;         // h: before the step in, after it out; backward: its gradient, out then in
+  void* cell;          // LSTM: the same of c
+  void* cells;         // LSTM: the step's c
+  const void* before;  // backward: GRU the h, LSTM the c before the step; RNN the h after it
+  void* output;        // the step's h, also to be kept; backward: its gradient, or null
+};
+
+enum class Recurrent : int { Tanh, Relu, Lstm, Gru };
+constexpr int kRecurrents = 4;
+
+struct RecurrentTable {  // [float32, float64]
+  void (*forward[kRecurrents][2])(const RecurrentStep&);
+  void (*backward[kRecurrents][2])(const RecurrentStep&);
+};
+
+}  // namespace tt

@@ -1,0 +1,356 @@
+"""Recurrent layers: RNN, LSTM and GRU over whole sequences. One step: rnn_cell.py."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import tiny_torch as torch
+
+from ...ops.recurrent import recurrent_layer
+from ...tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from .module import Module
+
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+
+_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share: layers, directions, dropout between layers, packed input.
+
+    Parameters are `weight_ih_l{k}` (gates hidden, inputs), `weight_hh_l{k}` (gates hidden, hidden)
+    and, with `bias`, `bias_ih_l{k}` and `bias_hh_l{k}`, all drawn from U(-1/√hidden, 1/√hidden); a
+    second direction's end in `_reverse`. Raises TypeError and ValueError for settings that make no
+    sense.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool):
+            raise ValueError(_DROPOUT)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._check_settings()
+        gates = _GATES[mode] * hidden_size
+        output_size = proj_size or hidden_size
+        self._names: list[list[str]] = []  # of the parameters, by layer and direction
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse") if bidirectional else ("",):
+                width = input_size if layer == 0 else output_size * (2 if bidirectional else 1)
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (gates, width),
+                    "weight_hh": (gates, output_size),
+                }
+                if bias:
+                    shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                self._names.append([f"{name}_l{layer}{suffix}" for name in shapes])
+                for name, shape in zip(self._names[-1], shapes.values(), strict=True):
+                    setattr(self, name, Parameter(torch.empty(shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    def _check_settings(self) -> None:
+        if not 0 <= self.dropout <= 1:
+            raise ValueError(_DROPOUT)
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={self.dropout} and "
+                f"num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+        kinds = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(
+                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+                )
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + self.mode)
+
+    def reset_parameters(self) -> None:
+        """Draws all parameters from U(-1/√hidden, 1/√hidden)."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: it is for PyTorch's GPU kernels, and scripts call it."""
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._names]
+
+    def extra_repr(self) -> str:
+        """The sizes, and the settings that are not the defaults."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        defaults = {
+            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
+            "bidirectional": False,
+        }  # fmt: skip
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """(output, last state) of (steps, batch, inputs), or of (steps, inputs) without a batch.
+
+        With `batch_first` (batch, steps, inputs); or of a PackedSequence, whose output is packed.
+        The output is (steps, batch, directions hidden); the state (layers directions, batch,
+        hidden), for an LSTM a pair of such. Without `hx` it starts at zeros. Raises ValueError and
+        RuntimeError for other shapes and dtypes.
+        """
+        if isinstance(input, PackedSequence):
+            data, sizes, order, inverse = input
+            state = self._start(hx, int(sizes[0]), data, 3, order)
+            self._check_input(data, 2)
+            data, state = self._run(data, sizes, state)
+            output = PackedSequence(data, sizes, order, inverse)
+            return output, self._end(state, inverse)
+        kind = self.mode.split("_")[0]
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{kind}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        dims = input.dim()
+        if dims == 2:
+            input = input.unsqueeze(1)
+        elif self.batch_first:
+            input = input.transpose(0, 1)
+        self._check_input(input, 3)
+        steps, batch, _ = input.shape
+        state = self._start(hx, batch, input, dims, None)
+        sizes = torch.full((steps,), batch, dtype=torch.int64)
+        data, state = self._run(input.reshape(steps * batch, -1), sizes, state)
+        output = data.view(steps, batch, -1)
+        if dims == 2:
+            return output.squeeze(1), self._end(tuple([s.squeeze(1) for s in state]))
+        return output.transpose(0, 1) if self.batch_first else output, self._end(state)
+
+    def _check_input(self, input: Tensor, dims: int) -> None:
+        dtype = getattr(self, self._names[0][0]).dtype
+        if input.dtype is not dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert "
+                f"input: input.to({dtype}), or convert model: model.to({input.dtype})"
+            )
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                "input.size(-1) must be equal to input_size. Expected "
+                f"{self.input_size}, got {input.size(-1)}"
+            )
+
+    def _state_sizes(self) -> list[int]:
+        return [self.proj_size or self.hidden_size]
+
+    def _start(
+        self, hx: Any, batch: int, input: Tensor, dims: int, order: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        """The state to start from, as one or two (layers directions, batch, size)."""
+        sizes = self._state_sizes()
+        rows = len(self._names)
+        if hx is None:
+            return tuple([input.new_zeros(rows, batch, size) for size in sizes])
+        state = hx if isinstance(hx, tuple | list) else (hx,)
+        if len(state) != len(sizes):
+            raise RuntimeError(f"{self.mode}: expected {len(sizes)} states, got {len(state)}")
+        given = [s.dim() for s in state]
+        if any(d != dims for d in given):
+            shown = "-D, ".join(map(str, given)) + "-D"
+            what = f"({shown}) tensors" if len(given) > 1 else f"{shown} tensor"
+            raise RuntimeError(
+                f"For {'batched' if dims == 3 else 'unbatched'} {dims}-D input, hx should also be "
+                f"{dims}-D but got {what}"
+                if len(given) == 1
+                else f"For {'batched' if dims == 3 else 'unbatched'} {dims}-D input, hx and cx "
+                f"should also be {dims}-D but got {what}"
+            )
+        if dims == 2:
+            state = tuple([s.unsqueeze(1) for s in state])
+        names = ("hidden[0]", "hidden[1]") if len(sizes) > 1 else ("hidden",)
+        for name, s, size in zip(names, state, sizes, strict=True):
+            if tuple(s.shape) != (rows, batch, size):
+                raise RuntimeError(
+                    f"Expected {name} size {(rows, batch, size)}, got {list(s.shape)}"
+                )
+            if s.dtype is not input.dtype:
+                raise RuntimeError(f"Expected {name} of dtype {input.dtype}, got {s.dtype}")
+        return tuple([s if order is None else s.index_select(1, order) for s in state])
+
+    def _end(self, state: tuple[Tensor, ...], order: Tensor | None = None) -> Any:
+        state = tuple([s if order is None else s.index_select(1, order) for s in state])
+        return state if len(state) > 1 else state[0]
+
+    def _run(
+        self, data: Tensor, sizes: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """All layers on (rows, inputs); sizes as in ops/recurrent.py."""
+        directions = 2 if self.bidirectional else 1
+        ends: list[list[Tensor]] = [[] for _ in state]
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(directions):
+                row = layer * directions + direction
+                h0, c0 = [*[s[row] for s in state], None][:2]
+                weights = [getattr(self, name) for name in self._names[row]]
+                y, *last = recurrent_layer(
+                    self.mode, data, sizes, (h0, c0), weights, self.bias, direction == 1
+                )
+                outputs.append(y)
+                for end, s in zip(ends, last, strict=True):
+                    end.append(s)
+            data = outputs[0] if directions == 1 else torch.cat(outputs, 1)
+            if self.dropout and layer < self.num_layers - 1:
+                data = F.dropout(data, self.dropout, self.training)
+        return data, tuple([torch.stack(end) for end in ends])
+
+
+_DROPOUT = (
+    "dropout should be a number in range [0, 1] representing the probability of an element being "
+    "zeroed"
+)
+
+
+class RNN(RNNBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, over sequences (Elman 1990).
+
+    Arguments and shapes as RNNBase, and `nonlinearity`, "tanh" or "relu", after num_layers.
+    Source: PyTorch, nn.RNN.
+
+    >>> import tiny_torch as torch
+    >>> rnn = torch.nn.RNN(10, 20, num_layers=2)
+    >>> output, h = rnn(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
+            dropout, bidirectional, 0, device, dtype,
+        )  # fmt: skip
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Long short-term memory over sequences (Hochreiter & Schmidhuber 1997).
+
+    i, f, g, o are parts of W_ih x + b_ih + W_hh h + b_hh; c' = σ(f) c + σ(i) tanh(g), h' = σ(o)
+    tanh(c'). With `proj_size` h' is W_hr times that. Arguments and shapes as RNNBase.
+    Source: PyTorch, nn.LSTM.
+
+    >>> import tiny_torch as torch
+    >>> lstm = torch.nn.LSTM(10, 20, batch_first=True, bidirectional=True)
+    >>> output, (h, c) = lstm(torch.randn(3, 5, 10))
+    >>> output.shape, h.shape
+    (torch.Size([3, 5, 40]), torch.Size([2, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            proj_size, device, dtype,
+        )  # fmt: skip
+
+    def _state_sizes(self) -> list[int]:
+        return [self.proj_size or self.hidden_size, self.hidden_size]
+
+
+class GRU(RNNBase):
+    """Gated recurrent units over sequences (Cho et al. 2014).
+
+    r, z = σ of parts of W_ih x + b_ih + W_hh h + b_hh; n = tanh(W_in x + b_in + r (W_hn h +
+    b_hn)); h' = (1 - z) n + z h. Arguments and shapes as RNNBase.
+    Source: PyTorch, nn.GRU.
+
+    >>> import tiny_torch as torch
+    >>> gru = torch.nn.GRU(10, 20)
+    >>> output, h = gru(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 20]), torch.Size([1, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip

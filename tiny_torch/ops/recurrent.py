@@ -1,0 +1,141 @@
+"""Recurrent layers: all time steps of one direction of one layer are one op.
+
+A sequence batch is `x` (rows, inputs), its time steps one after another, and `sizes` (steps,): how
+many rows each has, which are the sequences not yet over, the longest first. `composite` spells the
+steps out; second derivatives are made of it, and an LSTM with projections is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
+from tiny_torch.tensor import Tensor
+
+# Of an op: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, an array, and `reverse`.
+
+
+class Recurrent(Op):
+    """What the four kinds share; the kinds' numbers are those of core/kernels/recurrent.h."""
+
+    arity = 7
+    outputs = 2  # y (rows, hidden), and the last h (batch, hidden)
+    saves = (0, 1, 2, 3, 4, 5, 6, ~0)
+    kind = 0
+
+    @classmethod
+    def forward(cls, x, h0, c0, w_ih, w_hh, b_ih, b_hh, sizes, reverse):
+        results = array_module(x.device).recurrent_forward(
+            cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse
+        )
+        y, rest = results[0], results[cls.outputs :]
+        saved = (x, h0, c0, w_ih, w_hh, b_ih, b_hh, y, *rest, sizes, reverse)
+        return results[: cls.outputs], saved
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        x, h0, c0, w_ih, w_hh, b_ih, _, *kept, sizes, reverse = saved
+        grads = array_module(x.device).recurrent_backward(
+            cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih is not None, reverse, kept, grad
+        )
+        to_x, to_h0, *rest = grads
+        to_c0 = rest.pop(0) if c0 is not None else None
+        return to_x, to_h0, to_c0, *rest, *([None, None] if b_ih is None else [])
+
+    @classmethod
+    def composite(cls, x, h0, c0, w_ih, w_hh, b_ih, b_hh, sizes, reverse, w_hr=None):
+        """(y, last h), and for an LSTM the last c; w_hr (projected, hidden) is the LSTM's."""
+        steps = x.split([int(n) for n in sizes.numpy()])
+        h, c = h0, c0
+        outputs: list[Any] = [None] * len(steps)
+        for t in reversed(range(len(steps))) if reverse else range(len(steps)):
+            n = steps[t].shape[0]
+            a = torch.nn.functional.linear(steps[t], w_ih, b_ih)
+            b = torch.nn.functional.linear(h[:n], w_hh, b_hh)
+            new_h, new_c = cls.step(a, b, h[:n], None if c is None else c[:n])
+            if w_hr is not None:
+                new_h = new_h @ w_hr.t()
+            outputs[t] = new_h
+            h = torch.cat([new_h, h[n:]])
+            c = None if c is None else torch.cat([new_c, c[n:]])
+        y = torch.cat(outputs)
+        return (y, h) if c is None else (y, h, c)
+
+    # (a, b, h, c) -> (h, c): one time step, from the inputs' and the state's share
+    step: Any = None
+
+
+class RnnTanh(Recurrent):
+    @staticmethod
+    def step(a, b, h, c):
+        return (a + b).tanh(), None
+
+
+class RnnRelu(Recurrent):
+    kind = 1
+
+    @staticmethod
+    def step(a, b, h, c):
+        return (a + b).relu(), None
+
+
+class Lstm(Recurrent):
+    """Hochreiter & Schmidhuber 1997, with forget gates."""
+
+    kind = 2
+    outputs = 3  # the last c, too
+
+    @staticmethod
+    def step(a, b, h, c):
+        i, f, g, o = (a + b).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+
+class Gru(Recurrent):
+    """Cho et al. 2014; the reset gate comes after the product with the state, as in PyTorch."""
+
+    kind = 3
+
+    @staticmethod
+    def step(a, b, h, c):
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
+        n = (a_n + r * b_n).tanh()
+        return n + z * (h - n), None
+
+
+KINDS = {"RNN_TANH": RnnTanh, "RNN_RELU": RnnRelu, "LSTM": Lstm, "GRU": Gru}
+
+
+def recurrent_layer(
+    mode: str,
+    x: Tensor,
+    sizes: Tensor,
+    state: tuple[Tensor | None, ...],
+    weights: Sequence[Tensor],
+    biases: bool,
+    reverse: bool = False,
+) -> tuple[Tensor, ...]:
+    """One direction of a layer: (y, last h), for mode "LSTM" (y, last h, last c).
+
+    `weights` are w_ih, w_hh, then the two biases if `biases`, then an LSTM's projection. Halves are
+    computed in float32.
+    """
+    op = KINDS[mode]
+    dtype = x.dtype
+    inputs: list[Any] = [x, *state, *weights]
+    if dtype.itemsize == 2:
+        inputs = [t if t is None else t.float() for t in inputs]
+    x, h0, c0, w_ih, w_hh, *rest = inputs
+    b_ih, b_hh = (rest.pop(0), rest.pop(0)) if biases else (None, None)
+    arguments = (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
+    if rest:
+        results = op.composite(*arguments, sizes.array, reverse, rest[0])
+    else:
+        results = applyn(op, arguments, sizes.array, reverse)
+    return tuple([r.to(dtype) for r in results])
