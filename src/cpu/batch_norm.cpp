@@ -1,11 +1,10 @@
 // Batch, group and instance norm: the mean and variance of sets of elements of x (N, C, S), then
 // each element's answer. Built once per instruction set.
 //
-// Where S is contiguous, a set is a number of planes of S elements, read twice while it is in the
-// second cache. In channels_last order neighbouring columns are summed side by side, blocks of rows
-// at a time. Within a block of kBlock elements, which the first cache holds, the mean is found
-// before the squares are summed; blocks combine in double. How all is cut follows from the shape
-// alone.
+// Where S is contiguous and not small, a set is a number of planes of S elements, read twice while
+// it is in the second cache; else see batch_norm_columns.h. Within a block of kBlock elements,
+// which the first cache holds, the mean is found before the squares are summed; blocks combine in
+// double. How all is cut follows from shape and layout alone.
 #include "cpu/batch_norm_columns.h"
 
 namespace tt::cpu {
@@ -194,10 +193,18 @@ void backward_set(const Call<T>& call, int64_t set, double* sums) {
 
 // --------------------------------------------------------------------------------------- the calls
 
+// How many columns of a matrix a channel has; 0: x is not to be taken as one.
+inline int64_t spread_of(const BatchNormArgs& a) {
+  if (a.channels_last) return 1;
+  const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
+  const bool as_grad = !a.grad || (a.grad_channel == a.x_channel && a.grad_sample == a.x_sample);
+  return a.set_channels == 0 && a.size <= 64 && a.samples >= 4 && packed && as_grad ? a.size : 0;
+}
+
 template <class T>
 void forward(const BatchNormArgs& a) {
   const Call<T> call{a};
-  if (a.channels_last) return forward_matrix(call);
+  if (const int64_t spread = spread_of(a)) return forward_matrix(call, spread);
   const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
   parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
     for (int64_t set = begin; set < end; ++set) forward_set(call, set);
@@ -209,8 +216,8 @@ void backward(const BatchNormArgs& a) {
   const Call<T> call{a};
   const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
   const Scratch<double> sums(2 * entries);
-  if (a.channels_last) {
-    backward_matrix(call, sums.data);
+  if (const int64_t spread = spread_of(a)) {
+    backward_matrix(call, spread, sums.data);
   } else {
     const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
     parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {

@@ -1,5 +1,7 @@
-// Batch, group and instance norm of (N, S, C), where the channels of a pixel lie side by side:
-// columns are summed in blocks of rows. Built once per instruction set.
+// Batch, group and instance norm of x as a matrix whose columns belong to channels: a column each
+// in channels_last order; S of them where x is (N, C, S) and S is small, so that rows are long.
+// Columns are summed side by side, in blocks of rows; blocks and columns of a set then combine in
+// double. Built once per instruction set.
 #pragma once
 #include <type_traits>
 
@@ -8,54 +10,82 @@
 namespace tt::cpu {
 namespace {
 
-// A matrix of `rows` rows of all channels per sample: batch norm takes all for one sample.
+constexpr int64_t kBlockColumns = 256, kBlockRows = 512;
+
 template <class T>
 struct Matrix {
   const Call<T>& call;
-  const int64_t channels = call.a.channels;
+  const int64_t spread;  // columns of a channel
+  const int64_t columns = call.a.channels * spread;
   const int64_t samples = call.per_channel ? 1 : call.a.samples;
-  const int64_t rows = call.a.size * (call.per_channel ? call.a.samples : 1);
-  const int64_t block = larger(1, smaller(kRowsOfBlock, kBlock / larger(1, channels)));
-  const int64_t blocks = parts(rows, block);  // of a sample
+  const int64_t rows = call.a.size / spread * (call.per_channel ? call.a.samples : 1);
+  const int64_t width = smaller(columns, kBlockColumns);  // of a block
+  const int64_t height = larger(1, smaller(kBlockRows, kBlock / larger(1, width)));
+  const int64_t across = parts(columns, width), down = parts(rows, height);
+  const int64_t of_set = call.together * spread;  // columns
 
-  int64_t rows_of(int64_t b) const { return smaller(block, rows - b * block); }
-  // f(sample, block, the offset of its first element), in parallel.
+  struct Block {
+    int64_t sample, number, column;  // number: among those below one another
+    int64_t rows, columns;
+    int64_t start;  // of its first element in x, if of `stride` columns
+  };
+
+  int64_t rows_of(int64_t number) const { return smaller(height, rows - number * height); }
+  // What is kept of a block's column stands here, after what is kept of the blocks above it.
+  int64_t place(int64_t sample, int64_t number, int64_t column) const {
+    return (sample * down + number) * columns + column;
+  }
+  int64_t places() const { return samples * down * columns; }
+
+  // f(block), in parallel.
   template <class F>
   void for_each_block(F f) const {
     parallel_for(
-        samples * blocks, kGrain / larger(1, block * channels), [&](int64_t begin, int64_t end) {
-          for (int64_t at = begin; at < end; ++at)
-            f(at / blocks, at % blocks, (at / blocks * rows + at % blocks * block) * channels);
+        samples * down * across, kGrain / (width * height), [&](int64_t begin, int64_t end) {
+          for (int64_t at = begin; at < end; ++at) {
+            const int64_t sample = at / across / down, number = at / across % down;
+            const int64_t column = at % across * width, row = sample * rows + number * height;
+            f(Block{sample, number, column, rows_of(number), smaller(width, columns - column),
+                    row * columns + column});
+          }
         });
+  }
+  // f(sample, the first column, the number of the set), in parallel.
+  template <class F>
+  void for_each_set(F f) const {
+    const int64_t sets = columns / of_set;
+    parallel_for(samples * sets, kGrain / 4 / (of_set * down), [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) f(at / sets, at % sets * of_set, at);
+    });
   }
 };
 
-// f(column, memory): all columns, several vectors at a time.
+// f(column, memory, vectors): all columns, several vectors at a time.
 template <class T, class F>
-void for_each_columns(int64_t channels, F f) {
+void for_each_columns(int64_t columns, F f) {
   constexpr int kMany = 4;
   int64_t c = 0;
-  for (; c + kMany * lanes<T> <= channels; c += kMany * lanes<T>)
+  for (; c + kMany * lanes<T> <= columns; c += kMany * lanes<T>)
     f(c, WholeVector<T>(), std::integral_constant<int, kMany>());
-  for (; c + lanes<T> <= channels; c += lanes<T>)
+  for (; c + lanes<T> <= columns; c += lanes<T>)
     f(c, WholeVector<T>(), std::integral_constant<int, 1>());
-  if (c < channels) f(c, PartOfVector<T>{channels - c}, std::integral_constant<int, 1>());
+  if (c < columns) f(c, PartOfVector<T>{columns - c}, std::integral_constant<int, 1>());
 }
 
-// Means and squares of the distances from them, of each column of a block of rows.
+// Means and squares of the distances from them, of each column of a block.
 template <class T>
-void column_moments(const T* x, int64_t rows, int64_t channels, T* means, T* squares) {
-  for_each_columns<T>(channels, [=](int64_t c, auto memory, auto vectors) {
+void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T* means,
+                    T* squares) {
+  for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
     const T n = static_cast<T>(rows);
     Vec<T> mean[kVectors] = {}, rest[kVectors] = {}, sum[kVectors] = {};
     for (int64_t r = 0; r < rows; ++r)
-      for (int v = 0; v < kVectors; ++v)
-        mean[v] += memory.load(x + r * channels + c + v * lanes<T>);
+      for (int v = 0; v < kVectors; ++v) mean[v] += memory.load(x + r * stride + c + v * lanes<T>);
     for (int v = 0; v < kVectors; ++v) mean[v] /= n;
     for (int64_t r = 0; r < rows; ++r)
       for (int v = 0; v < kVectors; ++v) {
-        const Vec<T> distance = memory.load(x + r * channels + c + v * lanes<T>) - mean[v];
+        const Vec<T> distance = memory.load(x + r * stride + c + v * lanes<T>) - mean[v];
         rest[v] += distance;
         sum[v] += distance * distance;
       }
@@ -68,15 +98,15 @@ void column_moments(const T* x, int64_t rows, int64_t channels, T* means, T* squ
 
 // The sums of grad and grad (x - mean).
 template <class T>
-void column_gradient_sums(const T* x, const T* grad, const T* means, int64_t rows, int64_t channels,
-                          T* sums, T* moments) {
-  for_each_columns<T>(channels, [=](int64_t c, auto memory, auto vectors) {
+void column_gradient_sums(const T* x, const T* grad, const T* means, int64_t rows, int64_t columns,
+                          int64_t stride, T* sums, T* moments) {
+  for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
     Vec<T> mean[kVectors], sum[kVectors] = {}, moment[kVectors] = {};
     for (int v = 0; v < kVectors; ++v) mean[v] = memory.load(means + c + v * lanes<T>);
     for (int64_t r = 0; r < rows; ++r)
       for (int v = 0; v < kVectors; ++v) {
-        const int64_t at = r * channels + c + v * lanes<T>;
+        const int64_t at = r * stride + c + v * lanes<T>;
         const Vec<T> g = memory.load(grad + at);
         sum[v] += g;
         moment[v] += g * (memory.load(x + at) - mean[v]);
@@ -99,55 +129,53 @@ struct Scratch {
 };
 
 template <class T>
-void forward_matrix(const Call<T>& call) {
-  const Matrix<T> m{call};
-  const BatchNormArgs& a = call.a;
-  const int64_t channels = m.channels, kept = m.blocks * channels;
-  const T* const x = numbers<T>(a.x);
-  T* const y = numbers<T>(a.out);
-  // Per block and column the mean and the squares; then per sample and column mean, scale, shift.
-  const Scratch<T> scratch(m.samples * (2 * kept + 3 * channels));
-  T *const means = scratch.data, *const squares = means + m.samples * kept;
-  T* const columns = squares + m.samples * kept;
-  if (!a.fixed) {
-    m.for_each_block([&](int64_t sample, int64_t b, int64_t first) {
-      const int64_t at = (sample * m.blocks + b) * channels;
-      column_moments(x + first, m.rows_of(b), channels, means + at, squares + at);
+void forward_matrix(const Call<T>& call, int64_t spread) {
+  const Matrix<T> m{call, spread};
+  const T* const x = numbers<T>(call.a.x);
+  T* const y = numbers<T>(call.a.out);
+  // Per block and column the mean and the squares; per sample and column mean, scale and shift.
+  const int64_t all = m.samples * m.columns;
+  const Scratch<T> scratch(2 * m.places() + 3 * all);
+  T *const means = scratch.data, *const squares = means + m.places();
+  T *const mean = squares + m.places(), *const scale = mean + all, *const shift = scale + all;
+  if (!call.a.fixed)
+    m.for_each_block([&](const auto& b) {
+      const int64_t at = m.place(b.sample, b.number, b.column);
+      column_moments(x + b.start, b.rows, b.columns, m.columns, means + at, squares + at);
     });
-    for (int64_t sample = 0; sample < m.samples; ++sample)
-      for (int64_t c = 0; c < channels; c += call.together) {
-        double mean = 0, sum = 0;
-        auto each = [&](auto f) {
-          for (int64_t b = 0; b < m.blocks; ++b)
-            for (int64_t i = 0; i < call.together; ++i)
-              f(static_cast<double>(m.rows_of(b)), (sample * m.blocks + b) * channels + c + i);
-        };
-        each([&](double n, int64_t at) { mean += n * static_cast<double>(means[at]); });
-        mean /= static_cast<double>(call.elements);
-        each([&](double n, int64_t at) {
-          const double distance = static_cast<double>(means[at]) - mean;
-          sum += static_cast<double>(squares[at]) + n * distance * distance;
-        });
-        call.finish(call.set_of(sample, c), mean, sum);
-      }
-  }
-  for (int64_t sample = 0; sample < m.samples; ++sample)
-    for (int64_t c = 0; c < channels; ++c) {
-      T* const column = columns + sample * 3 * channels + c;
-      const int64_t set = call.set_of(sample, c);
-      column[0] = call.means[set];
-      column[channels] = call.rstds[set] * call.weight(c);
-      column[2 * channels] = call.bias(c);
+  m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
+    if (!call.a.fixed) {
+      double middle = 0, sum = 0;
+      auto each = [&](auto f) {
+        for (int64_t b = 0; b < m.down; ++b)
+          for (int64_t c = first; c < first + m.of_set; ++c)
+            f(static_cast<double>(m.rows_of(b)), m.place(sample, b, c));
+      };
+      each([&](double n, int64_t at) { middle += n * static_cast<double>(means[at]); });
+      middle /= static_cast<double>(call.elements);
+      each([&](double n, int64_t at) {
+        const double distance = static_cast<double>(means[at]) - middle;
+        sum += static_cast<double>(squares[at]) + n * distance * distance;
+      });
+      call.finish(set, middle, sum);
     }
-  m.for_each_block([&](int64_t sample, int64_t b, int64_t first) {
-    const T* const column = columns + sample * 3 * channels;
-    for (int64_t r = 0; r < m.rows_of(b); ++r) {
-      const int64_t row = first + r * channels;
-      for_each_vector<T>(channels, [=](int64_t c, auto memory) {
-        const Vec<T> distance = memory.load(x + row + c) - memory.load(column + c);
-        const Vec<T> scale = memory.load(column + channels + c);
-        const Vec<T> shift = memory.load(column + 2 * channels + c);
-        memory.store(y + row + c, multiply_add(distance, scale, shift));
+    for (int64_t i = 0; i < call.together; ++i) {
+      const int64_t c = first + i * spread, channel = c / spread;
+      for (int64_t at = sample * m.columns + c, end = at + spread; at < end; ++at) {
+        mean[at] = call.means[set];
+        scale[at] = call.rstds[set] * call.weight(channel);
+        shift[at] = call.bias(channel);
+      }
+    }
+  });
+  m.for_each_block([&](const auto& b) {
+    const int64_t at = b.sample * m.columns + b.column;
+    for (int64_t r = 0; r < b.rows; ++r) {
+      const int64_t row = b.start + r * m.columns;
+      for_each_vector<T>(b.columns, [=](int64_t c, auto memory) {
+        const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
+        const Vec<T> factor = memory.load(scale + at + c);
+        memory.store(y + row + c, multiply_add(distance, factor, memory.load(shift + at + c)));
       });
     }
   });
@@ -155,58 +183,58 @@ void forward_matrix(const Call<T>& call) {
 
 // `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per sample and channel.
 template <class T>
-void backward_matrix(const Call<T>& call, double* sums) {
-  const Matrix<T> m{call};
-  const BatchNormArgs& a = call.a;
-  const int64_t channels = m.channels, kept = m.blocks * channels;
-  const T *const x = numbers<T>(a.x), *const grad = numbers<T>(a.grad);
-  T* const dx = numbers<T>(a.out);
-  const Scratch<T> scratch(m.samples * (2 * kept + 4 * channels));
-  T *const partial = scratch.data, *const moments = partial + m.samples * kept;
-  T* const columns = moments + m.samples * kept;  // per sample: mean, factor, slope, middle
-  for (int64_t sample = 0; sample < m.samples; ++sample)
-    for (int64_t c = 0; c < channels; ++c)
-      columns[sample * 4 * channels + c] = call.means[call.set_of(sample, c)];
-  m.for_each_block([&](int64_t sample, int64_t b, int64_t first) {
-    const int64_t at = (sample * m.blocks + b) * channels;
-    column_gradient_sums(x + first, grad + first, columns + sample * 4 * channels, m.rows_of(b),
-                         channels, partial + at, moments + at);
+void backward_matrix(const Call<T>& call, int64_t spread, double* sums) {
+  const Matrix<T> m{call, spread};
+  const T *const x = numbers<T>(call.a.x), *const grad = numbers<T>(call.a.grad);
+  T* const dx = numbers<T>(call.a.out);
+  const int64_t all = m.samples * m.columns;
+  const Scratch<T> scratch(2 * m.places() + 4 * all);
+  T *const partial = scratch.data, *const moments = partial + m.places();
+  T *const mean = moments + m.places(), *const factor = mean + all;
+  T *const slope = factor + all, *const middle = slope + all;
+  m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
+    for (int64_t c = first; c < first + m.of_set; ++c)
+      mean[sample * m.columns + c] = call.means[set];
   });
-  for (int64_t sample = 0; sample < m.samples; ++sample)
-    for (int64_t c = 0; c < channels; c += call.together) {
-      const T rstd = call.rstds[call.set_of(sample, c)];
-      double sum = 0, moment = 0;
-      for (int64_t i = c; i < c + call.together; ++i) {
-        double totals[2] = {0, 0};
-        for (int64_t b = 0; b < m.blocks; ++b) {
-          const int64_t at = (sample * m.blocks + b) * channels + i;
+  m.for_each_block([&](const auto& b) {
+    const int64_t at = m.place(b.sample, b.number, b.column);
+    column_gradient_sums(x + b.start, grad + b.start, mean + b.sample * m.columns + b.column,
+                         b.rows, b.columns, m.columns, partial + at, moments + at);
+  });
+  m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
+    const T rstd = call.rstds[set];
+    double sum = 0, moment = 0;
+    for (int64_t i = 0; i < call.together; ++i) {
+      const int64_t c = first + i * spread, channel = c / spread;
+      double totals[2] = {0, 0};
+      for (int64_t b = 0; b < m.down; ++b)
+        for (int64_t at = m.place(sample, b, c), end = at + spread; at < end; ++at) {
           totals[0] += static_cast<double>(partial[at]);
           totals[1] += static_cast<double>(moments[at]);
         }
-        double* const entry = sums + (sample * channels + i) * 2;
-        entry[0] = totals[0], entry[1] = totals[1] * static_cast<double>(rstd);
-        const double weight = static_cast<double>(call.weight(i));
-        sum += weight * totals[0], moment += weight * totals[1];
-      }
-      for (int64_t i = c; i < c + call.together; ++i) {
-        const Coefficients<T> k(a, call.elements, call.weight(i), rstd, sum, moment);
-        T* const column = columns + sample * 4 * channels + i;
-        column[channels] = k.factor, column[2 * channels] = -k.slope;
-        column[3 * channels] = -k.middle;
-      }
+      double* const entry = sums + (sample * call.a.channels + channel) * 2;
+      entry[0] = totals[0], entry[1] = totals[1] * static_cast<double>(rstd);
+      const double weight = static_cast<double>(call.weight(channel));
+      sum += weight * totals[0], moment += weight * totals[1];
     }
+    for (int64_t i = 0; i < call.together; ++i) {
+      const int64_t c = first + i * spread;
+      const Coefficients<T> k(call.a, call.elements, call.weight(c / spread), rstd, sum, moment);
+      for (int64_t at = sample * m.columns + c, end = at + spread; at < end; ++at)
+        factor[at] = k.factor, slope[at] = -k.slope, middle[at] = -k.middle;
+    }
+  });
   if (!dx) return;
-  m.for_each_block([&](int64_t sample, int64_t b, int64_t first) {
-    const T* const column = columns + sample * 4 * channels;
-    for (int64_t r = 0; r < m.rows_of(b); ++r) {
-      const int64_t row = first + r * channels;
-      for_each_vector<T>(channels, [=](int64_t c, auto memory) {
-        const Vec<T> distance = memory.load(x + row + c) - memory.load(column + c);
+  m.for_each_block([&](const auto& b) {
+    const int64_t at = b.sample * m.columns + b.column;
+    for (int64_t r = 0; r < b.rows; ++r) {
+      const int64_t row = b.start + r * m.columns;
+      for_each_vector<T>(b.columns, [=](int64_t c, auto memory) {
+        const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
         const Vec<T> scaled =
-            multiply_add(memory.load(grad + row + c), memory.load(column + channels + c),
-                         memory.load(column + 3 * channels + c));
-        memory.store(dx + row + c,
-                     multiply_add(distance, memory.load(column + 2 * channels + c), scaled));
+            multiply_add(memory.load(grad + row + c), memory.load(factor + at + c),
+                         memory.load(middle + at + c));
+        memory.store(dx + row + c, multiply_add(distance, memory.load(slope + at + c), scaled));
       });
     }
   });

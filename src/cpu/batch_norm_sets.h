@@ -8,14 +8,12 @@ namespace tt::cpu {
 namespace {
 
 constexpr int64_t kBlock = 8192;
-constexpr int64_t kRowsOfBlock = 512;
 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
 inline int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Vectors of a row of n elements: f(i, whole) for each, where `whole` tells a constant from a
-// count.
+// How a kernel meets memory: whole vectors, or the first n lanes where a row ends.
 template <class T>
 struct WholeVector {
   Vec<T> load(const T* from, T = 0) const { return tt::cpu::load(from); }

@@ -102,7 +102,10 @@ def apply_fused(op, *arguments):
     """apply, of an op with a kernel of its own; on `ref`, which has none, of its composite."""
     if arguments[0].array.device == "ref":
         return op.composite(*arguments)
-    return apply1(op, *arguments) if op.arity == 1 else apply(op, *arguments)
+    arity = op.arity
+    if arity == 1:
+        return apply1(op, *arguments)
+    return applyn(op, arguments[:arity], *arguments[arity:])
 
 
 def finish(result, node=None):

@@ -263,9 +263,12 @@ class Run:
         target, output = edge
         if type(target) not in NODES:
             if gradient is not None:
-                self.add(self.leaf_grads, target, gradient)
-            self.waiting[target] -= 1
-            if self.waiting[target] == 0:
+                if target in self.leaf_grads:
+                    self.add(self.leaf_grads, target, gradient)
+                else:
+                    self.leaf_grads[target] = gradient
+            awaited = self.waiting[target] = self.waiting[target] - 1
+            if awaited == 0:
                 self.ready.append(target)
         elif gradient is not None:
             if target.op.outputs == 1:
@@ -374,7 +377,7 @@ def fits(gradient, array) -> bool:
         return False
     if not array.is_dense():
         return gradient.is_contiguous()
-    return all(
+    return gradient.strides == array.strides or all(
         n == 1 or a == b
         for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
     )

@@ -1,14 +1,15 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/api/norm.h"
-#include "core/api/reduce.h"
 #include "core/error.h"
 
 namespace tt {
 
 namespace {
 
-constexpr int64_t kGroups = 32;  // into which rows are cut, to sum the gradients of the weights
+// Into how many groups rows are cut, to sum the gradients of the weights, and how many there are in
+// each at least.
+constexpr int64_t kGroups = 32, kRows = 8;
 
 // x as rows of the last `count` dims.
 NDArray rows_of(const NDArray& x, int64_t count) {
@@ -16,6 +17,22 @@ NDArray rows_of(const NDArray& x, int64_t count) {
   for (int d = 0; d < x.ndim(); ++d) (d < x.ndim() - count ? rows : size) *= x.shape()[d];
   const Dims shape{rows, size};
   return x.try_view(shape).value_or(contiguous(x).view(shape));
+}
+
+// sums (groups, 2, size) -> the two gradients.
+template <class T>
+void add_groups(const NDArray& sums, const NDArray& weight_grad, const NDArray& bias_grad) {
+  const int64_t groups = sums.shape()[0], size = sums.shape()[2];
+  int64_t at = 0;
+  for (const NDArray* grad : {&weight_grad, &bias_grad}) {
+    T* const total = reinterpret_cast<T*>(grad->data());
+    std::fill_n(total, size, T(0));
+    for (int64_t g = 0; g < groups; ++g) {
+      const T* const sum = reinterpret_cast<const T*>(sums.data()) + 2 * g * size + at;
+      for (int64_t i = 0; i < size; ++i) total[i] += sum[i];
+    }
+    at += size;
+  }
 }
 
 struct Call {
@@ -73,14 +90,19 @@ std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
   const int64_t rows = in.shape()[0], size = in.shape()[1];
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&g, &in, &dx});
   call.args.stats = stats.data();
-  call.args.group = of_weights ? std::max<int64_t>(1, (rows + kGroups - 1) / kGroups) : 1;
+  call.args.group = of_weights ? std::max(kRows, (rows + kGroups - 1) / kGroups) : 1;
   const int64_t groups =
       of_weights && in.numel() ? (rows + call.args.group - 1) / call.args.group : 0;
   const NDArray sums = NDArray::empty({groups, 2, size}, call.compute);
   call.args.sums = of_weights ? sums.data() : nullptr;
   if (in.numel() > 0) cpu_backend().norm->layer_norm_backward(call.args);
-  const NDArray totals = reduce(Reduce::sum, sums, Dims{0}, false);  // (2, size)
-  return {dx.view(x.shape()), totals.select(0, 0), totals.select(0, 1)};
+  const NDArray weight_grad = NDArray::empty({size}, call.compute);
+  const NDArray bias_grad = NDArray::empty({size}, call.compute);
+  if (of_weights) {
+    call.compute == DType::Float32 ? add_groups<float>(sums, weight_grad, bias_grad)
+                                   : add_groups<double>(sums, weight_grad, bias_grad);
+  }
+  return {dx.view(x.shape()), weight_grad, bias_grad};
 }
 
 }  // namespace tt

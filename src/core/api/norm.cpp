@@ -52,7 +52,9 @@ double read_number(const NDArray& x, int64_t i) {
 
 // A 0-d array of a number.
 NDArray scalar_array(double value, DType dtype) {
-  return full({}, Scalar::of_double(value), dtype);
+  NDArray array = NDArray::empty({}, dtype);
+  Scalar::of_double(value).write(dtype, array.data());
+  return array;
 }
 
 // `loss`, one per line and in float32 or float64, as the caller wants it.

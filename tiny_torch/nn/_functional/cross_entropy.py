@@ -34,8 +34,7 @@ def nll_loss(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    _require_tensors("nll_loss_nd", input, target, weight)
-    _require_int("nll_loss_nd", ignore_index)
+    _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
     if not input.is_floating_point():
         raise NotImplementedError(f'"nll_loss_out_frame" not implemented for {input.dtype}')
     dim, target = _check_classes(input, target, weight)
@@ -66,8 +65,8 @@ def cross_entropy(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    _require_tensors("cross_entropy_loss", input, target, weight)
-    _require_int("cross_entropy_loss", ignore_index)
+    _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
+    smoothing = 0.0
     if label_smoothing != 0.0:
         if not hasattr(label_smoothing, "__float__"):
             raise TypeError(
@@ -78,9 +77,9 @@ def cross_entropy(
             raise RuntimeError(
                 f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
             )
-    smoothing = max(float(label_smoothing), 0.0)
+        smoothing = max(float(label_smoothing), 0.0)
     x, t = input.array, target.array
-    if x.ndim == t.ndim and x.shape == t.shape:
+    if x.ndim == t.ndim and x.shape == t.shape:  # the first spares the second
         input, target, weight = _of_probabilities(input, target, weight, ignore_index)
         dim = 0 if x.ndim == 1 else 1
     else:
@@ -92,7 +91,14 @@ def cross_entropy(
     return ops.cross_entropy(input, target, weight, dim, reduction, ignore_index, smoothing)
 
 
-def _require_tensors(name: str, input: Any, target: Any, weight: Any) -> None:
+def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> None:
+    if (
+        isinstance(input, Tensor)
+        and isinstance(target, Tensor)
+        and (weight is None or isinstance(weight, Tensor))
+        and isinstance(ignore_index, int)
+    ):
+        return
     named = ("input", input), ("target", target), ("weight", weight)
     for position, (argument, value) in enumerate(named, 1):
         if not isinstance(value, Tensor) and (value is not None or position < 3):
@@ -100,14 +106,10 @@ def _require_tensors(name: str, input: Any, target: Any, weight: Any) -> None:
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
                 f"{type(value).__name__}"
             )
-
-
-def _require_int(name: str, ignore_index: Any) -> None:
-    if not isinstance(ignore_index, int):
-        raise TypeError(
-            f"{name}(): argument 'ignore_index' (position 5) must be int, not "
-            f"{type(ignore_index).__name__}"
-        )
+    raise TypeError(
+        f"{name}(): argument 'ignore_index' (position 5) must be int, not "
+        f"{type(ignore_index).__name__}"
+    )
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:

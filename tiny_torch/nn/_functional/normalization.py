@@ -31,11 +31,11 @@ def layer_norm(
     >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 3.0]), (2,))
     tensor([-1.0000,  1.0000])
     """
-    _require_tensors("layer_norm", input=input, weight=weight, bias=bias)
-    dims = _normalized_dims("layer_norm", input, normalized_shape, weight, bias)
-    _require_float("LayerNormKernelImpl", input)
-    _require_parameter_dtypes(input, weight, bias)
-    return normalisation.layer_norm(input, dims, weight, bias, eps)
+    if not _fits_rows(input, normalized_shape, weight, bias):
+        _check_rows("layer_norm", input, normalized_shape, weight, bias)
+        _require_float("LayerNormKernelImpl", input)
+        _require_parameter_dtypes(input, weight, bias)
+    return normalisation.layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
 def rms_norm(
@@ -54,20 +54,41 @@ def rms_norm(
     >>> torch.nn.functional.rms_norm(torch.tensor([3.0, 4.0]), (2,))
     tensor([0.8485, 1.1314])
     """
-    _require_tensors("rms_norm", input=input, weight=weight)
-    dims = _normalized_dims("rms_norm", input, normalized_shape, weight, None)
-    _require_float("rms_norm", input)
+    if not _fits_rows(input, normalized_shape, weight, None):
+        _check_rows("rms_norm", input, normalized_shape, weight, None)
+        _require_float("rms_norm", input)
     if eps is None:
         computed = torch.float64 if input.dtype is torch.float64 else torch.float32
         eps = torch.finfo(computed).eps
-    y = normalisation.rms_norm(input, dims, weight, eps)
+    y = normalisation.rms_norm(input, len(normalized_shape), weight, eps)
     form = suggested_format(input.array)
     return y if form is contiguous_format else y.contiguous(memory_format=form)
 
 
-def _normalized_dims(
+def _fits(parameter: Any, shape: tuple, dtype: Any) -> bool:
+    """What is usual, found without further looking."""
+    if parameter is None:
+        return True
+    array = getattr(parameter, "array", None)
+    return array is not None and array.dtype is dtype and array.shape == shape
+
+
+def _fits_rows(input: Any, shape: Any, weight: Any, bias: Any) -> bool:
+    if type(shape) is not tuple or not shape or not isinstance(input, Tensor):
+        return False
+    dtype = input.array.dtype
+    return (
+        dtype.is_floating_point
+        and input.array.shape[-len(shape) :] == shape
+        and _fits(weight, shape, dtype)
+        and _fits(bias, shape, dtype)
+    )
+
+
+def _check_rows(
     name: str, input: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None
-) -> int:
+) -> None:
+    _require_tensors(name, input=input, weight=weight, bias=bias)
     if not isinstance(shape, list | tuple):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
@@ -90,7 +111,6 @@ def _normalized_dims(
             f"Given normalized_shape={list(shape)}, expected input with shape "
             f"[*, {str(list(shape))[1:-1]}], but got input of size{list(input.shape)}"
         )
-    return len(shape)
 
 
 def batch_norm(
@@ -117,15 +137,34 @@ def batch_norm(
     tensor([-1.0000,  1.0000])
     """
     if training:
-        _require_several(input.shape)
+        _require_several(input)
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    _check_channels(input, running_mean, running_var, weight, bias, training)
+    if not _fits_channels(input, running_mean, running_var, weight, bias, training):
+        _check_channels(input, running_mean, running_var, weight, bias, training)
     return normalisation.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
+
+
+def _fits_channels(
+    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool
+) -> bool:
+    if not isinstance(input, Tensor) or input.array.ndim < 2:
+        return False
+    array = input.array
+    channels, dtype = array.shape[1:2], array.dtype
+    if not (dtype.is_floating_point and _fits(weight, channels, dtype)):
+        return False
+    for running in (running_mean, running_var):
+        if running is None:
+            if not training:
+                return False
+        elif not (_fits(running, channels, dtype) and edge_of(running) is None):
+            return False
+    return _fits(bias, channels, dtype)
 
 
 def _check_channels(
@@ -184,7 +223,7 @@ def group_norm(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
         )
     shape = input.shape
-    _require_several((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))
+    _require_several(input, num_groups)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
@@ -319,9 +358,12 @@ def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None
         )
 
 
-def _require_several(shape: Sequence[int]) -> None:
-    """More than one value per channel of (N, C, *)."""
-    if shape[0] * math.prod(shape[2:]) == 1:
+def _require_several(input: Tensor, groups: int | None = None) -> None:
+    """More than one value per channel of (N, C, *), or per group of a sample's channels."""
+    shape = input.array.shape
+    if groups is not None:
+        shape = (shape[0] * shape[1] // groups, groups, *shape[2:])
+    if shape[0] == 1 and math.prod(shape[2:]) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {shape}"
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
         )
