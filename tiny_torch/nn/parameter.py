@@ -1,6 +1,6 @@
 """`Parameter` and `Buffer`: the two kinds of Tensor that a Module registers by itself.
 
-Lazily sized parameters (`UninitializedParameter`) are not here.
+Of both there is a kind whose shape is not known yet: see modules/lazy.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tiny_torch as torch
 
 from ..tensor import Tensor, wrap
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 _P = TypeVar("_P", bound="Parameter")
 
@@ -109,3 +109,133 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         made.persistent = persistent
         made._is_buffer = True
         return made
+
+
+class UninitializedTensorMixin:
+    """A tensor without a shape: it has a dtype and a device, and may be moved between those.
+
+    `materialize` gives it its shape and its final class. Until then ops on it raise ValueError,
+    `shape` RuntimeError.
+    """
+
+    __slots__ = ()
+    cls_to_become: Any
+    requires_grad: Any
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        made = _make(torch.empty(0, device=device, dtype=dtype), cls.cls_to_become, requires_grad)
+        made.__class__ = cls
+        return made
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        """Everything is done in `__new__`."""
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Memory of that shape, of its own device and dtype unless others are given."""
+        self.data = torch.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def array(self) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter or buffer, a {type(self).__name__}. Call "
+            "`forward` with a dummy batch to initialize the parameters of a lazy module first."
+        )
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
+
+    @property
+    def data(self) -> Tensor:
+        return wrap(_memory_of(self))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        _ARRAY.__set__(self, _memory_of(value))
+
+    dtype = property(lambda self: _memory_of(self).dtype)
+    device = property(lambda self: self.data.device)
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        moved = self.data.to(*args, **kwargs)
+        return type(self)(self.requires_grad, moved.device, moved.dtype)
+
+    def detach(self) -> Any:
+        return self
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad,)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+for _name in ("half", "float", "double", "bfloat16", "cpu"):
+    _convert = getattr(Tensor, _name)
+    setattr(
+        UninitializedTensorMixin,
+        _name,
+        lambda self, _convert=_convert: self.to(_convert(self.data).dtype),
+    )
+
+_ARRAY: Any = Tensor.__dict__["array"]  # the slot, below the property that refuses
+
+
+def _memory_of(tensor: Any) -> Any:
+    return _ARRAY.__get__(tensor)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter whose shape is not known yet.
+
+    Source: PyTorch, torch.nn.parameter.UninitializedParameter.
+
+    >>> import tiny_torch as torch
+    >>> weight = torch.nn.UninitializedParameter()
+    >>> weight
+    <UninitializedParameter>
+    >>> weight.materialize((2, 3))
+    >>> weight.shape
+    torch.Size([2, 3])
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet.
+
+    Source: PyTorch, torch.nn.parameter.UninitializedBuffer.
+    """
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
+        return super().__new__(cls, requires_grad, device, dtype)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether its shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)

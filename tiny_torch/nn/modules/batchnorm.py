@@ -9,10 +9,18 @@ import tiny_torch as torch
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+]
 
 
 class _NormBase(Module):
@@ -163,3 +171,90 @@ class BatchNorm3d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim != 5:
             raise ValueError(f"expected 5D input (got {input.ndim}D input)")
+
+
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    """A norm whose number of channels is that of its first input."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = torch.tensor(0, device=device)
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and the running statistics anew, as soon as they have a shape."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """A channel for each of the input's."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+                if tensor is not None:
+                    tensor.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """BatchNorm1d for as many channels as its first input has.
+
+    Source: PyTorch, torch.nn.LazyBatchNorm1d.
+
+    >>> import tiny_torch as torch
+    >>> norm = torch.nn.LazyBatchNorm1d()
+    >>> _ = norm(torch.rand(4, 3))
+    >>> norm.num_features, type(norm).__name__
+    (3, 'BatchNorm1d')
+    """
+
+    cls_to_become = BatchNorm1d
+    _check_input_dim = BatchNorm1d._check_input_dim
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """BatchNorm2d for as many channels as its first input has.
+
+    Source: PyTorch, torch.nn.LazyBatchNorm2d.
+
+    >>> import tiny_torch as torch
+    >>> norm = torch.nn.LazyBatchNorm2d()
+    >>> norm(torch.rand(4, 3, 2, 2)).shape, norm.num_features
+    (torch.Size([4, 3, 2, 2]), 3)
+    """
+
+    cls_to_become = BatchNorm2d
+    _check_input_dim = BatchNorm2d._check_input_dim
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """BatchNorm3d for as many channels as its first input has.
+
+    Source: PyTorch, torch.nn.LazyBatchNorm3d.
+
+    >>> import tiny_torch as torch
+    >>> norm = torch.nn.LazyBatchNorm3d()
+    >>> norm(torch.rand(4, 3, 2, 2, 2)).shape, norm.num_features
+    (torch.Size([4, 3, 2, 2, 2]), 3)
+    """
+
+    cls_to_become = BatchNorm3d
+    _check_input_dim = BatchNorm3d._check_input_dim

@@ -1,4 +1,4 @@
-"""`Linear`, `Bilinear` and `Identity`."""
+"""`Linear`, `LazyLinear`, `Bilinear` and `Identity`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import tiny_torch as torch
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -140,3 +141,48 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear whose in_features are the size of its first input's last dim.
+
+    Source: PyTorch, torch.nn.LazyLinear.
+
+    >>> import tiny_torch as torch
+    >>> layer = torch.nn.LazyLinear(2)
+    >>> layer(torch.ones(5, 3)).shape, layer
+    (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    cls_to_become = Linear
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, as soon as they have a shape."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """A weight for each element of the input's last dim."""
+        size = input.shape[-1]
+        if self.has_uninitialized_params():
+            self.in_features = size
+            self.weight.materialize((self.out_features, size))
+            if self.bias is not None:
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        elif self.in_features == 0:  # its state was loaded
+            if size != self.weight.shape[-1]:
+                raise AssertionError(
+                    f"The in_features inferred from input: {size} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
+                )
+            self.in_features = size
