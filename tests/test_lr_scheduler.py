@@ -196,6 +196,23 @@ def test_a_schedule_goes_on_from_its_state(make, tmp_path):
         assert seen(resumed) == expected[step + 1]
 
 
+@schedules
+def test_a_schedule_goes_on_in_the_other_library(oracle, make, tmp_path):
+    for first, second in [(tiny_torch, oracle), (oracle, tiny_torch)]:
+        _, begun = run(first, make, steps=11)
+        optimizer = optimizer_of(second)
+        resumed = make(second, optimizer)
+        checkpoint = {"s": begun.state_dict(), "o": begun.optimizer.state_dict()}
+        first.save(checkpoint, tmp_path / "checkpoint.pt")
+        saved = second.load(tmp_path / "checkpoint.pt")
+        optimizer.load_state_dict(saved["o"])
+        resumed.load_state_dict(saved["s"])
+        for step in range(11, STEPS):
+            go_on(begun, step)
+            go_on(resumed, step)
+            assert seen(resumed) == pytest.approx(seen(begun), rel=1e-13, abs=1e-15)
+
+
 COMPOSED = ("SequentialLR", "ChainedScheduler", "ReduceLROnPlateau")
 
 

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import pytest
+from optim_cases import FULL, case_id, parameters
 
 import tiny_torch
 
@@ -98,6 +99,22 @@ def test_the_learning_rate_is_changed_by_hand():
             group["lr"] = lr
         optimizer.step()
     assert w.item() == -0.75
+
+
+@pytest.mark.parametrize(("name", "options"), FULL, ids=case_id)
+def test_the_reference_device_trains_by_the_loop(name, options):
+    def train(device):
+        params = [p.detach().to(device) for p in parameters(tiny_torch, shapes=[(5,), (2, 3), ()])]
+        optimizer = getattr(tiny_torch.optim, name)(params, **options)
+        for step in range(3):
+            for i, p in enumerate(params):
+                p.grad = (tiny_torch.ones(p.shape) * (step - i + 0.5)).to(device)
+            tiny_torch.nn.utils.clip_grad_norm_(params, 1.0)
+            optimizer.step()
+        return [p.to("cpu").numpy() for p in params]
+
+    for ours, expected in zip(train("ref"), train("cpu"), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
 
 
 # ---- exact resume -------------------------------------------------------------------------------
