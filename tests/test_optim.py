@@ -397,7 +397,7 @@ def test_history_needs_the_loop():
         optimizer = made([w], differentiable=True, foreach=True)
         fails(optimizer.step, AssertionError, "_foreach ops don't support autograd")
         optimizer = made([w], lr=torch.tensor(0.1, requires_grad=True), differentiable=True)
-        fails(optimizer.step, NotImplementedError, "an lr that requires a gradient")
+        fails(optimizer.step, NotImplementedError, "an option that requires a gradient")
     for name in FUSED:
         action = make(name, differentiable=True, fused=True)
         fails(lambda: action(torch), RuntimeError, "`fused` does not support `differentiable`")  # noqa: B023

@@ -59,7 +59,7 @@ class ForeachOptimizer(Optimizer):
         """Update every parameter that has a gradient; returns what `closure` does.
 
         Raises AssertionError for a group that is differentiable and foreach,
-        NotImplementedError for one that is differentiable and whose lr requires a gradient.
+        NotImplementedError for one that is differentiable and whose lr, say, requires a gradient.
         """
         loss = None
         if closure is not None:
@@ -100,16 +100,15 @@ class ForeachOptimizer(Optimizer):
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
+    options = (group["lr"], group.get("weight_decay"), *group.get("betas", ()))
+    tensors = [option for option in options if isinstance(option, Tensor)]
     if group["differentiable"]:
         if foreach:
             raise AssertionError("_foreach ops don't support autograd")
-        if isinstance(group["lr"], Tensor) and group["lr"].requires_grad:
-            raise NotImplementedError("differentiable=True with an lr that requires a gradient")
+        if any(tensor.requires_grad for tensor in tensors):
+            raise NotImplementedError("differentiable=True with an option that requires a gradient")
         return False
-    if not (foreach or fused or (foreach is None and fused is None)):
-        return False
-    options = (group["lr"], group.get("weight_decay"), *group.get("betas", ()))
-    if any(isinstance(option, Tensor) for option in options):
+    if tensors or not (foreach or fused or (foreach is None and fused is None)):
         return False  # Tensors are rounded differently
     return {type(param.array) for param in params} == {_core.NDArray}
 
