@@ -216,9 +216,19 @@ inline Vec<float> exp_below(Vec<float> x) {
   const ExpParts parts = exp_parts(at_least(x, -104.0f));
   return parts.m * power_of_two(parts.k + 64) * 5.42101086e-20f;  // 2^-64
 }
+// The series of e^r to r^13 leaves less than a bit for |r| <= ln 2 / 2.
 inline Vec<double> exp_below(Vec<double> x) {
-  for (int i = 0; i < lanes<double>; ++i) x[i] = __builtin_exp(x[i]);
-  return x;
+  x = at_least(x, -746.0);
+  const Vec<double> shifted = multiply_add(x, kLog2E, kRoundDouble), n = shifted - kRoundDouble;
+  // ln 2 in two: the upper part has 32 bits, so that its product with n is exact.
+  const Vec<double> r =
+      multiply_add(n, -1.9082149292705877e-10, multiply_add(n, -0.6931471803691238, x));
+  const Vec<double> tail =
+      polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800);
+  const Vec<uint64_t> k = as_bits(shifted) - as_bits(splat(kRoundDouble));
+  const Vec<double> m = 1 + multiply_add(r * r, tail, r);
+  return m * power_of_two(k + 64) * 5.421010862427522e-20;
 }
 
 }  // namespace

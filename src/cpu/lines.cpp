@@ -14,43 +14,54 @@ namespace tt::cpu {
 namespace {
 
 constexpr int kStreams = Lines::kMaxStreams;
+constexpr int64_t kFew = 16;              // shorter lines are computed side by side
+constexpr int64_t kMostPacked = 1 << 18;  // bytes of scratch memory that still are in the cache
 
 struct Walk {
   const Lines& lines;
   const LineKernels& kernels;
   const void* args;
-  const int64_t item;
-  bool direct[kStreams];  // its lines are read and written where they are
-  bool sideways;          // neighbouring lines stand side by side in every stream
+  const int64_t item, few;        // bytes of an element; lines of the narrower kernel
+  bool row_direct[kStreams];      // its lines are read and written where they are, one by one
+  bool columns_direct[kStreams];  // or side by side
+  bool sideways, packs;           // neighbours are taken together; some pass through scratch memory
 
   Walk(const Lines& l, const LineKernels& k, const void* a)
-      : lines(l), kernels(k), args(a), item(itemsize(l.compute)) {
-    sideways = !lines.shape.empty();
-    bool rows = true;
+      : lines(l), kernels(k), args(a), item(itemsize(l.compute)), few(k.width[1]) {
+    bool rows = true, columns = true, adjacent = false;
     for (int s = 0; s < lines.streams; ++s) {
       const LineStream& stream = lines.stream[s];
       const bool native = stream.dtype == lines.compute;
-      direct[s] = native && (stream.step == item || lines.size == 1);
-      rows &= direct[s];
-      sideways &= native && !stream.strides.empty() && stream.strides.back() == item;
+      const int64_t next = stream.strides.empty() ? 0 : stream.strides.back();
+      row_direct[s] = native && (stream.step == item || lines.size == 1);
+      columns_direct[s] = native && next == item;
+      rows &= row_direct[s];
+      columns &= columns_direct[s];
+      adjacent |= next == static_cast<int64_t>(itemsize(stream.dtype));
     }
-    sideways &= !rows && kernels.width[1] != LineKernels::kNever;
+    const bool possible = few != LineKernels::kNever && !lines.shape.empty();
+    const bool wanted = lines.size <= kFew || (!rows && adjacent);
+    packs = !columns;
+    sideways = possible && wanted && (columns || packed() * lines.streams <= kMostPacked);
   }
 
+  bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
+  int64_t padded() const { return (lines.size * item + 63) / 64 * 64; }
+  int64_t packed() const { return few * item * lines.size; }
   int64_t scratch_bytes() const {
     int64_t bytes = 0;
-    for (int s = 0; s < lines.streams; ++s) bytes += direct[s] ? 0 : padded();
-    return sideways ? std::max(bytes, kernels.width[0] * padded()) : bytes;
+    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded();
+    if (!sideways) return bytes;
+    const int64_t wide = packs ? packed() * (lines.streams + 1) : kernels.width[0] * padded();
+    return std::max(bytes, wide);
   }
-  int64_t padded() const { return (lines.size * item + 63) / 64 * 64; }
-  bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
 
   void row(char* const* at, int64_t position, char* scratch) const {
     char* data[kStreams];
     for (int s = 0; s < lines.streams; ++s) {
       const LineStream& stream = lines.stream[s];
       data[s] = at[s];
-      if (direct[s]) continue;
+      if (row_direct[s]) continue;
       data[s] = scratch;
       scratch += padded();
       if (is_output(s)) continue;
@@ -60,28 +71,65 @@ struct Walk {
     }
     kernels.row(args, data, position);
     const int out = lines.streams - 1;
-    if (!lines.has_output || direct[out]) return;
+    if (!lines.has_output || row_direct[out]) return;
     char* const from_to[] = {at[out], data[out]};
     const int64_t strides[] = {lines.stream[out].step, item};
     conversion(lines.compute, lines.stream[out].dtype)(from_to, strides, lines.size);
   }
 
+  // `few` neighbouring lines, of which element i of each is copied next to those of the others.
+  void pack(char* const* at, const int64_t* next, int64_t position, char* scratch) const {
+    char* data[kStreams];
+    int64_t steps[kStreams];
+    for (int s = 0; s < lines.streams; ++s) {
+      const LineStream& stream = lines.stream[s];
+      data[s] = columns_direct[s] ? at[s] : scratch;
+      steps[s] = columns_direct[s] ? stream.step : few * item;
+      if (columns_direct[s]) continue;
+      scratch += packed();
+      if (is_output(s)) continue;
+      const Loop convert = conversion(stream.dtype, lines.compute);
+      const int64_t strides[] = {item, next[s]};
+      for (int64_t i = 0; i < lines.size; ++i) {
+        char* const from_to[] = {data[s] + i * steps[s], at[s] + i * stream.step};
+        convert(from_to, strides, few);
+      }
+    }
+    kernels.columns[1](args, data, steps, position, scratch);
+    const int out = lines.streams - 1;
+    if (!lines.has_output || columns_direct[out]) return;
+    const Loop convert = conversion(lines.compute, lines.stream[out].dtype);
+    const int64_t strides[] = {next[out], item};
+    for (int64_t i = 0; i < lines.size; ++i) {
+      char* const from_to[] = {at[out] + i * lines.stream[out].step, data[out] + i * steps[out]};
+      convert(from_to, strides, few);
+    }
+  }
+
   void operator()(int64_t begin, int64_t end, char* scratch) const {
     const Dims strides[kStreams] = {lines.stream[0].strides, lines.stream[1].strides,
                                     lines.stream[2].strides};
-    int64_t steps[kStreams];
-    for (int s = 0; s < kStreams; ++s) steps[s] = lines.stream[s].step;
+    int64_t steps[kStreams], next[kStreams];
+    for (int s = 0; s < kStreams; ++s) {
+      steps[s] = lines.stream[s].step;
+      next[s] = strides[s].empty() ? 0 : strides[s].back();
+    }
     Walker<kStreams> walker(lines.shape, strides, begin);
     while (begin < end) {
       char* at[kStreams];
       for (int s = 0; s < lines.streams; ++s) at[s] = lines.stream[s].data + walker.offset(s);
       const int64_t run = sideways ? std::min(walker.run(), end - begin) : 1;
-      const int kind = run >= kernels.width[0] ? 0 : run >= kernels.width[1] ? 1 : 2;
-      const int64_t n = kind < 2 ? kernels.width[kind] : 1;
-      if (kind < 2)
-        kernels.columns[kind](args, at, steps, begin, scratch);
-      else
+      int64_t n = 1;
+      if (run < few) {
         row(at, begin, scratch);
+      } else if (packs) {
+        n = few;
+        pack(at, next, begin, scratch);
+      } else {
+        const int kind = run >= kernels.width[0] ? 0 : 1;
+        n = kernels.width[kind];
+        kernels.columns[kind](args, at, steps, begin, scratch);
+      }
       walker.advance(n);
       begin += n;
     }
