@@ -3,7 +3,9 @@
 #include "bindings/types.h"
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
+#include "core/api/layout.h"
 #include "core/api/norm.h"
+#include "core/api/pool.h"
 #include "core/api/recurrent.h"
 
 namespace tt::py {
@@ -30,6 +32,12 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<embedding_bag_backward>("embedding_bag_backward"),
                            module_function<recurrent_forward>("recurrent_forward"),
                            module_function<recurrent_backward>("recurrent_backward"),
+                           module_function<looks_channels_last>("looks_channels_last"),
+                           module_function<max_pool>("max_pool"),
+                           module_function<max_pool_indices>("max_pool_indices"),
+                           module_function<max_pool_scatter>("max_pool_scatter"),
+                           module_function<max_pool_gather>("max_pool_gather"),
+                           module_function<avg_pool>("avg_pool"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

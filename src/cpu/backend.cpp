@@ -11,6 +11,7 @@
 #include "cpu/index.h"
 #include "cpu/norm.h"
 #include "cpu/optim.h"
+#include "cpu/pool.h"
 #include "cpu/recurrent.h"
 #include "cpu/run.h"
 #include "cpu/scan.h"
@@ -32,24 +33,26 @@ struct Isa {
   const ConvTable* conv;
   const NormTable* norm;
   const RecurrentTable* recurrent;
+  const PoolTable* pool;
 };
 
 #if defined(__x86_64__)
 const Isa kIsas[] = {
     {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table,
      &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table, &v4::conv_table,
-     &v4::norm_table, &v4::recurrent_table},
+     &v4::norm_table, &v4::recurrent_table, &v4::pool_table},
     {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table,
      &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table, &v3::conv_table,
-     &v3::norm_table, &v3::recurrent_table},
+     &v3::norm_table, &v3::recurrent_table, &v3::pool_table},
     {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table,
      &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table, &v2::conv_table,
-     &v2::norm_table, &v2::recurrent_table},
+     &v2::norm_table, &v2::recurrent_table, &v2::pool_table},
 };
 #else
 const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
                       &base::gemm_table, &base::box_muller_table, &base::optim_table,
-                      &base::conv_table, &base::norm_table, &base::recurrent_table}};
+                      &base::conv_table, &base::norm_table, &base::recurrent_table,
+                      &base::pool_table}};
 #endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
@@ -106,6 +109,7 @@ const Backend& cpu_backend() {
     table.attention = &cpu::embedding_table;
     table.conv = &conv;
     table.norm = isa.norm;
+    table.pool = isa.pool;
     table.recurrent = isa.recurrent;
     table.scan = &cpu::scan_table;
     return table;

@@ -78,7 +78,22 @@ def of_copy(saved: tuple, node: Any) -> str:
     return "FillBackward2" if saved[:1] == (None,) else "torch::autograd::CopyBackwards"
 
 
+def of_pool(kind: str, suffix: str = "") -> Callable:
+    """Of so many dims; in PyTorch a dim of size 1 is added to a single one, and taken away."""
+
+    def choose(saved, node):
+        size, settings = node.constants
+        if len(size) == 1:
+            return "SqueezeBackward1"
+        if not settings[0]:
+            return f"Adaptive{kind}Pool{len(size)}DBackward0"
+        return f"{kind}Pool{len(size)}D{suffix}Backward0"
+
+    return choose
+
+
 NAMES: dict[str, str | Callable] = {
+    "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
     "Clamp": by_number("Clamp", 1, 1),
     "Contiguous": "CloneBackward0",
@@ -98,6 +113,8 @@ NAMES: dict[str, str | Callable] = {
     "MaskedFill": of_masked_fill,
     "Matmul": of_matmul,
     "Mean": by_dims("Mean"),
+    "MaxPool": of_pool("Max", "WithIndices"),
+    "MaxPoolWithIndices": of_pool("Max", "WithIndices"),
     "MaxOfAll": "MaxBackward1",
     "MinOfAll": "MinBackward1",
     "NllLoss": of_nll_loss,

@@ -55,9 +55,32 @@ from ._functional.normalization import (
     rms_norm,
 )
 from ._functional.padding import pad
+from ._functional.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
@@ -91,6 +114,9 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "mish",
     "mse_loss",
     "nll_loss",

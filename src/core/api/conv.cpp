@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/api/copy.h"
+#include "core/api/layout.h"
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/conv.h"
@@ -257,34 +258,6 @@ void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, const 
   use(sum);
 }
 
-bool looks_channels_last(const NDArray& x) {
-  const int n = x.ndim();
-  if (n < 3 || n > 5 || x.strides()[1] == 0) return false;
-  int64_t least = 0;
-  for (int i = 0; i < n; ++i) {  // from the inside: C, the spatial dims, N
-    const int dim = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
-    if (x.shape()[dim] == 0 || x.strides()[dim] < least ||
-        (dim == 0 && least == x.strides()[1]))  // (N, 1, H, W) is both
-      return false;
-    least = x.strides()[dim] * x.shape()[dim];
-  }
-  return true;
-}
-
-// Of a result, of shape (N, C, *).
-NDArray make_result(const Dims& shape, DType dtype, bool channels_last) {
-  if (!channels_last) return NDArray::empty(shape, dtype);
-  Dims strides = shape;
-  strides[1] = 1;
-  int64_t step = std::max<int64_t>(shape[1], 1);
-  for (int d = shape.size() - 1; d >= 2; --d) {
-    strides[d] = step;
-    step *= std::max<int64_t>(shape[d], 1);
-  }
-  strides[0] = step;
-  return NDArray::empty_strided(shape, strides, dtype);
-}
-
 Dims with_channels(int64_t first, int64_t second, const Dims& size) {
   Dims shape{first, second};
   for (int64_t n : size) shape.push_back(n);
@@ -403,8 +376,8 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
         x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  const NDArray y = make_result(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),
-                                x.dtype(), channels_last);
+  const NDArray y = empty_laid_out(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),
+                                   x.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
   return y;
 }
@@ -419,8 +392,8 @@ NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, cons
                              dilation, groups, channels_last),
                   y.dtype());
   }
-  const NDArray x = make_result(with_channels(y.shape()[0], w.shape()[1] * groups, size), y.dtype(),
-                                channels_last);
+  const NDArray x = empty_laid_out(with_channels(y.shape()[0], w.shape()[1] * groups, size),
+                                   y.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::X);
   return x;
 }
@@ -433,8 +406,8 @@ NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const 
         conv_weight(widened(x), widened(y), taps, stride, padding, dilation, groups, channels_last),
         x.dtype());
   if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
-  const NDArray w = make_result(with_channels(y.shape()[1], x.shape()[1] / groups, taps), x.dtype(),
-                                channels_last);
+  const NDArray w = empty_laid_out(with_channels(y.shape()[1], x.shape()[1] / groups, taps),
+                                   x.dtype(), channels_last);
   compute(x, w, y, nullptr, {stride, padding, dilation, groups}, ConvResult::W);
   return w;
 }

@@ -1,0 +1,254 @@
+#include "core/api/pool.h"
+
+#include "core/api/copy.h"
+#include "core/api/layout.h"
+#include "core/api/resample.h"
+#include "core/backend.h"
+#include "core/gil.h"
+#include "core/kernels/pool.h"
+
+namespace tt {
+
+namespace {
+
+const PoolTable& table() {
+  const PoolTable* pool = cpu_backend().pool;
+  if (!pool) throw NotImplementedError("[pool] is not implemented on ", cpu_backend().name);
+  return *pool;
+}
+
+struct Windows {
+  const Dims &kernel, &stride, &padding, &dilation;
+};
+
+// The windows of one dim, and the memory that WindowAxis points into.
+struct AxisWindows {
+  WindowAxis axis;
+  std::vector<int64_t> numbers;
+
+  AxisWindows(int64_t in, int64_t out, const Windows& windows, int d) : numbers(3 * out) {
+    axis.in = in;
+    axis.out = out;
+    const bool adaptive = windows.kernel.empty();
+    axis.step = adaptive || d < 0 ? 1 : windows.dilation[d];
+    axis.stride = d < 0 ? 1 : adaptive ? in / std::max<int64_t>(out, 1) : windows.stride[d];
+    axis.taps = adaptive || d < 0 ? 1 : windows.kernel[d];
+    int64_t *start = numbers.data(), *lo = start + out, *hi = lo + out;
+    for (int64_t i = 0; i < out; ++i) {
+      if (d < 0) {
+        start[i] = 0;
+      } else if (adaptive) {
+        start[i] = i * in / out;
+        axis.taps = std::max(axis.taps, ((i + 1) * in + out - 1) / out - start[i]);
+      } else {
+        start[i] = i * windows.stride[d] - windows.padding[d];
+      }
+    }
+    axis.overlaps = false;
+    for (int64_t i = 0; i < out; ++i) {
+      const int64_t taps =
+          adaptive && d >= 0 ? ((i + 1) * in + out - 1) / out - start[i] : axis.taps;
+      lo[i] = start[i] < 0 ? (-start[i] + axis.step - 1) / axis.step : 0;
+      hi[i] = std::min(taps, start[i] < in ? (in - start[i] + axis.step - 1) / axis.step : 0);
+      if (lo[i] >= hi[i])
+        throw RuntimeError("[max_pool] a window along dim ", d, " sees nothing of the input");
+      if (i > 0 && start[i] <= start[i - 1] + (hi[i - 1] - 1) * axis.step) axis.overlaps = true;
+    }
+    axis.start = start;
+    axis.lo = lo;
+    axis.hi = hi;
+    find_regular();
+  }
+
+ private:
+  void find_regular() {
+    const auto whole = [&](int64_t i) { return axis.lo[i] == 0 && axis.hi[i] == axis.taps; };
+    axis.first = 0;
+    while (axis.first < axis.out && !whole(axis.first)) ++axis.first;
+    axis.last = axis.first;
+    while (axis.last < axis.out && whole(axis.last) &&
+           axis.start[axis.last] == axis.start[axis.first] + (axis.last - axis.first) * axis.stride)
+      ++axis.last;
+  }
+};
+
+// What a call of any of the kernels takes.
+struct MaxPool {
+  MaxPoolArgs args;
+  std::vector<AxisWindows> axes;
+  std::vector<int64_t> taps;
+
+  MaxPool(const Dims& x_size, const Dims& y_size, const Windows& windows) {
+    const int spatial = y_size.size();
+    axes.reserve(3);
+    args.wide = false;
+    int64_t count = 1;
+    for (int i = 0; i < 3; ++i) {
+      const int d = i - 3 + spatial;
+      axes.emplace_back(d < 0 ? 1 : x_size[d], d < 0 ? 1 : y_size[d], windows, d);
+      args.axis[i] = axes.back().axis;
+      count *= args.axis[i].taps;
+    }
+    args.wide = count > 256;
+    taps.resize(count);
+  }
+
+  void set_x(const NDArray& x) {
+    args.batch = x.shape()[0];
+    args.channels = x.shape()[1];
+    args.x = x.data();
+    strides_of(x, args.x_strides);
+    const WindowAxis* axis = args.axis;
+    int64_t* tap = taps.data();
+    for (int64_t d = 0; d < axis[0].taps; ++d)
+      for (int64_t h = 0; h < axis[1].taps; ++h)
+        for (int64_t w = 0; w < axis[2].taps; ++w)
+          *tap++ = d * axis[0].step * args.x_strides[2] + h * axis[1].step * args.x_strides[3] +
+                   w * axis[2].step * args.x_strides[4];
+    args.tap = taps.data();
+  }
+  void set_y(const NDArray& y) {
+    args.y = y.data();
+    strides_of(y, args.y_strides);
+  }
+  void set_where(const NDArray& where) {
+    args.where = where.data();
+    strides_of(where, args.where_strides);
+  }
+  DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
+
+  void run(void (*kernel)(const MaxPoolArgs&), int64_t numel) {
+    if (numel == 0) return;
+    const WithoutGil unlocked(numel > kGilGrain);
+    kernel(args);
+  }
+};
+
+// As the kernels take it: with a batch dim, of a dtype that they compute in.
+NDArray prepared(const NDArray& x, int spatial) {
+  const NDArray batch = with_batch(x, spatial);
+  if (is_floating(x.dtype())) return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
+  return astype(batch, DType::Int64);
+}
+
+// As a caller wants it.
+NDArray finished(const NDArray& y, const NDArray& x) {
+  return astype(y.ndim() == x.ndim() ? y : y.squeeze({0}), x.dtype());
+}
+
+Dims with_size(const NDArray& x, const Dims& size) {
+  Dims shape{x.shape()[0], x.shape()[1]};
+  for (int64_t n : size) shape.push_back(n);
+  return shape;
+}
+
+}  // namespace
+
+std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& kernel,
+                              const Dims& stride, const Dims& padding, const Dims& dilation,
+                              bool channels_last) {
+  const int spatial = size.size();
+  if (x.dtype() == DType::Bool)
+    throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
+  const NDArray batch = prepared(x, spatial);
+  MaxPool pool(spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
+  const NDArray y = empty_laid_out(with_size(batch, size), batch.dtype(), channels_last);
+  const NDArray where = empty_laid_out(y.shape(), pool.where_dtype(), channels_last);
+  pool.set_x(batch);
+  pool.set_y(y);
+  pool.set_where(where);
+  pool.args.channels_last = channels_last;
+  pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
+  return {finished(y, x), where.ndim() == x.ndim() ? where : where.squeeze({0})};
+}
+
+NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& kernel,
+                         const Dims& stride, const Dims& padding, const Dims& dilation) {
+  const int spatial = x_size.size();
+  const NDArray batch = with_batch(where, spatial);
+  MaxPool pool(x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
+  // Of an x whose elements are their own positions, and the same in all planes.
+  const NDArray positions = NDArray::empty(x_size, DType::Int64);
+  for (int64_t i = 0; i < positions.numel(); ++i)
+    reinterpret_cast<int64_t*>(positions.data())[i] = i;
+  Dims shape = with_size(batch, x_size);
+  const NDArray indices = empty_laid_out(batch.shape(), DType::Int64, looks_channels_last(batch));
+  pool.set_x(positions.expand(shape));
+  pool.set_y(indices);
+  pool.set_where(batch);
+  pool.run(table().max_gather[pool_kind(DType::Int64)], indices.numel());
+  return indices.ndim() == where.ndim() ? indices : indices.squeeze({0});
+}
+
+NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_size,
+                         const Dims& kernel, const Dims& stride, const Dims& padding,
+                         const Dims& dilation, bool channels_last) {
+  const int spatial = x_size.size();
+  if (y.shape() != where.shape())
+    throw RuntimeError("[max_pool] expected a gradient of shape ", where.shape(), ", got ",
+                       y.shape());
+  const NDArray batch = prepared(y, spatial);
+  MaxPool pool(x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
+  const NDArray x = empty_laid_out(with_size(batch, x_size), batch.dtype(), channels_last);
+  pool.set_x(x);
+  pool.set_y(batch);
+  pool.set_where(with_batch(where, spatial));
+  pool.args.channels_last = channels_last;
+  pool.run(table().max_scatter[pool_kind(x.dtype())], x.numel());
+  return finished(x, y);
+}
+
+NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_size,
+                        const Dims& kernel, const Dims& stride, const Dims& padding,
+                        const Dims& dilation, bool channels_last) {
+  const int spatial = x_size.size();
+  const NDArray batch = prepared(x, spatial);
+  const NDArray places = with_batch(where, spatial);
+  if (spatial_of(x, spatial) != x_size || batch.shape()[0] != places.shape()[0] ||
+      batch.shape()[1] != places.shape()[1])
+    throw RuntimeError("[max_pool] expected a gradient of spatial sizes ", x_size, ", got ",
+                       x.shape());
+  MaxPool pool(x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
+  const NDArray y = empty_laid_out(places.shape(), batch.dtype(), channels_last);
+  pool.set_x(batch);
+  pool.set_y(y);
+  pool.set_where(places);
+  pool.run(table().max_gather[pool_kind(y.dtype())], y.numel());
+  return finished(y, x);
+}
+
+// ---- Means.
+
+NDArray avg_pool(const NDArray& x, const Dims& size, const Dims& kernel, const Dims& stride,
+                 const Dims& padding, bool count_padding, const std::optional<int64_t>& divisor,
+                 bool transposed, bool channels_last) {
+  const int spatial = size.size();
+  const Dims x_size = transposed ? size : spatial_of(x, spatial);
+  const Dims y_size = transposed ? spatial_of(x, spatial) : size;
+  std::vector<AxisMap> axes;
+  for (int d = 0; d < spatial; ++d) {
+    AxisMap map(x_size[d], y_size[d]);
+    for (int64_t i = 0; i < y_size[d]; ++i) {
+      int64_t begin, end, count;
+      if (kernel.empty()) {
+        begin = i * x_size[d] / y_size[d];
+        end = ((i + 1) * x_size[d] + y_size[d] - 1) / y_size[d];
+        count = end - begin;
+      } else {
+        begin = i * stride[d] - padding[d];
+        end = std::min(begin + kernel[d], x_size[d] + padding[d]);
+        const int64_t padded = end - begin;
+        begin = std::max<int64_t>(begin, 0);
+        end = std::min(end, x_size[d]);
+        count = count_padding ? padded : end - begin;
+      }
+      for (int64_t k = begin; k < end; ++k) map.source.push_back(k);
+      map.end_output();
+      map.divisor.push_back(double(!divisor ? count : d == 0 ? *divisor : 1));
+    }
+    axes.push_back(std::move(map));
+  }
+  return resample(x, std::move(axes), transposed, channels_last);
+}
+
+}  // namespace tt

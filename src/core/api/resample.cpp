@@ -1,0 +1,193 @@
+#include "core/api/resample.h"
+
+#include "core/api/copy.h"
+#include "core/api/layout.h"
+#include "core/backend.h"
+#include "core/gil.h"
+#include "core/kernels/pool.h"
+
+namespace tt {
+
+namespace {
+
+// Outputs become inputs. The divisors stay those of the former outputs.
+AxisMap transpose(const AxisMap& map) {
+  AxisMap turned(map.out, map.in);
+  turned.begin.assign(map.in + 1, 0);
+  for (int64_t source : map.source) ++turned.begin[source + 1];
+  for (int64_t i = 0; i < map.in; ++i) turned.begin[i + 1] += turned.begin[i];
+  std::vector<int64_t> next = turned.begin;
+  turned.source.resize(map.source.size());
+  turned.weight.resize(map.weight.size());
+  turned.divisor = map.divisor;
+  for (int64_t i = 0; i < map.out; ++i) {
+    for (int64_t k = map.begin[i]; k < map.begin[i + 1]; ++k) {
+      const int64_t place = next[map.source[k]]++;
+      turned.source[place] = i;
+      if (!map.weight.empty()) turned.weight[place] = map.weight[k];
+    }
+  }
+  return turned;
+}
+
+// The map of a single position to itself.
+AxisMap unit() {
+  AxisMap map(1, 1);
+  map.source.push_back(0);
+  map.end_output();
+  return map;
+}
+
+bool is_single(const AxisMap& map, bool transposed) {
+  const int64_t one = transposed ? map.in : map.out, all = transposed ? map.out : map.in;
+  return one == 1 && map.weight.empty() && static_cast<int64_t>(map.source.size()) == all;
+}
+
+// Two dims of which only one sum is taken (or that one element is spread over) are one long dim, if
+// x is laid out that way.
+void merge_dims(std::vector<AxisMap>& axes, int64_t* strides, bool transposed) {
+  for (int d = 1; d >= 0; --d) {
+    AxisMap &outer = axes[d], &inner = axes[2];
+    if (!is_single(outer, transposed) || !is_single(inner, transposed)) return;
+    if (outer.in > 1 && strides[d + 2] != inner.in * strides[4]) return;
+    const double divisor = (outer.divisor.empty() ? 1 : outer.divisor[0]) *
+                           (inner.divisor.empty() ? 1 : inner.divisor[0]);
+    AxisMap merged(outer.in * inner.in, outer.out * inner.out);
+    for (int64_t i = 0; i < merged.out; ++i) {
+      for (int64_t k = 0; k < merged.in; ++k) merged.source.push_back(k);
+      merged.end_output();
+    }
+    if (divisor != 1) merged.divisor.push_back(divisor);
+    outer = unit();
+    inner = std::move(merged);
+  }
+}
+
+// Finds a stretch of outputs that a plain loop can compute.
+void find_regular(const AxisMap& map, LinearAxis& axis) {
+  axis.first = axis.last = axis.taps = 0;
+  axis.step = axis.repeat = 1;
+  const auto count = [&](int64_t i) { return map.begin[i + 1] - map.begin[i]; };
+  const auto source = [&](int64_t i) { return map.source[map.begin[i]]; };
+  if (!map.weight.empty()) {
+    bool same = map.out > 0;
+    for (int64_t i = 0; i < map.out; ++i) same = same && count(i) == count(0);
+    axis.taps = same ? count(0) : 0;
+    axis.first = axis.last = map.out;
+    return;
+  }
+  const int64_t middle = map.out / 2;
+  if (map.out == 0 || count(middle) == 0) {
+    axis.first = axis.last = map.out;
+    return;
+  }
+  axis.taps = count(middle);
+  for (int64_t i = 0; i < map.out; ++i)  // all must be neighbours
+    for (int64_t k = 1; k < count(i); ++k)
+      if (map.source[map.begin[i] + k] != source(i) + k) {
+        axis.first = axis.last = map.out;
+        return;
+      }
+  if (axis.taps == 1) {
+    int64_t repeat = 1;
+    while (repeat < map.out && count(repeat) == 1 && source(repeat) == source(0)) ++repeat;
+    if (repeat > 1 && count(0) == 1) {
+      while (axis.last < map.out && count(axis.last) == 1 &&
+             source(axis.last) == source(0) + axis.last / repeat)
+        ++axis.last;
+      axis.last -= axis.last % repeat;
+      axis.repeat = repeat;
+      return;
+    }
+  }
+  int64_t last = middle + 1;
+  if (last < map.out && count(last) == axis.taps) axis.step = source(last) - source(middle);
+  const auto fits = [&](int64_t i) {
+    return count(i) == axis.taps && source(i) == source(middle) + (i - middle) * axis.step;
+  };
+  int64_t first = middle;
+  while (first > 0 && fits(first - 1)) --first;
+  while (last < map.out && fits(last)) ++last;
+  axis.first = first;
+  axis.last = last;
+}
+
+template <class T>
+const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) {
+  if (numbers.empty()) return nullptr;
+  memory.assign(numbers.begin(), numbers.end());
+  return memory.data();
+}
+
+template <class T>
+void run(ResampleArgs& args, const std::vector<AxisMap>& axes, bool divides) {
+  std::vector<T> weights[3], divisors[3];
+  for (int d = 0; d < 3; ++d) {
+    const AxisMap& map = axes[d];
+    LinearAxis& axis = args.axis[d];
+    axis.in = map.in;
+    axis.out = map.out;
+    axis.begin = map.begin.data();
+    axis.source = map.source.data();
+    find_regular(map, axis);
+    axis.weight = numbers_of(map.weight, weights[d]);
+    std::vector<double> ones;
+    if (divides && map.divisor.empty()) ones.assign(args.transposed ? map.in : map.out, 1);
+    axis.divisor = numbers_of(divides && map.divisor.empty() ? ones : map.divisor, divisors[d]);
+  }
+  cpu_backend().pool->resample[pool_kind(dtype_of<T>())](args);
+}
+
+}  // namespace
+
+NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
+                 bool channels_last) {
+  if (!cpu_backend().pool)
+    throw NotImplementedError("[resample] is not implemented on ", cpu_backend().name);
+  const int spatial = static_cast<int>(axes.size());
+  const NDArray batch = with_batch(is_half(x.dtype()) ? astype(x, DType::Float32) : x, spatial);
+  if (pool_kind(batch.dtype()) < 0)
+    throw NotImplementedError("[resample] is not implemented for ", x.dtype(), " on cpu");
+  Dims shape{batch.shape()[0], batch.shape()[1]};
+  for (int d = 0; d < spatial; ++d) {
+    if (batch.shape()[d + 2] != (transposed ? axes[d].out : axes[d].in))
+      throw RuntimeError("[resample] sizes do not fit an array of shape ", x.shape());
+    shape.push_back(transposed ? axes[d].in : axes[d].out);
+  }
+  const NDArray y = empty_laid_out(shape, batch.dtype(), channels_last);
+  if (transposed)
+    for (AxisMap& map : axes) map = transpose(map);
+  axes.insert(axes.begin(), 3 - spatial, unit());
+  ResampleArgs args;
+  args.batch = shape[0];
+  args.channels = shape[1];
+  args.x = batch.data();
+  args.y = y.data();
+  strides_of(batch, args.x_strides);
+  strides_of(y, args.y_strides);
+  args.transposed = transposed;
+  args.channels_last = channels_last;
+  merge_dims(axes, args.x_strides, transposed);
+  bool divides = false;
+  for (const AxisMap& map : axes) divides = divides || !map.divisor.empty();
+  if (y.numel() > 0) {
+    const WithoutGil unlocked(batch.numel() + y.numel() > kGilGrain);
+    switch (pool_kind(batch.dtype())) {
+      case 0:
+        run<float>(args, axes, divides);
+        break;
+      case 1:
+        run<double>(args, axes, divides);
+        break;
+      case 2:
+        run<int64_t>(args, axes, divides);
+        break;
+      default:
+        run<uint8_t>(args, axes, divides);
+    }
+  }
+  const NDArray result = astype(y, x.dtype());
+  return result.ndim() == x.ndim() ? result : result.squeeze({0});
+}
+
+}  // namespace tt

@@ -1,0 +1,15 @@
+// Pooling and resampling for one instruction set.
+#include "cpu/pool.h"
+
+#include "cpu/pool_max.h"
+#include "cpu/resample.h"
+
+namespace tt::cpu {
+namespace TT_ISA {
+const PoolTable pool_table = {
+    {max_pool<float>, max_pool<double>, max_pool<int64_t>},
+    {max_scatter<float>, max_scatter<double>, max_scatter<int64_t>},
+    {max_gather<float>, max_gather<double>, max_gather<int64_t>},
+    {resample<float>, resample<double>, resample<int64_t>, resample<uint8_t>}};
+}
+}  // namespace tt::cpu

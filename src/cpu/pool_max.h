@@ -1,0 +1,264 @@
+// Max pooling: vectors of outputs that lie side by side, which are a stretch of a row or, where
+// channels come last, the channels of a pixel.
+#pragma once
+#include "cpu/parallel.h"
+#include "cpu/pool_lanes.h"
+
+namespace tt::cpu {
+namespace {
+
+// The taps of a window that are inside of x.
+struct Box {
+  int64_t lo[3], hi[3];
+};
+
+inline Box box_of(const MaxPoolArgs& g, const int64_t* at) {
+  Box box;
+  for (int d = 0; d < 3; ++d) {
+    box.lo[d] = g.axis[d].lo[at[d]];
+    box.hi[d] = g.axis[d].hi[at[d]];
+  }
+  return box;
+}
+
+// Offset of a window's tap 0, which may be outside of x.
+inline int64_t window_offset(const MaxPoolArgs& g, int64_t n, int64_t c, const int64_t* at) {
+  return n * g.x_strides[0] + c * g.x_strides[1] + g.axis[0].start[at[0]] * g.x_strides[2] +
+         g.axis[1].start[at[1]] * g.x_strides[3] + g.axis[2].start[at[2]] * g.x_strides[4];
+}
+
+inline int64_t offset_of(const int64_t* strides, int64_t n, int64_t c, const int64_t* at) {
+  return n * strides[0] + c * strides[1] + at[0] * strides[2] + at[1] * strides[3] +
+         at[2] * strides[4];
+}
+
+// `count` outputs, of windows `step` apart.
+template <class T, class W, int Lanes, int Step>
+void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count, T* y,
+               W* where) {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
+  const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
+  for (int64_t i = 0; i < count; i += Lanes) {
+    if (i + Lanes > count) i = count - Lanes;  // some of them once more
+    V best = V{} + lowest_of<T>();
+    M id = M{} + typename Element<M>::type((box.lo[0] * taps_h + box.lo[1]) * taps_w + box.lo[2]);
+    for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+      for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+        const int64_t row = (d * taps_h + h) * taps_w;
+        for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) {
+          const V v = load_steps<T, Lanes, Step>(x + g.tap[row + w] + i * step, step);
+          const M take = (v > best) | (v != v);
+          best = take ? v : best;
+          id = take ? M{} + typename Element<M>::type(row + w) : id;
+        }
+      }
+    }
+    __builtin_memcpy(y + i, &best, sizeof best);
+    const Ids ids = __builtin_convertvector(id, Ids);
+    __builtin_memcpy(where + i, &ids, sizeof ids);
+  }
+}
+
+template <class T, class W, int Step>
+void max_of_width(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count,
+                  T* y, W* where) {
+  constexpr int n = lanes<T>;
+  if (count >= n) {
+    max_lanes<T, W, n, Step>(g, box, x, step, count, y, where);
+  } else if (n >= 4 && count >= n / 2) {
+    max_lanes<T, W, n >= 4 ? n / 2 : n, Step>(g, box, x, step, count, y, where);
+  } else if (n >= 8 && count >= n / 4) {
+    max_lanes<T, W, n >= 8 ? n / 4 : n, Step>(g, box, x, step, count, y, where);
+  } else {
+    max_lanes<T, W, 1, 0>(g, box, x, step, count, y, where);
+  }
+}
+
+template <class T, class W>
+void max_run(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count, T* y,
+             W* where) {
+  if (count <= 0) return;
+  const auto run = step == 1   ? max_of_width<T, W, 1>
+                   : step == 2 ? max_of_width<T, W, 2>
+                               : max_of_width<T, W, 0>;
+  run(g, box, x, step, count, y, where);
+}
+
+// A row of y: outputs along W of a channel, or the channels of all pixels along W.
+template <class T, class W>
+void max_row(const MaxPoolArgs& g, int64_t n, int64_t c, int64_t* at) {
+  const T* x = static_cast<const T*>(g.x);
+  T* y = static_cast<T*>(g.y);
+  W* where = static_cast<W*>(g.where);
+  const WindowAxis& axis = g.axis[2];
+  const auto run = [&](int64_t w, int64_t count, int64_t step) {
+    at[2] = w;
+    max_run(g, box_of(g, at), x + window_offset(g, n, c, at), step, count,
+            y + offset_of(g.y_strides, n, c, at), where + offset_of(g.where_strides, n, c, at));
+  };
+  if (g.channels_last) {
+    for (int64_t w = 0; w < axis.out; ++w) run(w, g.channels, g.x_strides[1]);
+    return;
+  }
+  for (int64_t w = 0; w < axis.first; ++w) run(w, 1, 1);
+  if (axis.first < axis.last) run(axis.first, axis.last - axis.first, axis.stride * g.x_strides[4]);
+  for (int64_t w = axis.last; w < axis.out; ++w) run(w, 1, 1);
+}
+
+template <class T, class W>
+void max_pool_in(const MaxPoolArgs& g) {
+  const int64_t channels = g.channels_last ? 1 : g.channels;
+  const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
+  const int64_t row = g.axis[2].out * (g.channels / channels);
+  const int64_t work = row * g.axis[0].taps * g.axis[1].taps * g.axis[2].taps;
+  parallel_for(rows, kGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (Rows r(begin, channels, g.axis[0].out, g.axis[1].out); begin < end; ++begin, r.next())
+      max_row<T, W>(g, r.n, r.c, r.at);
+  });
+}
+
+template <class T>
+void max_pool(const MaxPoolArgs& g) {
+  g.wide ? max_pool_in<T, int32_t>(g) : max_pool_in<T, uint8_t>(g);
+}
+
+// ---- The gradient: y's elements go to where their windows have the largest.
+
+// Channels come last: `count` of them, at one pixel.
+template <class T, class W>
+void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, int64_t y_step, const W* where,
+                   int64_t count, T* x, bool add) {
+  const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
+  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+      for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) {
+        const int64_t id = (d * taps_h + h) * taps_w + w;
+        T* to = x + g.tap[id];
+        if (y_step == 1 && add) {
+          for (int64_t i = 0; i < count; ++i) to[i] += int64_t(where[i]) == id ? y[i] : T(0);
+        } else if (y_step == 1) {
+          for (int64_t i = 0; i < count; ++i) to[i] = int64_t(where[i]) == id ? y[i] : T(0);
+        } else {
+          for (int64_t i = 0; i < count; ++i) {
+            if (int64_t(where[i]) == id) to[i] += y[i * y_step];
+          }
+        }
+      }
+    }
+  }
+}
+
+// A row of windows of two taps along W that lie side by side.
+template <class T, class W>
+void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
+                   T* x) {
+  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+      const W id = W((d * g.axis[1].taps + h) * 2), next = W(id + 1);
+      T* to = x + g.tap[id];
+      for (int64_t i = 0; i < count; ++i) {
+        to[2 * i] = where[i] == id ? y[i] : T(0);
+        to[2 * i + 1] = where[i] == next ? y[i] : T(0);
+      }
+    }
+  }
+}
+
+template <class T, class W>
+void scatter_row(const MaxPoolArgs& g, bool overlaps, int64_t n, int64_t c, int64_t count,
+                 int64_t* at) {
+  const T* y = static_cast<const T*>(g.y);
+  const W* where = static_cast<const W*>(g.where);
+  T* x = static_cast<T*>(g.x);
+  const WindowAxis& axis = g.axis[2];
+  at[2] = 0;
+  y += offset_of(g.y_strides, n, c, at);
+  where += offset_of(g.where_strides, n, c, at);
+  if (g.channels_last) {
+    for (; at[2] < axis.out; ++at[2], y += g.y_strides[4], where += g.where_strides[4])
+      scatter_pixel(g, box_of(g, at), y, g.y_strides[1], where, count,
+                    x + window_offset(g, n, c, at), overlaps);
+    return;
+  }
+  if (!overlaps && axis.taps == 2 && axis.stride == 2 && axis.step == 1 && axis.first == 0 &&
+      axis.last == axis.out && g.y_strides[4] == 1) {
+    scatter_pairs(g, box_of(g, at), y, where, axis.out, x + window_offset(g, n, c, at));
+    return;
+  }
+  x += window_offset(g, n, c, at) - axis.start[0];
+  for (int64_t w = 0; w < axis.out; ++w)
+    x[axis.start[w] + g.tap[where[w]]] += y[w * g.y_strides[4]];
+}
+
+constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
+
+// Zeros in a plane of x, of `count` channels where they come last.
+template <class T>
+void clear(const MaxPoolArgs& g, T* x, int64_t count) {
+  const int64_t pixels = g.axis[0].in * g.axis[1].in * g.axis[2].in;
+  if (!g.channels_last || count == g.channels) {
+    __builtin_memset(x, 0, sizeof(T) * uint64_t(pixels * count));
+    return;
+  }
+  for (int64_t i = 0; i < pixels; ++i)
+    __builtin_memset(x + i * g.channels, 0, sizeof(T) * uint64_t(count));
+}
+
+template <class T, class W>
+void scatter_in(const MaxPoolArgs& g) {
+  bool overlaps = false, covers = true;
+  for (const WindowAxis& axis : g.axis) {
+    overlaps = overlaps || axis.overlaps;
+    covers = covers && axis.first == 0 && axis.last == axis.out && axis.step == 1 &&
+             axis.stride * axis.out == axis.in && axis.taps == axis.stride;
+  }
+  // What writes all of x, zeros too, needs none before.
+  covers = covers && !overlaps &&
+           (g.channels_last ? g.y_strides[1] == 1 : g.axis[2].taps == 2 && g.y_strides[4] == 1);
+  const int64_t block = g.channels_last ? kChannelBlock : 1;
+  const int64_t blocks = (g.channels + block - 1) / block;
+  const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
+  parallel_for(g.batch * blocks, kGrain / (plane + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t n = task / blocks, c = task % blocks * block;
+      const int64_t count = c + block <= g.channels ? block : g.channels - c;
+      if (!covers) clear(g, static_cast<T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1], count);
+      int64_t at[3];
+      for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
+        for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
+          scatter_row<T, W>(g, overlaps, n, c, count, at);
+      }
+    }
+  });
+}
+
+template <class T>
+void max_scatter(const MaxPoolArgs& g) {
+  g.wide ? scatter_in<T, int32_t>(g) : scatter_in<T, uint8_t>(g);
+}
+
+template <class T, class W>
+void gather_in(const MaxPoolArgs& g) {
+  const int64_t rows = g.batch * g.channels * g.axis[0].out * g.axis[1].out;
+  parallel_for(rows, kGrain / (g.axis[2].out + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (Rows r(begin, g.channels, g.axis[0].out, g.axis[1].out); begin < end; ++begin, r.next()) {
+      const T* x = static_cast<const T*>(g.x) + window_offset(g, r.n, r.c, r.at);
+      T* y = static_cast<T*>(g.y) + offset_of(g.y_strides, r.n, r.c, r.at);
+      const W* where = static_cast<const W*>(g.where) + offset_of(g.where_strides, r.n, r.c, r.at);
+      const int64_t* start = g.axis[2].start;
+      for (int64_t w = 0; w < g.axis[2].out; ++w)
+        y[w * g.y_strides[4]] =
+            x[(start[w] - start[0]) * g.x_strides[4] + g.tap[where[w * g.where_strides[4]]]];
+    }
+  });
+}
+
+template <class T>
+void max_gather(const MaxPoolArgs& g) {
+  g.wide ? gather_in<T, int32_t>(g) : gather_in<T, uint8_t>(g);
+}
+
+}  // namespace
+}  // namespace tt::cpu

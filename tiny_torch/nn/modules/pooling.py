@@ -1,0 +1,254 @@
+"""Layers of pooling: the largest, or the mean, of windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
+]  # fmt: skip
+
+
+class _MaxPool(Module):
+    _function: Any
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+    def forward(self, input: Tensor) -> Any:
+        """F.max_pool, with the layer's settings."""
+        return self._function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of every window: (N, C, L) -> (N, C, L'). See F.max_pool1d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxPool1d.html
+    """
+
+    _function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of every window: (N, C, H, W) -> (N, C, H', W'). See F.max_pool2d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxPool2d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.MaxPool2d(3, stride=2, padding=1)(torch.ones(1, 8, 9, 9)).shape
+    torch.Size([1, 8, 5, 5])
+    """
+
+    _function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of every window: (N, C, D, H, W) -> (N, C, D', H', W').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxPool3d.html
+    """
+
+    _function = staticmethod(F.max_pool3d)
+
+
+class AvgPool1d(Module):
+    """The mean of every window: (N, C, L) -> (N, C, L'). See F.avg_pool1d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AvgPool1d.html
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(stride if stride is not None else kernel_size)
+        self.padding = _single(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def extra_repr(self) -> str:
+        """The first settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.avg_pool1d, with the layer's settings."""
+        windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
+        return F.avg_pool1d(input, *windows, self.count_include_pad)
+
+
+def _single(value: Any) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+class _AvgPool(Module):
+    _function: Any
+    extra_repr = AvgPool1d.extra_repr
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.avg_pool, with the layer's settings."""
+        windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
+        return self._function(input, *windows, self.count_include_pad, self.divisor_override)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of every window: (N, C, H, W) -> (N, C, H', W'). See F.avg_pool2d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AvgPool2d.html
+    """
+
+    _function = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of every window: (N, C, D, H, W) -> (N, C, D', H', W'). See F.avg_pool3d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AvgPool3d.html
+    """
+
+    _function = staticmethod(F.avg_pool3d)
+
+
+class _AdaptiveMaxPool(Module):
+    _function: Any
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        """The size."""
+        return f"output_size={self.output_size}"
+
+    def forward(self, input: Tensor) -> Any:
+        """F.adaptive_max_pool, to the layer's size."""
+        return self._function(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest of each of `output_size` windows: (N, C, L) -> (N, C, L').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool1d.html
+    """
+
+    _function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest of each of `output_size` windows: (N, C, H, W) -> (N, C, H', W').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool2d.html
+    """
+
+    _function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest of each of `output_size` windows: (N, C, D, H, W) -> (N, C, D', H', W').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool3d.html
+    """
+
+    _function = staticmethod(F.adaptive_max_pool3d)
+
+
+class _AdaptiveAvgPool(Module):
+    _function: Any
+    extra_repr = _AdaptiveMaxPool.extra_repr
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.adaptive_avg_pool, to the layer's size."""
+        return self._function(input, self.output_size)
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows: (N, C, L) -> (N, C, L').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool1d.html
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows: (N, C, H, W) -> (N, C, H', W').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.AdaptiveAvgPool2d((1, None))(torch.ones(1, 8, 9, 7)).shape
+    torch.Size([1, 8, 1, 7])
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows: (N, C, D, H, W) -> (N, C, D', H', W').
+
+    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool3d.html
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool3d)

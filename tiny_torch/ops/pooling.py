@@ -1,0 +1,193 @@
+"""torch.max_pool2d and its kin: what they check, and how they read their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply1
+from tiny_torch.ops.pool import AvgPool, MaxPool, MaxPoolWithIndices
+from tiny_torch.ops.public import check_int, check_tensor
+from tiny_torch.tensor import Tensor
+
+WORDS = ("one", "two", "three")
+
+
+def numbers(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
+    """One number for each dim, from one for all or as many."""
+    if type(value) is int:
+        return (value,) * dims
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    for number in values:
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise TypeError(
+                f"{function}(): argument '{name}' must be tuple of ints, not {type(value).__name__}"
+            )
+    if len(values) not in (1, dims):
+        raise RuntimeError(
+            f"{function}: {name} must either be a single int, or a tuple of {WORDS[dims - 1]} "
+            f"ints, but got {values}"
+        )
+    return tuple([n.__index__() for n in values]) * (dims if len(values) == 1 else 1)
+
+
+def flag(function: str, name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+    return value
+
+
+def check_input(function: str, x: Any, dims: int) -> None:
+    """Type, number of dims, and that only the batch is empty."""
+    check_tensor(function, "input", 1, x)
+    shape = x.array.shape
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[len(shape) - dims - 1 :]:
+        raise RuntimeError(
+            f"{function}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 "
+            f"dim batch size for input, but got:{list(shape)}"
+        )
+
+
+def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, padding: Any,
+                 dilation: Any) -> tuple:  # fmt: skip
+    """(kernel, stride, padding, dilation), checked."""
+    kernel = numbers(function, "kernel_size", kernel_size, dims)
+    step = kernel
+    if stride is not None and stride != [] and stride != ():
+        step = numbers(function, "stride", stride, dims)
+    sides = numbers(function, "padding", padding, dims)
+    between = numbers(function, "dilation", dilation, dims)
+    for name, values in (("kernel_size", kernel), ("stride", step), ("dilation", between)):
+        if min(values) <= 0:
+            raise RuntimeError(f"{function}: {name} should be greater than zero, but got {values}")
+    for side, taps, gap in zip(sides, kernel, between, strict=True):
+        if side < 0:
+            raise RuntimeError(f"{function}: pad must be non-negative, but got pad: {side}")
+        if side > (gap * (taps - 1) + 1) // 2:
+            raise RuntimeError(
+                f"{function}: pad should be at most half of effective kernel size, but got "
+                f"pad={side}, kernel_size={taps} and dilation={gap}"
+            )
+    return kernel, step, sides, between
+
+
+def pooled_size(function: str, x: Tensor, windows: tuple, ceil_mode: bool) -> tuple[int, ...]:
+    """The spatial sizes of the result."""
+    sizes = []
+    spatial = x.array.shape[-len(windows[0]) :]
+    for size, taps, stride, side, gap in zip(spatial, *windows, strict=True):
+        room = size + 2 * side - gap * (taps - 1) - 1
+        out = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+        if ceil_mode and (out - 1) * stride >= size + side:
+            out -= 1  # the last window has to start inside of the input or the left padding
+        sizes.append(out)
+    if min(sizes) < 1:
+        raise RuntimeError(
+            f"{function}: Given input size: {list(x.shape)}, kernel_size {windows[0]}. Calculated "
+            f"output size: {sizes}. Output size is too small"
+        )
+    return tuple(sizes)
+
+
+def max_pool(function: str, dims: int, indices: bool, x: Any, kernel_size: Any, stride: Any,
+             padding: Any, dilation: Any, ceil_mode: Any) -> Any:  # fmt: skip
+    check_tensor(function, "input", 1, x)
+    windows = read_windows(function, dims, kernel_size, stride, padding, dilation)
+    check_input(function, x, dims)
+    size = pooled_size(function, x, windows, flag(function, "ceil_mode", ceil_mode))
+    if not x.is_floating_point() and ((dims == 1 and not indices) or x.dtype is _core.bool):
+        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+    return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, windows)
+
+
+def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, padding: Any,
+             ceil_mode: Any, count_include_pad: Any, divisor_override: Any = None):  # fmt: skip
+    check_tensor(function, "input", 1, x)
+    kernel, step, sides, ones = read_windows(function, dims, kernel_size, stride, padding, 1)
+    if divisor_override is not None:
+        divisor_override = check_int(function, "divisor_override", 7, divisor_override)
+        if divisor_override == 0:
+            raise RuntimeError(f"{function}: divisor must be not zero")
+    check_input(function, x, dims)
+    count_padding = flag(function, "count_include_pad", count_include_pad)
+    ceil_mode = flag(function, "ceil_mode", ceil_mode)
+    size = pooled_size(function, x, (kernel, step, sides, ones), ceil_mode)
+    if not x.is_floating_point() and x.dtype is not _core.int64:
+        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+    return apply1(AvgPool, x, size, (kernel, step, sides, count_padding, divisor_override))
+
+
+def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[int, ...]:
+    """The sizes asked for; those that are None are x's."""
+    check_tensor(function, "input", 1, x)
+    shape = x.array.shape
+    if dims > 1 and isinstance(output_size, tuple | list) and None in output_size:
+        if len(output_size) > len(shape):
+            raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+        output_size = [
+            have if want is None else want
+            for want, have in zip(output_size, shape[-len(output_size) :], strict=True)
+        ]
+    if isinstance(output_size, tuple | list) and len(output_size) != dims:
+        raise RuntimeError(f"{function}: output_size must be {dims}, but got {output_size}")
+    sizes = numbers(function, "output_size", output_size, dims)
+    if min(sizes) < 0:
+        raise RuntimeError(
+            f"{function}: elements of output_size must be greater than or equal to 0 but received "
+            f"{list(sizes)}"
+        )
+    if len(shape) not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{function}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(shape)}"
+        )
+    if 0 in shape[len(shape) - dims :]:
+        raise RuntimeError(
+            f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
+            f"input has sizes {list(shape)}"
+        )
+    if not x.is_floating_point():
+        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+    return sizes
+
+
+def adaptive_max_pool(function: str, dims: int, indices: bool, x: Any, output_size: Any) -> Any:
+    size = adaptive_size(function, dims, x, output_size)
+    if x.array.shape[-dims - 1] == 0:
+        raise RuntimeError(
+            f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
+            f"input has sizes {list(x.shape)}"
+        )
+    return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, ((), (), (), ()))
+
+
+def adaptive_avg_pool(function: str, dims: int, x: Any, output_size: Any) -> Tensor:
+    size = adaptive_size(function, dims, x, output_size)
+    return apply1(AvgPool, x, size, ((), (), (), True, None))
+
+
+# -------------------------------------------------------------------------------------- of torch
+
+
+def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    """As nn.functional.max_pool1d, without positions."""
+    return max_pool(
+        "max_pool1d", 1, False, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+
+
+def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    """As nn.functional.max_pool2d, without positions."""
+    return max_pool(
+        "max_pool2d", 2, False, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+
+
+def avg_pool1d(input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True):
+    """As nn.functional.avg_pool1d."""
+    return avg_pool(
+        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad
+    )
+
+
+FUNCTIONS = {f.__name__: f for f in (max_pool1d, max_pool2d, avg_pool1d)}
+METHODS: dict[str, Any] = {}
