@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import applyn
 from tiny_torch.ops.conv import Convolution, ConvolutionTranspose
 from tiny_torch.ops.join import cat
@@ -56,54 +58,81 @@ def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -
             )
 
 
-def check_settings(function: str, stride: tuple, padding: tuple, dilation: tuple, groups: Any):
-    """What must be positive; answers `groups`."""
+def read_settings(
+    function: str, dims: int, stride: Any, padding: Any, dilation: Any, groups: Any, more: Any = 0
+) -> tuple:
+    """The settings as tuples of one number per dim, and `groups`, checked."""
+    stride = numbers(function, "stride", stride, dims)
+    dilation = numbers(function, "dilation", dilation, dims)
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise RuntimeError(f"[{function}] Invalid padding string: '{padding}'")
+        if padding == "same" and max(stride) > 1:
+            raise RuntimeError(
+                f"[{function}] padding='same' is not supported for strided convolutions"
+            )
+        padding = 0
+    padding = numbers(function, "padding", padding, dims)
     (groups,) = numbers(function, "groups", groups, 1)
-    if min(padding) < 0:
-        raise RuntimeError(f"[{function}] negative padding is not supported")
-    if min(stride) <= 0:
-        raise RuntimeError(f"[{function}] non-positive stride is not supported")
-    if min(dilation) <= 0:
-        raise RuntimeError(f"[{function}] non-positive dilation is not supported")
-    if groups <= 0:
-        raise RuntimeError(f"[{function}] non-positive groups is not supported")
-    return groups
+    more = numbers(function, "output_padding", more, dims)
+    for name, values in (("padding", padding), ("output_padding", more)):
+        if min(values) < 0:
+            raise RuntimeError(f"[{function}] negative {name} is not supported")
+    for name, values in (("stride", stride), ("dilation", dilation), ("groups", (groups,))):
+        if min(values) <= 0:
+            raise RuntimeError(f"[{function}] non-positive {name} is not supported")
+    for extra, *steps in zip(more, stride, dilation, strict=True):
+        if extra and extra >= max(steps):
+            raise RuntimeError(
+                f"[{function}] output padding must be smaller than either stride or dilation, but "
+                f"got output_padding {list(more)}, stride {list(stride)}, dilation {list(dilation)}"
+            )
+    return stride, padding, dilation, groups, more
+
+
+remembered = functools.lru_cache(maxsize=4096, typed=True)(read_settings)
+
+
+def settings_of(function: str, dims: int, *values: Any) -> tuple:
+    """As read_settings, which is asked only once for values of the usual types."""
+    for value in values:
+        if type(value) not in (int, tuple, str):
+            return read_settings(function, dims, *values)
+    return remembered(function, dims, *values)
 
 
 def check_shapes(
     function: str, x: Tensor, weight: Tensor, bias: Any, groups: int, transposed: bool
-):
+) -> None:
     """The channels of a batch x, the weight and the bias."""
-    shape = list(weight.shape)
+    shape, size = weight.array.shape, x.array.shape
     if shape[0] < groups or shape[0] % groups or 0 in shape[2:]:
         raise RuntimeError(
             f"[{function}] Given groups={groups}, expected weight to be divisible by {groups} at "
-            f"dimension 0 and of at least 1 element, but got weight of size {shape}"
+            f"dimension 0 and of at least 1 element, but got weight of size {list(shape)}"
         )
-    expected = shape[0] if transposed else shape[1] * groups
-    if x.shape[1] != expected:
+    inputs, outputs = shape[1] * groups, shape[0]
+    if transposed:
+        inputs, outputs = outputs, inputs
+    if size[1] != inputs:
         raise RuntimeError(
-            f"[{function}] Given groups={groups}, weight of size {shape}, expected "
-            f"input{list(x.shape)} to have {expected} channels, but got {x.shape[1]} channels "
-            "instead"
+            f"[{function}] Given groups={groups}, weight of size {list(shape)}, expected input"
+            f"{list(size)} to have {inputs} channels, but got {size[1]} channels instead"
         )
-    channels = shape[1] * groups if transposed else shape[0]
-    if bias is not None and tuple(bias.shape) != (channels,):
+    if bias is not None and bias.array.shape != (outputs,):
         raise RuntimeError(
-            f"[{function}] Given weight of size {shape}, expected bias to be 1-dimensional with "
-            f"{channels} elements, but got bias of size {list(bias.shape)} instead"
+            f"[{function}] Given weight of size {list(shape)}, expected bias to be 1-dimensional "
+            f"with {outputs} elements, but got bias of size {list(bias.shape)} instead"
         )
-    if 0 in x.shape[2:] and 0 not in x.shape[:2]:
+    if 0 in size[2:] and 0 not in size[:2]:
         raise RuntimeError(
             f"[{function}] Only zero batch or zero channel inputs are supported, but got input "
-            f"shape: {list(x.shape)}"
+            f"shape: {list(size)}"
         )
 
 
-def same_padding(function: str, x: Tensor, weight: Tensor, stride: tuple, dilation: tuple):
+def same_padding(x: Tensor, weight: Tensor, dilation: tuple) -> tuple[Tensor, tuple]:
     """The input, widened by zeros where both sides differ, and what else to pad for "same"."""
-    if any(step != 1 for step in stride):
-        raise RuntimeError(f"[{function}] padding='same' is not supported for strided convolutions")
     totals = [step * (size - 1) for step, size in zip(dilation, weight.shape[2:], strict=True)]
     if any(total % 2 for total in totals):
         warnings.warn(
@@ -121,32 +150,15 @@ def same_padding(function: str, x: Tensor, weight: Tensor, stride: tuple, dilati
 
 def convolution(function: str, dims: int, x: Any, weight: Any, bias: Any, *settings: Any) -> Tensor:
     """A convolution in so many dims; settings as a user gave them."""
-    stride, padding, dilation, groups = settings
     check_arrays(function, x, weight, bias, dims)
-    stride = numbers(function, "stride", stride, dims)
-    dilation = numbers(function, "dilation", dilation, dims)
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise RuntimeError(f"[{function}] Invalid padding string: '{padding}'")
-        sides = (0,) * dims
-    else:
-        sides = numbers(function, "padding", padding, dims)
-    groups = check_settings(function, stride, sides, dilation, groups)
-    batch = x if x.ndim == dims + 2 else x.unsqueeze(0)
+    stride, padding, dilation, groups, _ = settings_of(function, dims, *settings)
+    batched = x.ndim == dims + 2
+    batch = x if batched else x.unsqueeze(0)
     check_shapes(function, batch, weight, bias, groups, False)
-    if padding == "same":
-        batch, sides = same_padding(function, batch, weight, stride, dilation)
-    for size, side, step, taps in zip(
-        batch.shape[2:], sides, dilation, weight.shape[2:], strict=True
-    ):
-        if size + 2 * side < step * (taps - 1) + 1:
-            raise RuntimeError(
-                f"[{function}] Kernel size can't be greater than actual input size: input "
-                f"{list(x.shape)}, padding {list(sides)}, weight {list(weight.shape)}, dilation "
-                f"{list(dilation)}"
-            )
-    y = applyn(Convolution, (batch, weight, bias), (stride, sides, dilation, groups))
-    return y if batch.ndim == x.ndim else y.squeeze(0)
+    if settings[1] == "same":
+        batch, padding = same_padding(batch, weight, dilation)
+    y = applyn(Convolution, (batch, weight, bias), (stride, padding, dilation, groups))
+    return y if batched else y.squeeze(0)
 
 
 def transposed_convolution(
@@ -154,35 +166,30 @@ def transposed_convolution(
 ) -> Tensor:
     """A transposed convolution in so many dims; settings as a user gave them."""
     check_arrays(function, x, weight, bias, dims)
-    names = ("stride", "padding", "output_padding", "dilation")
-    stride, padding, more, dilation = (
-        numbers(function, name, value, dims)
-        for name, value in zip(names, (*settings[:3], settings[4]), strict=True)
-    )
-    groups = check_settings(function, stride, padding, dilation, settings[3])
-    batch = x if x.ndim == dims + 2 else x.unsqueeze(0)
+    if isinstance(settings[1], str):
+        raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
+    stride, padding, dilation, groups, more = settings_of(function, dims, *settings)
+    batched = x.ndim == dims + 2
+    batch = x if batched else x.unsqueeze(0)
     check_shapes(function, batch, weight, bias, groups, True)
-    if min(more) < 0:
-        raise RuntimeError(f"[{function}] negative output_padding is not supported")
-    size = []
-    for d in range(dims):
-        if more[d] >= stride[d] and more[d] >= dilation[d]:
-            raise RuntimeError(
-                f"[{function}] output padding must be smaller than either stride or dilation, but "
-                f"got output_padding {list(more)}, stride {list(stride)}, dilation {list(dilation)}"
+    size = tuple(
+        [
+            (n - 1) * stride[d] - 2 * padding[d] + dilation[d] * (taps - 1) + 1 + more[d]
+            for d, (n, taps) in enumerate(
+                zip(batch.array.shape[2:], weight.array.shape[2:], strict=True)
             )
-        reach = dilation[d] * (weight.shape[d + 2] - 1) + 1
-        size.append((batch.shape[d + 2] - 1) * stride[d] - 2 * padding[d] + reach + more[d])
+        ]
+    )
     if min(size) < 1:
         raise RuntimeError(
             f"[{function}] Given input size per channel: {list(batch.shape[2:])}. Calculated "
-            f"output size per channel: {size}. Output size is too small"
+            f"output size per channel: {list(size)}. Output size is too small"
         )
-    if not x.dtype.is_floating_point and str(x.dtype) != "torch.int64":
+    if not x.dtype.is_floating_point and x.dtype is not _core.int64:
         raise NotImplementedError(f"[{function}] is not implemented for {x.dtype}")
     settings = (stride, padding, dilation, groups)
-    y = applyn(ConvolutionTranspose, (batch, weight, bias), tuple(size), settings)
-    return y if batch.ndim == x.ndim else y.squeeze(0)
+    y = applyn(ConvolutionTranspose, (batch, weight, bias), size, settings)
+    return y if batched else y.squeeze(0)
 
 
 def conv1d(
@@ -275,7 +282,7 @@ def conv_transpose1d(
     >>> torch.conv_transpose1d(torch.ones(1, 1, 3), torch.ones(1, 1, 3), stride=2).shape
     torch.Size([1, 1, 7])
     """
-    settings = (stride, padding, output_padding, groups, dilation)
+    settings = (stride, padding, dilation, groups, output_padding)
     return transposed_convolution("conv_transpose1d", 1, input, weight, bias, *settings)
 
 
@@ -300,7 +307,7 @@ def conv_transpose2d(
     >>> torch.conv_transpose2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), stride=2).shape
     torch.Size([1, 1, 7, 7])
     """
-    settings = (stride, padding, output_padding, groups, dilation)
+    settings = (stride, padding, dilation, groups, output_padding)
     return transposed_convolution("conv_transpose2d", 2, input, weight, bias, *settings)
 
 
@@ -326,7 +333,7 @@ def conv_transpose3d(
     >>> torch.conv_transpose3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 3), stride=2).shape
     torch.Size([1, 1, 7, 7, 7])
     """
-    settings = (stride, padding, output_padding, groups, dilation)
+    settings = (stride, padding, dilation, groups, output_padding)
     return transposed_convolution("conv_transpose3d", 3, input, weight, bias, *settings)
 
 

@@ -374,6 +374,10 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
     const int64_t room =
         x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
+    if (room < 0 && !size)
+      throw RuntimeError("[conv] Kernel size can't be greater than actual input size: input ",
+                         x.shape(), ", padding ", padding, ", weight ", w.shape(), ", dilation ",
+                         dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
   const NDArray y = empty_laid_out(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),
