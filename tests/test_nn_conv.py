@@ -201,28 +201,47 @@ def test_gradcheck_twice(function, x, w, settings):
     assert tiny_torch.autograd.gradgradcheck(call, inputs)
 
 
-def test_same_bits_for_any_number_of_threads():
-    x = tiny_torch.from_numpy(draw((9, 16, 20, 20), 0)).requires_grad_()
-    w = tiny_torch.from_numpy(draw((40, 16, 3, 3), 1)).requires_grad_()
+@pytest.mark.parametrize("layout", ["plain", "last"])
+@pytest.mark.parametrize(
+    "x, w, settings",
+    [
+        ((9, 16, 20, 20), (40, 16, 3, 3), {"padding": 1}),
+        ((9, 1, 40, 40), (16, 1, 5, 5), {}),
+        ((9, 32, 20, 20), (32, 1, 3, 3), {"groups": 32, "stride": 2}),
+    ],
+)
+def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
     threads, seen = tiny_torch.get_num_threads(), []
     try:
         for number in (1, 2, 3):
             tiny_torch.set_num_threads(number)
-            y = tiny_torch.conv2d(x, w, padding=1)
-            grads = tiny_torch.autograd.grad(y.sum(), (x, w))
-            seen.append([t.numpy(force=True).tobytes() for t in (y, *grads)])
+            arrays = [draw(x, 0), draw(w, 1)]
+            made = results(tiny_torch, "conv2d", arrays, (layout, layout), settings)
+            seen.append([t.numpy(force=True).tobytes() for t in made])
     finally:
         tiny_torch.set_num_threads(threads)
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_layout_changes_no_bit():
-    form = tiny_torch.channels_last
-    x = tiny_torch.from_numpy(draw((3, 40, 9, 9), 0))
-    w = tiny_torch.from_numpy(draw((33, 40, 3, 3), 1))
-    last = tiny_torch.conv2d(x.contiguous(memory_format=form), w, padding=1)
-    assert last.is_contiguous(memory_format=form)
-    assert (tiny_torch.conv2d(x, w, padding=1) == last).all()
+@pytest.mark.parametrize(
+    "x, w, settings",
+    [
+        ((3, 40, 9, 9), (33, 40, 3, 3), {"padding": 1}),
+        ((3, 40, 9, 9), (33, 40, 3, 3), {"stride": 2}),
+        ((3, 40, 9, 20), (40, 1, 3, 3), {"padding": 1, "groups": 40}),
+        ((3, 2, 9, 20), (8, 2, 3, 3), {"padding": 1}),
+        ((3, 40, 4, 4), (33, 40, 4, 4), {}),
+        ((3, 40, 9, 9), (33, 40, 1, 1), {}),
+    ],
+)
+def test_layout_changes_no_bit(x, w, settings):
+    seen = []
+    for layout in ("plain", "last"):
+        arrays = [draw(x, 0), draw(w, 1)]
+        seen.append(results(tiny_torch, "conv2d", arrays, (layout, layout), settings))
+    for plain, last in zip(*seen, strict=True):
+        assert last.is_contiguous(memory_format=tiny_torch.channels_last)
+        assert (plain == last).all()
 
 
 # ------------------------------------------------------------------------------------------ pad

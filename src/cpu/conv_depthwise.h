@@ -178,28 +178,31 @@ inline Vec<T> load_channels(const T* from, int64_t width) {
     return load_partial(from, width);
 }
 
-// sums (lanes) += what the strip's pieces show of L channels, times weights (taps) `row` apart.
-template <class T, bool Whole>
-inline void add_strip(const Band<T>& band, const Strip<T>& strip, const T* source, int64_t along,
-                      int64_t width, const T* weights, int64_t row, Vec<T>* sums) {
+// `Count` vectors of channels of one pixel of a strip, with weights (taps, `row`) of the same.
+template <class T, int Count, bool Whole>
+inline void pixel_result(const Band<T>& band, const Strip<T>& strip, int64_t lane, const T* source,
+                         int64_t along, const T* weights, int64_t row, const T* bias, int64_t width,
+                         T* result) {
+  constexpr int n = lanes<T>;
+  Vec<T> sums[Count] = {};
   for (int64_t i = strip.first; i < strip.end; ++i) {
     const Piece& piece = band.pieces[i].piece;
-    const Vec<T> weight = load(weights + band.pieces[i].tap * row);
-    const T* from = source + piece.offset;
-    if (piece.low == 0 && piece.high == lanes<T>) {
-#pragma GCC unroll 16
-      for (int64_t lane = 0; lane < lanes<T>; ++lane) {
-        sums[lane] += weight * load_channels<T, Whole>(from + lane * along, width);
-      }
-    } else {
-      for (int64_t lane = piece.low; lane < piece.high; ++lane) {
-        sums[lane] += weight * load_channels<T, Whole>(from + lane * along, width);
-      }
+    if (lane < piece.low || lane >= piece.high) continue;
+    const T* from = source + piece.offset + lane * along;
+    const T* weight = weights + band.pieces[i].tap * row;
+#pragma GCC unroll 8
+    for (int v = 0; v < Count; ++v) {
+      sums[v] += load(weight + v * n) * load_channels<T, Whole>(from + v * n, width);
     }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < Count; ++v) {
+    const Vec<T> x = sums[v] + load(bias + v * n);
+    Whole ? store(result + v * n, x) : store_partial(result + v * n, x, width);
   }
 }
 
-// weights (taps, `row`) and bias, of the same channels.
+// Pixel by pixel, so that memory is read and written in its order.
 template <class T>
 void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
                    const T* weights, int64_t row, const T* bias, int64_t width, T* result) {
@@ -207,20 +210,17 @@ void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T
   const int64_t along = g.step[2] * g.source_strides[4];
   for (int64_t s = 0; s < count; ++s) {
     const Strip<T>& strip = band.strip[s];
-    for (int64_t c = 0; c < width; c += n) {
-      Vec<T> sums[n] = {};
-      const Vec<T> more = load(bias + c);
-      T* to = result + c;
-      if (width - c >= n) {
-        add_strip<T, true>(band, strip, source + c, along, n, weights + c, row, sums);
-        for (int64_t lane = 0; lane < strip.count; ++lane) {
-          store(to + strip.places[lane], sums[lane] + more);
-        }
-      } else {
-        add_strip<T, false>(band, strip, source + c, along, width - c, weights + c, row, sums);
-        for (int64_t lane = 0; lane < strip.count; ++lane) {
-          store_partial<T>(to + strip.places[lane], sums[lane] + more, width - c);
-        }
+    for (int64_t lane = 0; lane < strip.count; ++lane) {
+      for (int64_t c = 0, taken; c < width; c += taken * n) {
+        const int64_t left = width - c;
+        taken = left >= 8 * n ? 8 : left >= 4 * n ? 4 : left >= 2 * n ? 2 : 1;
+        const auto compute = taken == 8   ? pixel_result<T, 8, true>
+                             : taken == 4 ? pixel_result<T, 4, true>
+                             : taken == 2 ? pixel_result<T, 2, true>
+                             : left >= n  ? pixel_result<T, 1, true>
+                                          : pixel_result<T, 1, false>;
+        compute(band, strip, lane, source + c, along, weights + c, row, bias + c, left,
+                result + strip.places[lane] + c);
       }
     }
   }

@@ -271,17 +271,18 @@ bool lies_as(const int64_t* actual, const int64_t (&strides)[4], const int64_t (
   return true;
 }
 
-// A window as large as the image is one pixel with a channel for each element of the window.
-void take_windows_as_channels(ConvArgs& g) {
+// A window as large as the image is one pixel with a channel for each element of the window. Sums
+// for y run over them, and should in the same order for any layout: that of (taps, channels).
+void take_windows_as_channels(ConvArgs& g, ConvResult result) {
   if (g.groups > 1) return;
   for (int d = 0; d < 3; ++d)
     if (g.y_size[d] > 1 || g.padding[d] > 0 || g.x_size[d] != g.taps[d]) return;
   const int64_t c = g.x_channels, *t = g.taps, size[] = {c, t[0], t[1], t[2]};
   const int64_t plain[] = {t[0] * t[1] * t[2], t[1] * t[2], t[2], 1};
   const int64_t last[] = {1, t[1] * t[2] * c, t[2] * c, c};
-  if (!(lies_as(g.x_strides, plain, size) && lies_as(g.w_strides, plain, size)) &&
-      !(lies_as(g.x_strides, last, size) && lies_as(g.w_strides, last, size)))
-    return;
+  const bool is_last = lies_as(g.x_strides, last, size) && lies_as(g.w_strides, last, size);
+  const bool is_plain = lies_as(g.x_strides, plain, size) && lies_as(g.w_strides, plain, size);
+  if (!is_last && !(is_plain && result != ConvResult::Y)) return;
   g.x_channels *= plain[0];
   for (int d = 0; d < 3; ++d) g.x_size[d] = g.taps[d] = g.stride[d] = 1;
   g.x_strides[1] = g.w_strides[1] = 1;
@@ -330,8 +331,8 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
     return naive(g, result);
   }
   const WithoutGil unlocked(work_of(g) > 65536);
-  if (!bias || result != ConvResult::X) take_windows_as_channels(g);
-  take_images_as_rows(g);
+  if (!bias || result != ConvResult::X) take_windows_as_channels(g, result);
+  if (result != ConvResult::W) take_images_as_rows(g);
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
   if (result == ConvResult::W && !depthwise) return table().weight[kind](g);
   with_sum(g, result == ConvResult::X ? y : x, w, out, bias, result, [&](const ConvSum& sum) {
