@@ -193,18 +193,25 @@ void backward_set(const Call<T>& call, int64_t set, double* sums) {
 
 // --------------------------------------------------------------------------------------- the calls
 
-// How many columns of a matrix a channel has; 0: x is not to be taken as one.
-inline int64_t spread_of(const BatchNormArgs& a) {
-  if (a.channels_last) return 1;
+// How x is taken as a matrix; of count 0 where it is not.
+inline Spread spread_of(const BatchNormArgs& a) {
+  if (a.channels_last) {  // as many pixels in a row as make it long, and divide their number
+    const int64_t pixels = a.size * (a.set_channels ? 1 : a.samples);
+    int64_t together = 1;
+    while (together * a.channels < 64 && pixels % (2 * together) == 0) together *= 2;
+    return {together, together == 1 ? 1 : a.channels};
+  }
   const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
   const bool as_grad = !a.grad || (a.grad_channel == a.x_channel && a.grad_sample == a.x_sample);
-  return a.set_channels == 0 && a.size <= 64 && a.samples >= 4 && packed && as_grad ? a.size : 0;
+  const bool small = a.set_channels == 0 && a.size <= 64 && a.samples >= 4;
+  return {small && packed && as_grad ? a.size : 0, 1};
 }
 
 template <class T>
 void forward(const BatchNormArgs& a) {
   const Call<T> call{a};
-  if (const int64_t spread = spread_of(a)) return forward_matrix(call, spread);
+  const Spread spread = spread_of(a);
+  if (spread.count) return forward_matrix(call, spread);
   const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
   parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
     for (int64_t set = begin; set < end; ++set) forward_set(call, set);
@@ -216,7 +223,8 @@ void backward(const BatchNormArgs& a) {
   const Call<T> call{a};
   const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
   const Scratch<double> sums(2 * entries);
-  if (const int64_t spread = spread_of(a)) {
+  const Spread spread = spread_of(a);
+  if (spread.count) {
     backward_matrix(call, spread, sums.data);
   } else {
     const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;

@@ -1,7 +1,7 @@
-// Batch, group and instance norm of x as a matrix whose columns belong to channels: a column each
-// in channels_last order; S of them where x is (N, C, S) and S is small, so that rows are long.
-// Columns are summed side by side, in blocks of rows; blocks and columns of a set then combine in
-// double. Built once per instruction set.
+// Batch, group and instance norm of x as a matrix whose columns belong to channels. In
+// channels_last order a row is a pixel, or some of them where there are few channels; where x is
+// (N, C, S) and S is small, a row is a sample. Columns are summed side by side, in blocks of rows;
+// blocks and columns of a set then combine in double. Built once per instruction set.
 #pragma once
 #include <type_traits>
 
@@ -12,17 +12,23 @@ namespace {
 
 constexpr int64_t kBlockColumns = 256, kBlockRows = 512;
 
+// Which columns belong to a channel: `count` of them, `step` apart.
+struct Spread {
+  int64_t count, step;
+
+  int64_t first(int64_t channel) const { return step == 1 ? channel * count : channel; }
+};
+
 template <class T>
 struct Matrix {
   const Call<T>& call;
-  const int64_t spread;  // columns of a channel
-  const int64_t columns = call.a.channels * spread;
+  const Spread spread;
+  const int64_t columns = call.a.channels * spread.count;
   const int64_t samples = call.per_channel ? 1 : call.a.samples;
-  const int64_t rows = call.a.size / spread * (call.per_channel ? call.a.samples : 1);
+  const int64_t rows = call.a.size * (call.per_channel ? call.a.samples : 1) / spread.count;
   const int64_t width = smaller(columns, kBlockColumns);  // of a block
   const int64_t height = larger(1, smaller(kBlockRows, kBlock / larger(1, width)));
   const int64_t across = parts(columns, width), down = parts(rows, height);
-  const int64_t of_set = call.together * spread;  // columns
 
   struct Block {
     int64_t sample, number, column;  // number: among those below one another
@@ -50,13 +56,18 @@ struct Matrix {
           }
         });
   }
-  // f(sample, the first column, the number of the set), in parallel.
+  // f(sample, the first channel, the number of the set), in parallel.
   template <class F>
   void for_each_set(F f) const {
-    const int64_t sets = columns / of_set;
-    parallel_for(samples * sets, kGrain / 4 / (of_set * down), [&](int64_t begin, int64_t end) {
-      for (int64_t at = begin; at < end; ++at) f(at / sets, at % sets * of_set, at);
+    const int64_t sets = call.sets_of_sample, elements = call.together * spread.count * down;
+    parallel_for(samples * sets, kGrain / 4 / elements, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end; ++at) f(at / sets, at % sets * call.together, at);
     });
+  }
+  template <class F>
+  void for_each_column(int64_t channel, F f) const {
+    int64_t column = spread.first(channel);
+    for (int64_t i = 0; i < spread.count; ++i, column += spread.step) f(column);
   }
 };
 
@@ -129,7 +140,7 @@ struct Scratch {
 };
 
 template <class T>
-void forward_matrix(const Call<T>& call, int64_t spread) {
+void forward_matrix(const Call<T>& call, Spread spread) {
   const Matrix<T> m{call, spread};
   const T* const x = numbers<T>(call.a.x);
   T* const y = numbers<T>(call.a.out);
@@ -148,8 +159,10 @@ void forward_matrix(const Call<T>& call, int64_t spread) {
       double middle = 0, sum = 0;
       auto each = [&](auto f) {
         for (int64_t b = 0; b < m.down; ++b)
-          for (int64_t c = first; c < first + m.of_set; ++c)
-            f(static_cast<double>(m.rows_of(b)), m.place(sample, b, c));
+          for (int64_t channel = first; channel < first + call.together; ++channel)
+            m.for_each_column(channel, [&](int64_t c) {
+              f(static_cast<double>(m.rows_of(b)), m.place(sample, b, c));
+            });
       };
       each([&](double n, int64_t at) { middle += n * static_cast<double>(means[at]); });
       middle /= static_cast<double>(call.elements);
@@ -159,14 +172,13 @@ void forward_matrix(const Call<T>& call, int64_t spread) {
       });
       call.finish(set, middle, sum);
     }
-    for (int64_t i = 0; i < call.together; ++i) {
-      const int64_t c = first + i * spread, channel = c / spread;
-      for (int64_t at = sample * m.columns + c, end = at + spread; at < end; ++at) {
+    for (int64_t channel = first; channel < first + call.together; ++channel)
+      m.for_each_column(channel, [&](int64_t c) {
+        const int64_t at = sample * m.columns + c;
         mean[at] = call.means[set];
         scale[at] = call.rstds[set] * call.weight(channel);
         shift[at] = call.bias(channel);
-      }
-    }
+      });
   });
   m.for_each_block([&](const auto& b) {
     const int64_t at = b.sample * m.columns + b.column;
@@ -183,7 +195,7 @@ void forward_matrix(const Call<T>& call, int64_t spread) {
 
 // `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per sample and channel.
 template <class T>
-void backward_matrix(const Call<T>& call, int64_t spread, double* sums) {
+void backward_matrix(const Call<T>& call, Spread spread, double* sums) {
   const Matrix<T> m{call, spread};
   const T *const x = numbers<T>(call.a.x), *const grad = numbers<T>(call.a.grad);
   T* const dx = numbers<T>(call.a.out);
@@ -193,8 +205,9 @@ void backward_matrix(const Call<T>& call, int64_t spread, double* sums) {
   T *const mean = moments + m.places(), *const factor = mean + all;
   T *const slope = factor + all, *const middle = slope + all;
   m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
-    for (int64_t c = first; c < first + m.of_set; ++c)
-      mean[sample * m.columns + c] = call.means[set];
+    for (int64_t channel = first; channel < first + call.together; ++channel)
+      m.for_each_column(channel,
+                        [&](int64_t c) { mean[sample * m.columns + c] = call.means[set]; });
   });
   m.for_each_block([&](const auto& b) {
     const int64_t at = m.place(b.sample, b.number, b.column);
@@ -204,24 +217,24 @@ void backward_matrix(const Call<T>& call, int64_t spread, double* sums) {
   m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
     const T rstd = call.rstds[set];
     double sum = 0, moment = 0;
-    for (int64_t i = 0; i < call.together; ++i) {
-      const int64_t c = first + i * spread, channel = c / spread;
+    for (int64_t channel = first; channel < first + call.together; ++channel) {
       double totals[2] = {0, 0};
       for (int64_t b = 0; b < m.down; ++b)
-        for (int64_t at = m.place(sample, b, c), end = at + spread; at < end; ++at) {
-          totals[0] += static_cast<double>(partial[at]);
-          totals[1] += static_cast<double>(moments[at]);
-        }
+        m.for_each_column(channel, [&](int64_t c) {
+          totals[0] += static_cast<double>(partial[m.place(sample, b, c)]);
+          totals[1] += static_cast<double>(moments[m.place(sample, b, c)]);
+        });
       double* const entry = sums + (sample * call.a.channels + channel) * 2;
       entry[0] = totals[0], entry[1] = totals[1] * static_cast<double>(rstd);
       const double weight = static_cast<double>(call.weight(channel));
       sum += weight * totals[0], moment += weight * totals[1];
     }
-    for (int64_t i = 0; i < call.together; ++i) {
-      const int64_t c = first + i * spread;
-      const Coefficients<T> k(call.a, call.elements, call.weight(c / spread), rstd, sum, moment);
-      for (int64_t at = sample * m.columns + c, end = at + spread; at < end; ++at)
+    for (int64_t channel = first; channel < first + call.together; ++channel) {
+      const Coefficients<T> k(call.a, call.elements, call.weight(channel), rstd, sum, moment);
+      m.for_each_column(channel, [&](int64_t c) {
+        const int64_t at = sample * m.columns + c;
         factor[at] = k.factor, slope[at] = -k.slope, middle[at] = -k.middle;
+      });
     }
   });
   if (!dx) return;

@@ -107,19 +107,25 @@ class _BatchNorm(_NormBase):
         """In training by the batch's statistics, which are kept track of; else by those."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
+        buffers = self._buffers  # for three names at the cost of one
+        mean, var, count = (
+            buffers["running_mean"],
+            buffers["running_var"],
+            buffers["num_batches_tracked"],
+        )
         tracks = self.training and self.track_running_stats
-        if tracks and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        if tracks and count is not None:
+            count.add_(1)
             if self.momentum is None:  # the average of all batches
-                factor = 1.0 / float(self.num_batches_tracked)
+                factor = 1.0 / float(count)
         used = tracks or not self.training
         return F.batch_norm(
             input,
-            self.running_mean if used else None,
-            self.running_var if used else None,
+            mean if used else None,
+            var if used else None,
             self.weight,
             self.bias,
-            self.training or (self.running_mean is None and self.running_var is None),
+            self.training or (mean is None and var is None),
             factor,
             self.eps,
         )
