@@ -65,7 +65,7 @@ if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
 for _module in (
     dtypes, *methods.MODULES, devices, layouts, printing, random, switches, tensor_types,
 ):  # fmt: skip
-    globals().update(_module.FUNCTIONS)
+    globals().update(methods.publish(__name__, _module.FUNCTIONS))
 
 
 def is_tensor(obj: object, /):

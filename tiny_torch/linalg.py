@@ -19,6 +19,7 @@ from tiny_torch.ops.matrices import (
     matrix_rank,
     pinv,
 )
+from tiny_torch.ops.methods import publish
 from tiny_torch.ops.norms import matrix_norm, norm, vector_norm
 from tiny_torch.ops.shape import diagonal as torch_diagonal
 from tiny_torch.ops.solve import det, inv, slogdet, solve
@@ -42,3 +43,5 @@ __all__ = [
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
     "vector_norm",
 ]  # fmt: skip
+
+globals().update(publish(__name__, {name: globals()[name] for name in __all__}))

@@ -175,6 +175,7 @@ PYBIND11_MODULE(_core, module) {
   if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
   py::add_dlpack(module);
   py::add_dtypes(module);
+  py::add_function(module);
   py::add_generator(module);
   py::add_memory(module);
   py::add_nn(module);

@@ -9,6 +9,7 @@ from ..ops.convolutions import (
     conv_transpose3d,
 )
 from ..ops.fused import prelu
+from ..ops.methods import publish
 from ._functional.activation import (
     elu,
     gelu,
@@ -136,3 +137,10 @@ __all__ = [
     "softplus",
     "tanh",
 ]
+
+# The others are Python in PyTorch, and take the names of their arguments only.
+for _name in (
+    *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    *("cosine_similarity", "gelu", "linear", "logsigmoid", "prelu", "softplus"),
+):
+    globals().update(publish(__name__, {_name: globals()[_name]}))

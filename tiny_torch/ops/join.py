@@ -88,9 +88,7 @@ def arrays_without_history(function: str, tensors: Any) -> list | None:
     return arrays
 
 
-def cat(
-    tensors: Any, dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
-) -> Tensor:
+def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim; their dtypes promote. A 1-d empty tensor joins anything.
 
     Raises ValueError without tensors, RuntimeError where shapes do not fit.
@@ -103,7 +101,6 @@ def cat(
     arrays = arrays_without_history("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    dim = dim if axis is None else axis
     if arrays is None:
         result = applyn(Cat, tensors, dim)
     else:

@@ -1,9 +1,12 @@
 """The one list of modules with public functions; attaches their methods and operators to Tensor."""
 
+import sys
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from types import FunctionType, ModuleType
+from typing import Any
 
-from tiny_torch import creation, dlpack, from_data, memory, ranges, storage
+from tiny_torch import _core, creation, dlpack, from_data, memory, ranges, storage
 from tiny_torch.ops import (
     aliases,
     blocks,
@@ -84,32 +87,53 @@ MODULES: tuple[ModuleType, ...] = (
 )
 
 
-def without_out(function: Callable) -> Callable:
-    """The function as a method: PyTorch's have no `out`.
+# PyTorch's parser takes NumPy's names of arguments, too.
+NUMPY = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
+# These are Python in PyTorch, without that parser.
+PYTHON = {"norm", "split", "unique", "unique_consecutive"}
+PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 
-    The same code, in which that argument has a name that nobody passes: a method that calls the
-    function would cost every small op a call.
-    """
 
-    def renamed(names):
-        return tuple(["_out" if name == "out" else name for name in names])
-
-    defaults = getattr(function, "__kwdefaults__", None) or {}
-    if not isinstance(function, FunctionType) or "out" not in defaults:
+def published(module: str, name: str, function: Callable) -> Callable:
+    """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
+    if not isinstance(function, FunctionType):
         return function
     code = function.__code__
-    code = code.replace(
-        co_varnames=renamed(code.co_varnames), co_cellvars=renamed(code.co_cellvars)
-    )
-    method = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    method.__kwdefaults__ = dict(zip(renamed(defaults), defaults.values(), strict=True))
-    for name in ("__doc__", "__module__", "__qualname__", "__annotations__"):
-        setattr(method, name, getattr(function, name))
-    return method
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    method = name.startswith("Tensor.")
+    names: dict[str, str | None] = {}
+    if name not in PYTHON or module != "tiny_torch":
+        names = {
+            alias: name
+            for alias, name in NUMPY.items()
+            if name in arguments[method:] and alias not in arguments
+        }
+    if method and "out" in arguments:
+        names["out"] = None
+    if not names:
+        return function
+    many = bool(code.co_flags & CO_VARARGS)
+    positional = sys.maxsize if many else code.co_argcount
+    return _core.Function(function, by_position(function), names, module, name, positional)
 
 
-for module in MODULES:
-    for name, method in module.METHODS.items():
-        setattr(Tensor, name, without_out(method))
+def by_position(function: FunctionType) -> FunctionType:
+    """The same code, but that keyword-only arguments may come by position, if all have defaults."""
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    if len(defaults) < code.co_kwonlyargcount or code.co_flags & CO_VARARGS:
+        return function
+    names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    flat = code.replace(co_argcount=code.co_argcount + len(names), co_kwonlyargcount=0)
+    values = (function.__defaults__ or ()) + tuple([defaults[name] for name in names])
+    return FunctionType(flat, function.__globals__, function.__name__, values, function.__closure__)
+
+
+def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
+    return {name: published(module, name, value) for name, value in functions.items()}
+
+
+for _module in MODULES:
+    for _name, _method in _module.METHODS.items():
+        setattr(Tensor, _name, published("tiny_torch", f"Tensor.{_name}", _method))

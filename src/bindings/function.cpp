@@ -1,0 +1,167 @@
+// Function: a Python function as PyTorch's argument parser presents one. Keywords have second names
+// (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
+// function's: what this adds is won back by `flat`, which takes keyword-only arguments by position,
+// so that Python need not look up their defaults one by one.
+#include <Python.h>
+#include <structmember.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+struct Function {
+  PyObject_HEAD PyObject *plain, *flat;  // `flat` is `plain` where it has no such arguments
+  PyObject* names;                       // {keyword: its first name, or None where it is refused}
+  PyObject *module, *qualname;
+  Py_ssize_t positional;  // how many arguments may come by position
+  vectorcallfunc vectorcall;
+};
+
+// The keywords by their first names; nullptr with a Python error where one is refused.
+PyObject* first_names(const Function& self, PyObject* keywords) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(keywords);
+  PyObject* const result = PyTuple_New(count);
+  if (!result) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
+    PyObject* const name = PyDict_GetItemWithError(self.names, keyword);
+    if (name == Py_None)
+      PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", self.qualname,
+                   keyword);
+    if (PyErr_Occurred()) {
+      Py_DECREF(result);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(result, i, Py_NewRef(name ? name : keyword));
+  }
+  return result;
+}
+
+PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
+  const Function& self = *reinterpret_cast<Function*>(object);
+  if (PyVectorcall_NARGS(count) > self.positional)  // Python says so
+    return PyObject_Vectorcall(self.plain, args, count, keywords);
+  if (keywords) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
+      if (!PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i))) continue;
+      PyObject* const renamed = first_names(self, keywords);
+      if (!renamed) return nullptr;
+      PyObject* const result = PyObject_Vectorcall(self.flat, args, count, renamed);
+      Py_DECREF(renamed);
+      return result;
+    }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  return PyObject_Vectorcall(self.flat, args, count, keywords);
+}
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+  PyObject *plain, *flat, *names, *module, *qualname;
+  Py_ssize_t positional;
+  if (!PyArg_ParseTuple(args, "OOO!UUn", &plain, &flat, &PyDict_Type, &names, &module, &qualname,
+                        &positional))
+    return nullptr;
+  auto* const self = reinterpret_cast<Function*>(type->tp_alloc(type, 0));
+  if (!self) return nullptr;
+  self->plain = Py_NewRef(plain);
+  self->flat = Py_NewRef(flat);
+  self->names = Py_NewRef(names);
+  self->module = Py_NewRef(module);
+  self->qualname = Py_NewRef(qualname);
+  self->positional = positional;
+  self->vectorcall = call;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+int traverse(PyObject* object, visitproc visit, void* arg) {
+  const auto* const self = reinterpret_cast<Function*>(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->plain);
+  Py_VISIT(self->flat);
+  Py_VISIT(self->names);
+  return 0;
+}
+
+int clear(PyObject* object) {
+  auto* const self = reinterpret_cast<Function*>(object);
+  Py_CLEAR(self->plain);
+  Py_CLEAR(self->flat);
+  Py_CLEAR(self->names);
+  Py_CLEAR(self->module);
+  Py_CLEAR(self->qualname);
+  return 0;
+}
+
+void destroy(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
+  return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+// What it has not itself is the plain function's: its name, signature, ...
+PyObject* get_attribute(PyObject* self, PyObject* name) {
+  PyObject* const own = PyObject_GenericGetAttr(self, name);
+  if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
+  PyErr_Clear();
+  return PyObject_GetAttr(reinterpret_cast<Function*>(self)->plain, name);
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  return PyObject_GetAttrString(reinterpret_cast<Function*>(self)->plain, "__doc__");
+}
+
+PyObject* show(PyObject* self) {
+  return PyUnicode_FromFormat("<function %U at %p>", reinterpret_cast<Function*>(self)->qualname,
+                              static_cast<void*>(self));
+}
+
+// Pickled by its place.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return Py_NewRef(reinterpret_cast<Function*>(self)->qualname);
+}
+
+PyMemberDef members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(Function, plain), READONLY, nullptr},
+    {"__module__", T_OBJECT_EX, offsetof(Function, module), READONLY, nullptr},
+    {"__qualname__", T_OBJECT_EX, offsetof(Function, qualname), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
+                       {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+                       {Py_tp_repr, reinterpret_cast<void*>(show)},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, properties},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+PyType_Spec spec = {"tiny_torch._core.Function", sizeof(Function), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_METHOD_DESCRIPTOR,
+                    slots};
+
+}  // namespace
+
+void add_function(pybind11::module_& module) {
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (!type) throw pybind11::error_already_set();
+  module.attr("Function") = pybind11::reinterpret_steal<pybind11::object>(type);
+}
+
+}  // namespace tt::py
