@@ -91,6 +91,14 @@ struct Line {
   std::vector<Tap> taps;
 };
 
+// How many pixels of a line see an element of the source through a tap.
+int64_t count_seeing(const Line& line, const Line::Tap& tap, int64_t source_step, int64_t size) {
+  const int64_t first = tap.shift < 0 ? (source_step - 1 - tap.shift) / source_step : 0;
+  const int64_t left = size - tap.shift;
+  const int64_t end = left <= 0 ? 0 : std::min(line.count, (left + source_step - 1) / source_step);
+  return std::max<int64_t>(0, end - first);
+}
+
 // Drops taps that see nothing of the source. If so few of the others do that most products would be
 // with zeros, every pixel gets a line of its own.
 void add_line(std::vector<Line>& lines, const Line& line, int64_t source_step, int64_t size) {
@@ -98,12 +106,9 @@ void add_line(std::vector<Line>& lines, const Line& line, int64_t source_step, i
   seen.taps.clear();
   int64_t pairs = 0;
   for (const Line::Tap& tap : line.taps) {
-    const int64_t before = pairs;
-    for (int64_t i = 0; i < line.count; ++i) {
-      const int64_t at = i * source_step + tap.shift;
-      pairs += 0 <= at && at < size;
-    }
-    if (pairs > before) seen.taps.push_back(tap);
+    const int64_t count = count_seeing(line, tap, source_step, size);
+    pairs += count;
+    if (count > 0) seen.taps.push_back(tap);
   }
   const int64_t products = line.count * static_cast<int64_t>(seen.taps.size());
   if (2 * pairs > products || line.count == 1 || line.count > 16) {
