@@ -327,6 +327,31 @@ def test_modules(build):
         )
 
 
+LAZY = [
+    ("LazyConv1d", (4, 3), {}),
+    ("LazyConv2d", (4, 3), {"padding": "same", "groups": 2}),
+    ("LazyConv3d", (4, (1, 2, 2)), {"bias": False}),
+    ("LazyConvTranspose1d", (4, 3), {"stride": 2, "groups": 2}),
+    ("LazyConvTranspose2d", (4, 3), {"dilation": 2}),
+    ("LazyConvTranspose3d", (4, 2), {"output_padding": 0}),
+    ("LazyConv2d", (4, 3), {"groups": 4}),
+]
+
+
+@pytest.mark.parametrize("name, args, settings", LAZY)
+def test_lazy_modules(name, args, settings):
+    dims = int(name[-2])
+
+    def made(package):
+        package.manual_seed(2)
+        layer = getattr(package.nn, name)(*args, **settings)
+        y = layer(package.from_numpy(draw((2, 6, 5, 5, 5)[: dims + 2], 0)))
+        assert type(layer).__name__ == name.removeprefix("Lazy")
+        return [y, *layer.parameters()]
+
+    check(name, *[lambda p=p: made(p) for p in BOTH], ulps=64)
+
+
 @pytest.mark.parametrize(
     "size", [[9, 11], [10, 12], [2, 6, 10, 11], [11, 11], [8, 11], [10], [6, 10, 11]]
 )
