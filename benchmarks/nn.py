@@ -72,6 +72,23 @@ def make_lines() -> list[Line]:
         )
         for rows, columns, entries in [(5000, 128, 2048), (50000, 256, 4096), (65, 384, 16384)]
     ]
+    lines += [
+        Line(
+            f"attention {heads} x {length} x {width}{', causal' if causal else ''}",
+            1.0,
+            f"q, k, v = torch.randn(3, {heads}, {length}, {width}).unbind()\n"
+            "q, k, v = [x.clone().requires_grad_() for x in (q, k, v)]; g = torch.randn(q.shape)\n"
+            "attend = torch.nn.functional.scaled_dot_product_attention",
+            f"attend(q, k, v, is_causal={causal}).backward(g)",
+            "q.grad = k.grad = v.grad = None",
+        )
+        for heads, length, width, causal in [
+            ("16, 4", 128, 32, True),
+            ("8, 8", 512, 64, False),
+            ("8, 8", 512, 64, True),
+            ("2, 4", 64, 16, True),
+        ]
+    ]
     return [
         *lines,
         step(

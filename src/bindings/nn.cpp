@@ -1,6 +1,7 @@
 // The kernels of nn's families, as functions of the module.
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/api/attention.h"
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
 #include "core/api/layout.h"
@@ -26,6 +27,8 @@ PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
                            module_function<layer_norm_backward>("layer_norm_backward"),
                            module_function<batch_norm>("batch_norm"),
                            module_function<batch_norm_backward>("batch_norm_backward"),
+                           module_function<attention>("attention"),
+                           module_function<attention_backward>("attention_backward"),
                            module_function<embedding>("embedding"),
                            module_function<embedding_backward>("embedding_backward"),
                            module_function<embedding_bag>("embedding_bag"),

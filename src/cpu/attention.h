@@ -4,6 +4,16 @@
 
 namespace tt::cpu {
 
-extern const AttentionTable embedding_table;
+extern const AttentionTable embedding_table;  // the bags only
+
+#define TT_DECLARE_ATTENTION(isa)              \
+  namespace isa {                              \
+  extern const AttentionTable attention_table; \
+  }  // all but the bags
+TT_DECLARE_ATTENTION(v2)
+TT_DECLARE_ATTENTION(v3)
+TT_DECLARE_ATTENTION(v4)
+TT_DECLARE_ATTENTION(base)
+#undef TT_DECLARE_ATTENTION
 
 }  // namespace tt::cpu

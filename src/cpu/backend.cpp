@@ -34,25 +34,26 @@ struct Isa {
   const NormTable* norm;
   const RecurrentTable* recurrent;
   const PoolTable* pool;
+  const AttentionTable* attention;
 };
 
 #if defined(__x86_64__)
 const Isa kIsas[] = {
     {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table,
      &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table, &v4::conv_table,
-     &v4::norm_table, &v4::recurrent_table, &v4::pool_table},
+     &v4::norm_table, &v4::recurrent_table, &v4::pool_table, &v4::attention_table},
     {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table,
      &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table, &v3::conv_table,
-     &v3::norm_table, &v3::recurrent_table, &v3::pool_table},
+     &v3::norm_table, &v3::recurrent_table, &v3::pool_table, &v3::attention_table},
     {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table,
      &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table, &v2::conv_table,
-     &v2::norm_table, &v2::recurrent_table, &v2::pool_table},
+     &v2::norm_table, &v2::recurrent_table, &v2::pool_table, &v2::attention_table},
 };
 #else
 const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
                       &base::gemm_table, &base::box_muller_table, &base::optim_table,
                       &base::conv_table, &base::norm_table, &base::recurrent_table,
-                      &base::pool_table}};
+                      &base::pool_table, &base::attention_table}};
 #endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
@@ -106,7 +107,8 @@ const Backend& cpu_backend() {
                    cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
                   cpu::copy,
                   cpu::index_table};
-    table.attention = &cpu::embedding_table;
+    static const AttentionTable attention = cpu::merged(*isa.attention, cpu::embedding_table);
+    table.attention = &attention;
     table.conv = &conv;
     table.norm = isa.norm;
     table.pool = isa.pool;

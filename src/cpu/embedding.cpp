@@ -189,6 +189,6 @@ void run_typed(const BagArgs& a) {
 
 }  // namespace
 
-const AttentionTable embedding_table = {run_typed<true>, run_typed<false>};
+const AttentionTable embedding_table = {{}, {}, run_typed<true>, run_typed<false>};
 
 }  // namespace tt::cpu

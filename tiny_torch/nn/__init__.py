@@ -1,6 +1,6 @@
 """`torch.nn`: modules, parameters, functions and initialisers."""
 
-from . import functional, init, modules, parameter, utils
+from . import attention, functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _layers
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -11,6 +11,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
     "functional",
     "init",
     "modules",

@@ -28,6 +28,7 @@ from ._functional.activation import (
     softplus,
     tanh,
 )
+from ._functional.attention import scaled_dot_product_attention
 from ._functional.common import (
     bilinear,
     cosine_similarity,
@@ -128,6 +129,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",

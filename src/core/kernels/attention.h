@@ -27,7 +27,29 @@ struct BagArgs {
   bool by_frequency;  // backward divides what goes to a row by how many entries it has
 };
 
+// Matrices (rows, columns), one per position of the batch dims.
+struct Matrices {
+  char* data = nullptr;
+  Dims batch;
+  int64_t row = 0, column = 0;
+};
+
+// out = softmax(scale q k^T + mask) v, where a row without any key that may be seen is 0. All are
+// float32, or all float64. `causal`: query i sees the keys up to i.
+struct AttentionArgs {
+  Dims batch;
+  int64_t queries, keys, width, value_width;
+  Matrices q, k, v, out;  // (queries, width), (keys, width), (keys, value_width)
+  Matrices mask;          // (queries, keys) or, where data is null, none
+  char* log_sums;         // (batch, queries), contiguous: the log of the sum of exp, per row
+  double scale;
+  bool causal;
+  Matrices grad, q_grad, k_grad, v_grad;  // grad is of out; backward only
+};
+
 struct AttentionTable {
+  void (*forward[2])(const AttentionArgs&);  // float32, float64
+  void (*backward[2])(const AttentionArgs&);
   void (*bag_forward)(const BagArgs&);
   void (*bag_backward)(const BagArgs&);
 };

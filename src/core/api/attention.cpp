@@ -1,0 +1,131 @@
+#include "core/api/attention.h"
+
+#include <limits>
+
+#include "core/api/copy.h"
+#include "core/api/elementwise.h"
+#include "core/gil.h"
+#include "core/kernels/attention.h"
+
+namespace tt {
+
+namespace {
+
+Dims leading(const Dims& shape) {
+  Dims dims = shape;
+  dims.erase(dims.size() - 1);
+  dims.erase(dims.size() - 1);
+  return dims;
+}
+
+Dims with(Dims dims, int64_t rows, int64_t columns) {
+  dims.push_back(rows);
+  dims.push_back(columns);
+  return dims;
+}
+
+Matrices matrices_of(const NDArray& x) {
+  const int n = x.ndim();
+  return {x.data(), leading(x.strides()), x.strides()[n - 2], x.strides()[n - 1]};
+}
+
+// What is added to the scores: 0 or -inf for a bool.
+NDArray added(const NDArray& mask, DType compute, const Dims& shape) {
+  if (mask.dtype() != DType::Bool) return astype(mask, compute).expand(shape);
+  const NDArray seen = full({}, Scalar::of_int(0), compute);
+  const NDArray hidden =
+      full({}, Scalar::of_double(-std::numeric_limits<double>::infinity()), compute);
+  return where(mask, &seen, &hidden).expand(shape);
+}
+
+struct Attention {
+  DType dtype, compute;
+  NDArray q, k, v;
+  std::optional<NDArray> mask;
+  AttentionArgs args{};
+
+  Attention(const NDArray& query, const NDArray& key, const NDArray& value, const NDArray* masks,
+            bool causal, double scale)
+      : dtype(query.dtype()),
+        compute(computed_in(dtype)),
+        q(astype(query, compute)),
+        k(astype(key, compute)),
+        v(astype(value, compute)) {
+    const int n = q.ndim();
+    const bool fits = n >= 2 && k.ndim() == n && v.ndim() == n &&
+                      leading(q.shape()) == leading(k.shape()) &&
+                      leading(q.shape()) == leading(v.shape()) &&
+                      q.shape()[n - 1] == k.shape()[n - 1] && k.shape()[n - 2] == v.shape()[n - 2];
+    if (!fits || !is_floating(dtype) || key.dtype() != dtype || value.dtype() != dtype)
+      throw RuntimeError("[attention] expected floating q (*, L, E), k (*, S, E) and v (*, S, V), ",
+                         "got ", query.dtype(), " ", q.shape(), ", ", key.dtype(), " ", k.shape(),
+                         " and ", value.dtype(), " ", v.shape());
+    args.batch = leading(q.shape());
+    args.queries = q.shape()[n - 2];
+    args.keys = k.shape()[n - 2];
+    args.width = q.shape()[n - 1];
+    args.value_width = v.shape()[n - 1];
+    args.q = matrices_of(q);
+    args.k = matrices_of(k);
+    args.v = matrices_of(v);
+    args.causal = causal;
+    args.scale = scale;
+    if (masks) {
+      mask = added(*masks, compute, with(args.batch, args.queries, args.keys));
+      args.mask = matrices_of(*mask);
+    }
+  }
+  bool is_large() const { return q.numel() * args.keys > kGilGrain; }
+};
+
+// Empty, laid out as x if that is dense with its elements side by side.
+NDArray empty_like_rows(const NDArray& x, DType dtype) {
+  const bool kept = x.is_dense() && x.strides()[x.ndim() - 1] == 1;
+  return kept ? NDArray::empty_strided(x.shape(), x.strides(), dtype)
+              : NDArray::empty(x.shape(), dtype);
+}
+
+}  // namespace
+
+std::vector<NDArray> attention(const NDArray& q, const NDArray& k, const NDArray& v,
+                               const NDArray* mask, bool causal, double scale) {
+  Attention call(q, k, v, mask, causal, scale);
+  AttentionArgs& args = call.args;
+  const NDArray out =
+      q.ndim() == 4 && args.width == args.value_width
+          ? empty_like_rows(q, call.compute)
+          : NDArray::empty(with(args.batch, args.queries, args.value_width), call.compute);
+  Dims rows = args.batch;
+  rows.push_back(args.queries);
+  const NDArray log_sums = NDArray::empty(rows, call.compute);
+  args.out = matrices_of(out);
+  args.log_sums = log_sums.data();
+  {
+    const WithoutGil unlocked(call.is_large());
+    cpu_backend().attention->forward[call.compute == DType::Float64](args);
+  }
+  return {astype(out, call.dtype), log_sums};
+}
+
+std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, const NDArray& k,
+                                        const NDArray& v, const NDArray* mask, const NDArray& out,
+                                        const NDArray& log_sums, bool causal, double scale) {
+  Attention call(q, k, v, mask, causal, scale);
+  AttentionArgs& args = call.args;
+  const NDArray from = astype(grad, call.compute), result = astype(out, call.compute);
+  const NDArray dq = empty_like_rows(q, call.compute), dk = empty_like_rows(k, call.compute),
+                dv = empty_like_rows(v, call.compute);
+  args.grad = matrices_of(from);
+  args.out = matrices_of(result);
+  args.log_sums = log_sums.data();
+  args.q_grad = matrices_of(dq);
+  args.k_grad = matrices_of(dk);
+  args.v_grad = matrices_of(dv);
+  {
+    const WithoutGil unlocked(call.is_large());
+    cpu_backend().attention->backward[call.compute == DType::Float64](args);
+  }
+  return {astype(dq, call.dtype), astype(dk, call.dtype), astype(dv, call.dtype)};
+}
+
+}  // namespace tt
