@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from helpers import leaf
 
@@ -121,3 +122,25 @@ def test_a_fused_op_is_differentiated_twice_through_its_composite():
     (g,) = torch.autograd.grad(z, x, create_graph=True)
     assert g.tolist() == [3] and calls == ["y", "x"]
     assert torch.autograd.grad(g, x)[0].tolist() == [1]
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["view kept", "view gone"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_hooks_of_a_view_that_was_written_see_the_second_derivative(oracle, kept, when):
+    def derivatives(torch):
+        x = torch.tensor([0.3, -0.7], dtype=torch.float64, requires_grad=True)
+        z = x * 1
+        v = z[0:1]
+        if when == "before":
+            v.register_hook(lambda g: g * 2)
+        v.tanh_()
+        if when == "after":
+            v.register_hook(lambda g: g * 2)
+        y = v * v if kept else z * z
+        if not kept:
+            del v
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        return [g.detach().numpy(), torch.autograd.grad((g * g).sum(), x)[0].numpy()]
+
+    for ours, theirs in zip(derivatives(tiny_torch), derivatives(oracle), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -10,6 +10,7 @@ Not here: recording ops (apply.py), walking the graph (engine.py).
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from typing import Any
 
@@ -106,10 +107,11 @@ class Node:
         """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""
         return name_of(self)
 
-    def unpack(self, as_tensors: bool):
+    def unpack(self, as_tensors: bool, shown=None):
         """What the op saved, as backward takes it: arrays, or tensors that have their history.
 
-        Raises RuntimeError where it is freed, or was written since.
+        An output's history is `shown` if given, else this node. Raises RuntimeError where the
+        values are freed, or were written since.
         """
         saved = self.saved
         if saved is FREED:
@@ -129,9 +131,9 @@ class Node:
                 "above shows the operation that failed to compute its gradient. The variable in "
                 "question was changed in there or anywhere later. Good luck!"
             )
-        return self.as_tensors(saved) if as_tensors else saved
+        return self.as_tensors(saved, shown or self) if as_tensors else saved
 
-    def as_tensors(self, saved):
+    def as_tensors(self, saved, shown):
         from tiny_torch.tensor import wrap
 
         places = self.op.saves
@@ -146,7 +148,7 @@ class Node:
                 leaf = edge is not None and type(edge[0]) not in NODES and edge[0].array is value
                 result.append(edge[0] if leaf else wrap(value, edge))
             else:
-                result.append(wrap(value, (self, ~places[k])))
+                result.append(wrap(value, (shown, ~places[k])))
         return result
 
     def release(self) -> None:
@@ -270,14 +272,18 @@ def rebase(tensor, node, output=0):
     inputs = node.inputs
     if inputs is not None and inputs[0] is not None:
         inputs = ((base.array.shape, base.array.dtype), *inputs[1:])
-    copy = Node(CopySlices, edges, (layout(base.array), geometry, node), inputs)
+    copy = Node(CopySlices, edges, (), inputs)
     move_retained(base.edge, (copy, 0))
     base.edge = (copy, 0)
     before = tensor.edge
     tensor.edge = base.edge
     view.stamp = ~array.stamp  # so that the next question renews it, from this edge
-    if before is not None and before is not LEAF and before[0].hooks:
-        move_retained(before, renew(tensor, view))
+    shown = None  # the node of this view from now on, if the op saved what it has written
+    if ~0 in node.op.saves or (before is not None and before is not LEAF and before[0].hooks):
+        edge = renew(tensor, view)
+        move_retained(before, edge)
+        shown = weakref.ref(edge[0])
+    copy.saved = (layout(base.array), geometry, node, shown)
 
 
 def move_retained(old, new) -> None:
@@ -455,9 +461,10 @@ class CopySlices(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        origin, geometry, node = saved
+        origin, geometry, node, shown = saved
         region = run(Region, grad, origin, *geometry)
-        inner = node.op.backward(node.unpack(hasattr(grad, "array")), region, needs)
+        values = node.unpack(hasattr(grad, "array"), shown and shown())
+        inner = node.op.backward(values, region, needs)
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)
