@@ -89,6 +89,33 @@ def make_lines() -> list[Line]:
             ("2, 4", 64, 16, True),
         ]
     ]
+    lines += [
+        Line(
+            f"{layer} of {shape}",
+            1.0,
+            f"torch.manual_seed(0); layer = torch.nn.{layer}\n"
+            f"x, g = torch.randn({shape}, requires_grad=True), torch.randn({shape})",
+            call,
+            "x.grad = None; layer.zero_grad()",
+        )
+        for layer, shape, call in [
+            (
+                "MultiheadAttention(128, 4, batch_first=True)",
+                "16, 128, 128",
+                "layer(x, x, x, need_weights=False)[0].backward(g)",
+            ),
+            (
+                "MultiheadAttention(128, 4)",
+                "128, 16, 128",
+                "layer(x, x, x)[0].backward(g)",
+            ),
+            (
+                "TransformerEncoderLayer(128, 4, 512, 0.0, batch_first=True)",
+                "16, 128, 128",
+                "layer(x).backward(g)",
+            ),
+        ]
+    ]
     return [
         *lines,
         step(

@@ -47,6 +47,7 @@ from ._functional.loss import (
     mse_loss,
     smooth_l1_loss,
 )
+from ._functional.multihead import multi_head_attention_forward
 from ._functional.normalization import (
     batch_norm,
     group_norm,
@@ -121,6 +122,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",

@@ -86,6 +86,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear under the name that it has in MultiheadAttention."""
+
+
 class Bilinear(Module):
     """x1ᵀ W x2 + b with a learned weight W (out, in1, in2) and bias b (out).
 
