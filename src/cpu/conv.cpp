@@ -31,16 +31,70 @@ inline int tile_rows(int64_t left) {
   return left > kRows * 2 / 3 ? kRows : left > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
 }
 
+// The panels of rows [i, i + Width) of a group, in all blocks of k: `first` is that of the first.
 template <class T, int Width>
-void pack_weights(const ConvSum& g, const ConvPart& part, int64_t group, int64_t i, int64_t k,
-                  int64_t depth, T* panel) {
+void pack_weights(const ConvSum& g, const ConvPart& part, int64_t group, int64_t i, T* first,
+                  int64_t block_size) {
   const T* weight = static_cast<const T*>(g.weight);
-  for_each_tap(g.channels, k, depth, [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
-    const int64_t offset = group * g.weight_group + part.taps[tap].weight + i * g.weight_row +
-                           channel * g.weight_channel;
-    pack<T, Width>(panel + at * Width, weight + offset, g.weight_channel, g.weight_row, count,
-                   g.rows - i, g.weight_extent - offset);
-  });
+  const int64_t k = part.tap_count * g.channels;
+  const int64_t start = group * g.weight_group + i * g.weight_row;
+  for (int64_t p = 0; p < k; p += kDepth, first += block_size) {
+    for_each_tap(g.channels, p, smaller(kDepth, k - p),
+                 [&](int64_t tap, int64_t channel, int64_t count, int64_t at) {
+                   const int64_t offset =
+                       start + part.taps[tap].weight + channel * g.weight_channel;
+                   pack<T, Width>(first + at * Width, weight + offset, g.weight_channel,
+                                  g.weight_row, count, g.rows - i, g.weight_extent - offset);
+                 });
+  }
+}
+
+// The same where the taps of a channel lie side by side in w: memory is read in its order, some
+// vectors of each row at a time, which are transposed.
+template <class T, int Width>
+void pack_neighbours(const ConvSum& g, const ConvPart& part, int64_t group, int64_t i, T* first,
+                     int64_t block_size) {
+  constexpr int n = lanes<T>;
+  const int64_t taps = part.tap_count, channels = g.channels;
+  const bool all = g.weight_channel == taps;  // channels follow one another, too
+  const int64_t length = all ? channels * taps : taps, used = smaller(Width, g.rows - i);
+  for (int64_t from = 0; from < (all ? 1 : channels); ++from) {
+    const int64_t start =
+        group * g.weight_group + i * g.weight_row + part.taps[0].weight + from * g.weight_channel;
+    int64_t tap = 0, channel = from;
+    for (int64_t m = 0; m < length; m += n) {
+      const int64_t count = smaller(n, length - m);
+      Vec<T> block[n] = {};
+      for (int64_t r = 0; r < used; ++r) {
+        const int64_t offset = start + r * g.weight_row + m;
+        const T* row = static_cast<const T*>(g.weight) + offset;
+        block[r] = offset + n <= g.weight_extent ? load(row) : load_partial(row, count);
+      }
+      transpose<T>(block);
+      for (int64_t j = 0; j < count; ++j) {
+        const int64_t k = tap * channels + channel;
+        __builtin_memcpy(first + k / kDepth * block_size + k % kDepth * Width, &block[j],
+                         Width * sizeof(T));
+        if (++tap == taps) {
+          tap = 0;
+          ++channel;
+        }
+      }
+    }
+  }
+}
+
+template <class T, int Width>
+void pack_rows(const ConvSum& g, const ConvPart& part, int64_t group, int64_t i, T* first,
+               int64_t block_size) {
+  if constexpr (Width <= lanes<T>) {
+    bool neighbours = part.tap_count > 2;
+    for (int64_t t = 0; t < part.tap_count; ++t) {
+      neighbours = neighbours && part.taps[t].weight == part.taps[0].weight + t;
+    }
+    if (neighbours) return pack_neighbours<T, Width>(g, part, group, i, first, block_size);
+  }
+  pack_weights<T, Width>(g, part, group, i, first, block_size);
 }
 
 // ---- One block of pixels.
@@ -278,7 +332,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     const int64_t depth = smaller(kDepth, k);
     weights[i].slot = round_up(depth * row_unit + cols, 64);
     weights[i].per_block = blocks(g.rows, row_unit);
-    panels += g.groups * blocks(k, kDepth) * weights[i].per_block;
+    panels += g.groups * weights[i].per_block;
     size += g.groups * blocks(k, kDepth) * weights[i].per_block * weights[i].slot;
     tasks += cuts[i].size(g.groups);
     panel_ends[i] = panels;
@@ -298,27 +352,18 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   run_tasks(panels, workers, [&](int64_t task, int64_t) {
     int i = 0;
     while (task >= panel_ends[i]) ++i;
-    int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
-    const ConvPart& part = parts[i];
-    const int64_t k = part.tap_count * g.channels, depth_blocks = blocks(k, kDepth);
-    const int64_t per_block = weights[i].per_block;
-    // All blocks of k of the same rows, one after another: they are neighbours in w.
-    const int64_t block = index % depth_blocks, p = block * kDepth;
-    index /= depth_blocks;
-    const int64_t row = index % per_block * row_unit, group = index / per_block;
-    T* const panel =
-        weights[i].panels +
-        ((group * depth_blocks + block) * per_block + index % per_block) * weights[i].slot;
-    const int64_t depth = smaller(kDepth, k - p);
-    if (turned) {
-      pack_weights<T, kCols<T>>(g, part, group, row, p, depth, panel);
-    } else {
-      const int tile = tile_rows(g.rows - row);
-      const auto pack_rows = tile == kRows           ? pack_weights<T, kRows>
-                             : tile == kRows * 2 / 3 ? pack_weights<T, kRows * 2 / 3>
-                                                     : pack_weights<T, kRows / 3>;
-      pack_rows(g, part, group, row, p, depth, panel);
-    }
+    const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
+    const Weights<T>& own = weights[i];
+    const int64_t group = index / own.per_block, panel = index % own.per_block;
+    const int64_t row = panel * row_unit, block_size = own.per_block * own.slot;
+    const int64_t depth_blocks = blocks(parts[i].tap_count * g.channels, kDepth);
+    const int tile = turned ? 0 : tile_rows(g.rows - row);
+    const auto pack = turned                  ? pack_weights<T, kCols<T>>
+                      : tile == kRows         ? pack_rows<T, kRows>
+                      : tile == kRows * 2 / 3 ? pack_rows<T, kRows * 2 / 3>
+                                              : pack_rows<T, kRows / 3>;
+    T* first = own.panels + group * depth_blocks * block_size + panel * own.slot;
+    pack(g, parts[i], group, row, first, block_size);
   });
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     int i = 0;
