@@ -1,4 +1,4 @@
-"""A temporal convolutional network (Bai et al. 2018) that learns to remember: the adding problem."""
+"""A temporal convolutional network (Bai et al. 2018) that learns the adding problem."""
 
 import torch
 import torch.nn.functional as F

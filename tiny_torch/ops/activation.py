@@ -140,7 +140,9 @@ class LeakyReluBackward(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return run(LeakyReluBackward, grad, *saved), None
+        # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
+        zeros = grad.new_full(grad.shape, 0) if needs[1] else None
+        return run(LeakyReluBackward, grad, *saved), zeros
 
 
 class Elu(Op):

@@ -178,7 +178,9 @@ class ReluBackward(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return run(ReluBackward, grad, saved[0]), None
+        # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
+        zeros = grad.new_full(grad.shape, 0) if needs[1] else None
+        return run(ReluBackward, grad, saved[0]), zeros
 
 
 class Relu(Op):
