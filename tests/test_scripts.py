@@ -27,18 +27,37 @@ def trained(oracle, tmp_path):
     return train
 
 
-def check_first_step(oracle, ours: dict, theirs: dict, tolerance: float) -> None:
+def check_first_step(oracle, ours: dict, theirs: dict, tolerance: float, exact=None) -> None:
+    """Loss and gradients; where those are further apart, from exact() not further than theirs.
+
+    A unit near 0 is on one side of relu's bend in one library and on the other in the other: of
+    ten million units some always are, and each moves a gradient by a thousandth.
+    """
     oracle.testing.assert_close(ours["losses"][0], theirs["losses"][0], rtol=tolerance, atol=0)
     assert list(ours["gradients"]) == list(theirs["gradients"])
-    for name, expected in theirs["gradients"].items():
-        difference = (ours["gradients"][name] - expected).norm()
-        assert difference <= tolerance * expected.norm(), f"{name}: off by {difference}"
+    distances = away(ours, theirs)
+    if exact is not None and max(distances.values()) > tolerance:
+        truth = exact()
+        distances, limits = away(ours, truth), away(theirs, truth)
+        tolerance = 3 * max(limits.values())
+    for name, distance in distances.items():
+        assert distance <= tolerance, f"{name}: off by {distance}"
+
+
+def away(run: dict, other: dict) -> dict[str, float]:
+    """How far the gradients of a run are from another's, as a part of their size."""
+    return {
+        name: float((run["gradients"][name].double() - g.double()).norm() / g.double().norm())
+        for name, g in other["gradients"].items()
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_first_steps(oracle, trained, name):
-    runs = [trained(package, name, "--steps", "2", "--batch", "4") for package in RUN]
-    check_first_step(oracle, runs[1], runs[0], 1e-4)
+    theirs, ours = (trained(package, name, "--steps", "2") for package in RUN)
+    check_first_step(
+        oracle, ours, theirs, 1e-4, lambda: trained("torch", name, "--steps", "2", "--double")
+    )
 
 
 @pytest.mark.slow
@@ -54,7 +73,8 @@ def test_double_precision_follows_for_50_steps(oracle, trained, name):
 def test_single_precision_strays_no_further(oracle, trained, name):
     """Training is chaotic: PyTorch's own rounding is the measure of what may differ."""
     theirs, ours = (trained(package, name) for package in RUN)
-    check_first_step(oracle, ours, theirs, 1e-4)
-    exact = oracle.tensor(trained("torch", name, "--double")["losses"])
-    strayed = [(oracle.tensor(run["losses"]) - exact).abs().amax() for run in (ours, theirs)]
+    exact = trained("torch", name, "--double")
+    check_first_step(oracle, ours, theirs, 1e-4, lambda: exact)
+    truth = oracle.tensor(exact["losses"])
+    strayed = [(oracle.tensor(run["losses"]) - truth).abs().amax() for run in (ours, theirs)]
     assert strayed[0] <= 3 * strayed[1], strayed
