@@ -7,7 +7,7 @@ from typing import Any
 
 def mlp(torch: Any) -> Callable[[], None]:
     """784-512-512-10 on 128 images, Adam."""
-    nn = torch.nn
+    nn: Any = torch.nn
     model = nn.Sequential(
         nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
     )
@@ -17,7 +17,7 @@ def mlp(torch: Any) -> Callable[[], None]:
 
 def lenet(torch: Any) -> Callable[[], None]:
     """LeNet on 64 images of 28x28."""
-    nn = torch.nn
+    nn: Any = torch.nn
     model = nn.Sequential(
         nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
@@ -29,7 +29,7 @@ def lenet(torch: Any) -> Callable[[], None]:
 
 def resnet9(torch: Any) -> Callable[[], None]:
     """ResNet-9 on 32 images of 3x32x32."""
-    nn = torch.nn
+    nn: Any = torch.nn
 
     def block(channels_in: int, channels: int, pool: bool = False) -> list[Any]:
         layers = [
@@ -73,7 +73,7 @@ def classifier_step(
 
 def dcgan(torch: Any) -> Callable[[], None]:
     """A step of both networks on 64 images of 3x32x32."""
-    nn = torch.nn
+    nn: Any = torch.nn
     generator = nn.Sequential(
         nn.ConvTranspose2d(100, 256, 4, 1, 0, bias=False), nn.BatchNorm2d(256), nn.ReLU(True),
         nn.ConvTranspose2d(256, 128, 4, 2, 1, bias=False), nn.BatchNorm2d(128), nn.ReLU(True),
@@ -108,7 +108,7 @@ def dcgan(torch: Any) -> Callable[[], None]:
 
 def recurrent(torch: Any, kind: str) -> Callable[[], None]:
     """A language model: vocabulary 5000, embedding 128, hidden 256, 35 steps of 16 sequences."""
-    nn = torch.nn
+    nn: Any = torch.nn
     embedding, decoder = nn.Embedding(5000, 128), nn.Linear(256, 5000)
     rnn = getattr(nn, kind)(128, 256)
     parameters = [*embedding.parameters(), *rnn.parameters(), *decoder.parameters()]
@@ -128,7 +128,8 @@ def recurrent(torch: Any, kind: str) -> Callable[[], None]:
 
 def gpt(torch: Any, fused_attention: bool) -> Callable[[], None]:
     """4 layers of width 128, 4 heads, 16 sequences of 128 tokens, vocabulary 5000, AdamW."""
-    nn, F = torch.nn, torch.nn.functional
+    nn: Any = torch.nn
+    F: Any = torch.nn.functional
     B, T, C, heads, vocabulary = 16, 128, 128, 4, 5000
 
     class Attention(nn.Module):
