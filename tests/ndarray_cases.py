@@ -18,12 +18,17 @@ MiB = 2**20
 # Every record of ops.def: {name: (kind, domain of its arguments)}.
 OPS_DEF = (Path(__file__).parents[1] / "src/core/ops.def").read_text()
 OPS = {
-    name: (kind, rest.split(",")[2].strip() if kind in ("UNARY", "BINARY", "TERNARY") else "real")
+    name: (
+        kind,
+        rest.split(",")[2].strip()
+        if kind in ("UNARY", "BINARY", "TERNARY", "QUATERNARY")
+        else "real",
+    )
     for kind, name, rest in re.findall(
-        r"^(UNARY|TEST|BINARY|COMPARE|TERNARY|REDUCE)\((\w+),(.*)", OPS_DEF, re.MULTILINE
+        r"^(UNARY|TEST|BINARY|COMPARE|TERNARY|QUATERNARY|REDUCE)\((\w+),(.*)", OPS_DEF, re.MULTILINE
     )
 }
-ARITY = {"UNARY": 1, "TEST": 1, "BINARY": 2, "COMPARE": 2, "TERNARY": 3}
+ARITY = {"UNARY": 1, "TEST": 1, "BINARY": 2, "COMPARE": 2, "TERNARY": 3, "QUATERNARY": 4}
 ELEMENTWISE = [name for name, (kind, _) in OPS.items() if kind in ARITY]
 REDUCTIONS = [name for name, (kind, _) in OPS.items() if kind == "REDUCE"]
 

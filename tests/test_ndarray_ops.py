@@ -26,7 +26,8 @@ from tiny_torch._reference import formulas
 def test_the_tables_are_those_of_ops_def():
     assert set(formulas.ELEMENTWISE) == set(ELEMENTWISE)
     assert set(formulas.REDUCTIONS) == set(REDUCTIONS)
-    for table, arity in ((formulas.UNARY, 1), (formulas.BINARY, 2), (formulas.TERNARY, 3)):
+    tables = (formulas.UNARY, formulas.BINARY, formulas.TERNARY, formulas.QUATERNARY)
+    for arity, table in enumerate(tables, 1):
         assert set(table) == {name for name in ELEMENTWISE if ARITY[OPS[name][0]] == arity}
 
 

@@ -41,6 +41,7 @@ from tiny_torch._reference.compute import (
 )
 from tiny_torch._reference.formulas import (
     BINARY,
+    QUATERNARY,
     REDUCTIONS,
     TERNARY,
     UNARY,
@@ -376,11 +377,10 @@ class RefArray:
 
 
 def elementwise_method(name: str, arity: int) -> Callable:
-    if arity == 1:
-        return lambda x, out=None: compute.elementwise(name, x, out=out)
-    if arity == 2:
-        return lambda x, y, out=None: compute.elementwise(name, x, y, out=out)
-    return lambda x, y, z, out=None: compute.elementwise(name, x, y, z, out=out)
+    def method(x: RefArray, *rest: Any) -> Any:
+        return compute.elementwise(name, x, *rest[: arity - 1], out=(*rest[arity - 1 :], None)[0])
+
+    return method
 
 
 def reduce_method(name: str) -> Callable:
@@ -396,7 +396,7 @@ def operator(name: str, reflected: bool = False) -> Callable:
     return method
 
 
-for arity, records in enumerate((UNARY, BINARY, TERNARY), 1):
+for arity, records in enumerate((UNARY, BINARY, TERNARY, QUATERNARY), 1):
     for name in records:
         setattr(RefArray, name, elementwise_method(name, arity))
 for name in REDUCTIONS:
@@ -496,5 +496,5 @@ METHODS = (
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),
     *("is_contiguous", "is_dense", "same_shape", "unless_like", "mark_written"),
     *("matmul", *indexing.METHODS),
-    *("argmax", "argmin", *UNARY, *BINARY, *TERNARY, *REDUCTIONS),
+    *("argmax", "argmin", *formulas.ELEMENTWISE, *REDUCTIONS),
 )

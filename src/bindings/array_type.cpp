@@ -148,6 +148,11 @@ template <Ternary op>
 NDArray ternary_method(const NDArray& x, const Operand& y, const Operand& z, const NDArray* out) {
   return ternary(op, &x, y, z, out);
 }
+template <Quaternary op>
+NDArray quaternary_method(const NDArray& x, const Operand& y, const Operand& z, const Operand& w,
+                          const NDArray* out) {
+  return quaternary(op, &x, y, z, w, out);
+}
 template <Reduce op>
 NDArray reduce_method(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                       std::optional<DType> dtype) {
@@ -231,6 +236,7 @@ PyMethodDef methods[] = {
 #define BINARY(name, ...) method<binary_method<Binary::name>>(#name),
 #define COMPARE(name, ...) method<binary_method<Binary::name>>(#name),
 #define TERNARY(name, ...) method<ternary_method<Ternary::name>>(#name),
+#define QUATERNARY(name, ...) method<quaternary_method<Quaternary::name>>(#name),
 #define REDUCE(name, ...) method<reduce_method<Reduce::name>>(#name),
 #include "core/ops.def"
     method<argmax>("argmax"),

@@ -129,6 +129,7 @@ void add_generator(pb::module_& module) {
           cpu::random_)));
   module.def("bernoulli_",
              sampler(static_cast<void (*)(Generator&, const Strided&, double)>(cpu::bernoulli_)));
+  module.def("bernoulli_scaled_", sampler(cpu::bernoulli_scaled_));
   module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {
     const Target target(out), probability(p);
     if (probability.array.shape() != target.array.shape())

@@ -18,6 +18,8 @@ pybind11::list op_records() {
 #define COMPARE(name, dtypes, expr) add("compare", #name, "Bool", #dtypes, "real");
 #define TERNARY(name, result, dtypes, domain, expr) \
   add("ternary", #name, #result, #dtypes, #domain);
+#define QUATERNARY(name, result, dtypes, domain, expr) \
+  add("quaternary", #name, #result, #dtypes, #domain);
 #define REDUCE(name, result, dtypes, ...) add("reduce", #name, #result, #dtypes, "real");
 #include "core/ops.def"
   return records;

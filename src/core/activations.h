@@ -83,6 +83,28 @@ V elu_backward(V g, V x, V alpha) {
 }
 
 template <class V>
+V celu(V x, V alpha) {
+  return select(x > V{}, x, alpha * expm1(x / alpha));
+}
+// The constants keep the mean at 0 and the variance at 1 (Klambauer et al. 2017).
+template <class V>
+V selu(V x) {
+  const V scale = constant<V>(1.0507009873554804934);
+  return scale * elu(x, constant<V>(1.6732632423543772848));
+}
+template <class V>
+V selu_backward(V g, V x) {
+  const V scale = constant<V>(1.0507009873554804934);
+  return scale * elu_backward(g, x, constant<V>(1.6732632423543772848));
+}
+
+// Towards 0 by `edge`; NaN stays.
+template <class V>
+V softshrink(V x, V edge) {
+  return select(x > edge, x - edge, select(x < -edge, x + edge, x * V{}));
+}
+
+template <class V>
 V hardsigmoid(V x) {
   return minimum(maximum(x + 3, V{}), constant<V>(6)) / 6;
 }

@@ -22,6 +22,11 @@ enum class Ternary : int {
 #include "core/ops.def"
   kCount
 };
+enum class Quaternary : int {
+#define QUATERNARY TT_NAME
+#include "core/ops.def"
+  kCount
+};
 enum class Reduce : int {
 #define REDUCE TT_NAME
 #include "core/ops.def"
@@ -54,6 +59,7 @@ struct ElementwiseTable {
   Kernel unary[count_of<Unary>()][kDTypes];
   Kernel binary[count_of<Binary>()][kDTypes];
   Kernel ternary[count_of<Ternary>()][kDTypes];
+  Kernel quaternary[count_of<Quaternary>()][kDTypes];
   Kernel where[kDTypes];       // inputs: condition (not 0), x, y
   Kernel nan_to_num[kDTypes];  // inputs: x, and what replaces NaN, inf and -inf
 };

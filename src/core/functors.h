@@ -116,6 +116,7 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
 }
 
 #include "core/activations.h"
+#include "core/losses.h"
 
 #define UNARY(name, result, dtypes, domain, expr) \
   struct name##_op {                              \
@@ -151,6 +152,13 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
     static V apply(V x, V y, V z) {                 \
       return expr;                                  \
     }                                               \
+  };
+#define QUATERNARY(name, result, dtypes, domain, expr) \
+  struct name##_op {                                   \
+    template <class V>                                 \
+    static V apply(V x, V y, V z, V w) {               \
+      return expr;                                     \
+    }                                                  \
   };
 #define REDUCE(name, result, dtypes, empty, initial, step_expr, combine_expr, finish_expr) \
   struct name##_op {                                                                       \

@@ -53,6 +53,17 @@ class Generator {
     const uint64_t high = random();
     return high << 32 | random();
   }
+  // Draws of 64 bits, each a high word and a low one: as many of `count` as the block still holds.
+  struct Pairs {
+    const uint32_t* words;
+    int64_t count;
+  };
+  Pairs take_pairs(int64_t count) {
+    const Pairs pairs{words_ + next_, count < (left_ - 1) / 2 ? count : (left_ - 1) / 2};
+    next_ += static_cast<uint32_t>(2 * pairs.count);
+    left_ -= static_cast<int32_t>(2 * pairs.count);
+    return pairs;
+  }
   // Box-Muller makes two normals at a time: the second waits here for the next call.
   std::optional<double> take_normal() {
     const std::optional<double> waiting = next_double_normal_;

@@ -180,12 +180,13 @@ constexpr void fill(Kernel (&entries)[kDTypes]) {
 
 constexpr ElementwiseTable make_elementwise_table() {
   ElementwiseTable table{};
-  int unary = 0, binary = 0, ternary = 0;
+  int unary = 0, binary = 0, ternary = 0, quaternary = 0;
 #define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
 #define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
 #define TEST(name, set, ...) fill<name##_op, set, 1, Kind::Mask>(table.unary[unary++]);
 #define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Mask>(table.binary[binary++]);
 #define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
+#define QUATERNARY(name, result, set, ...) fill<name##_op, set, 4>(table.quaternary[quaternary++]);
 #include "core/ops.def"
   fill<where_op, All, 3>(table.where);
   fill<nan_to_num_op, All, 4>(table.nan_to_num);

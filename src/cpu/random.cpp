@@ -264,10 +264,42 @@ void geometric_(Generator& generator, const Strided& out, double p) {
 // 53 bits for any target. PyTorch with MKL on Intel machines takes one word as the seed of another
 // generator instead; without, this.
 void bernoulli_(Generator& generator, const Strided& out, double p) {
+  bernoulli_scaled_(generator, out, p, 1);
+}
+
+void bernoulli_scaled_(Generator& generator, const Strided& out, double p, double value) {
   if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
   if (numel(out) == 0) return;
-  with_type(out.dtype, [&](auto zero) {
-    fill<decltype(zero)>(generator, out, [&] { return unit<double>(generator) < p; });
+  // k 2^-53 < p, k being the low 53 bits of a draw, in integers: a block of draws at once.
+  constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
+  const auto limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
+  auto is_one = [=](uint64_t draw) { return static_cast<int64_t>(draw & kMask) < limit; };
+  with_type(out.dtype, [&](auto nil) {
+    using T = decltype(nil);
+    const T zero = as<T>(0), one = as<T>(value);
+    Guard guard(generator.mutex());
+    for_each_row(1, out.ndim, out.shape, &out.strides,
+                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                   T* to = static_cast<T*>(out.data) + offsets[0];
+                   auto write = [=](T* at, bool yes) { put(at, yes ? one : zero); };
+                   while (count > 0) {
+                     const Generator::Pairs pairs = generator.take_pairs(count);
+                     const uint32_t* word = pairs.words;
+                     auto draw = [=](int64_t i) {
+                       return is_one(uint64_t{word[2 * i]} << 32 | word[2 * i + 1]);
+                     };
+                     if (steps[0] == 1)
+                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i, draw(i));
+                     else
+                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i * steps[0], draw(i));
+                     to += pairs.count * steps[0];
+                     count -= pairs.count;
+                     if (pairs.count > 0) continue;  // the next draw begins another block
+                     write(to, is_one(generator.random64()));
+                     to += steps[0];
+                     --count;
+                   }
+                 });
   });
 }
 

@@ -41,6 +41,8 @@ void random_(Generator& generator, const Strided& out, int64_t from, std::option
 
 // 1 with probability p. A tensor `p` is float32 or float64, expanded to the shape of `out`.
 void bernoulli_(Generator& generator, const Strided& out, double p);
+// `value` instead of 1.
+void bernoulli_scaled_(Generator& generator, const Strided& out, double p, double value);
 void bernoulli_(Generator& generator, const Strided& out, const Strided& p);
 
 // A shuffle of 0 … n-1 into n elements, `stride` apart: any dtype but bool that holds n-1.

@@ -50,3 +50,27 @@ def hardswish_backward(g, x):
 
 def softplus(x, beta, threshold):
     return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
+
+
+def softplus_backward(g, x, beta, threshold):
+    return np.where(x * beta > threshold, g, g * sigmoid(x * beta))
+
+
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def selu(x):
+    return SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(x))
+
+
+def selu_backward(g, x):
+    return SELU_SCALE * np.where(x > 0, g, g * SELU_ALPHA * np.exp(x))
+
+
+def softshrink(x, edge):
+    return np.where(x > edge, x - edge, np.where(x < -edge, x + edge, x * 0))
+
+
+def glu_gate_backward(g, x, gate):
+    return g * x * sigmoid(gate) * sigmoid(-gate)

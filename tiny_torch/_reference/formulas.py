@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch._reference import activation, special
+from tiny_torch._reference import activation, losses, special
 
 
 def numpy_type(dtype: Any) -> np.dtype:
@@ -156,6 +156,7 @@ UNARY: dict[str, Record] = {
     "log_sigmoid": (SAME, FLOAT, lambda x: -np.logaddexp(0, -x)),
     "hardsigmoid": (SAME, FLOAT, lambda x: np.clip(x + 3, 0, 6) / 6),
     "hardswish": (SAME, FLOAT, lambda x: x * (np.clip(x + 3, 0, 6) / 6)),
+    "selu": (SAME, FLOAT, activation.selu),
     # tests
     "logical_not": (MASK, ALL, lambda x: x == 0),
     "isnan": (MASK, ALL, lambda x: x != x),
@@ -197,6 +198,13 @@ BINARY: dict[str, Record] = {
     "bitwise_xor": (SAME, INTEGRAL, np.bitwise_xor),
     "leaky_relu": (SAME, FLOAT, lambda x, y: np.where(x > 0, x, x * y)),
     "elu": (SAME, FLOAT, lambda x, y: np.where(x > 0, x, y * np.expm1(x))),
+    "celu": (SAME, FLOAT, lambda x, y: np.where(x > 0, x, y * np.expm1(x / y))),
+    "hardshrink": (SAME, FLOAT, lambda x, y: np.where((x >= -y) & (x <= y), 0, x)),
+    "softshrink": (SAME, FLOAT, activation.softshrink),
+    "glu": (SAME, FLOAT, lambda x, y: x * activation.sigmoid(y)),
+    "mse_loss": (SAME, FLOAT, lambda x, y: (x - y) ** 2),
+    "l1_loss": (SAME, FLOAT, lambda x, y: np.abs(x - y)),
+    "binary_cross_entropy": (SAME, FLOAT, losses.binary_cross_entropy),
     "eq": (MASK, ALL, np.equal),
     "ne": (MASK, ALL, np.not_equal),
     "lt": (MASK, ALL, np.less),
@@ -207,7 +215,7 @@ BINARY: dict[str, Record] = {
     "logical_or": (MASK, ALL, np.logical_or),
     "logical_xor": (MASK, ALL, np.logical_xor),
     # gradients, where x is the incoming one
-    "relu_backward": (SAME, NUMBER, lambda x, y: np.where(y > 0, x, 0)),
+    "relu_backward": (SAME, NUMBER, lambda x, y: np.where(y <= 0, 0, x)),
     "tanh_backward": (SAME, FLOAT, lambda x, y: x * (1 - y * y)),
     "sigmoid_backward": (SAME, FLOAT, lambda x, y: x * (1 - y) * y),
     "gelu_backward": (SAME, FLOAT, activation.gelu_backward),
@@ -217,6 +225,8 @@ BINARY: dict[str, Record] = {
     "log_sigmoid_backward": (SAME, FLOAT, lambda x, y: x * activation.sigmoid(-y)),
     "hardsigmoid_backward": (SAME, FLOAT, lambda x, y: np.where(abs(y) < 3, x / 6, 0)),
     "hardswish_backward": (SAME, FLOAT, activation.hardswish_backward),
+    "selu_backward": (SAME, FLOAT, activation.selu_backward),
+    "prelu_weight_backward": (SAME, FLOAT, lambda x, y: np.where(y > 0, 0, x * y)),
 }
 TERNARY: dict[str, Record] = {
     "clamp": (SAME, NUMBER, lambda x, y, z: np.minimum(np.maximum(x, y), z)),
@@ -226,8 +236,26 @@ TERNARY: dict[str, Record] = {
     "softplus": (SAME, FLOAT, activation.softplus),
     "leaky_relu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * z)),
     "elu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * z * np.exp(y))),
+    "celu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * np.exp(y / z))),
+    "threshold": (SAME, NUMBER, lambda x, y, z: np.where(x <= y, z, x)),
+    "threshold_backward": (SAME, FLOAT, lambda x, y, z: np.where(y <= z, 0, x)),
+    "shrink_backward": (SAME, FLOAT, lambda x, y, z: np.where((y >= -z) & (y <= z), 0, x)),
+    "glu_gate_backward": (SAME, FLOAT, activation.glu_gate_backward),
+    "smooth_l1_loss": (SAME, FLOAT, losses.smooth_l1),
+    "huber_loss": (SAME, FLOAT, losses.huber),
+    "bce_with_logits": (SAME, FLOAT, losses.bce_with_logits),
+    "mse_loss_backward": (SAME, FLOAT, lambda x, y, z: x * 2 * (y - z)),
+    "l1_loss_backward": (SAME, FLOAT, lambda x, y, z: x * np.sign(y - z)),
+    "binary_cross_entropy_backward": (SAME, FLOAT, losses.bce_backward),
 }
-ELEMENTWISE = {**UNARY, **BINARY, **TERNARY}
+QUATERNARY: dict[str, Record] = {
+    "hardtanh_backward": (SAME, FLOAT, lambda x, y, z, w: np.where((y <= z) | (y >= w), 0, x)),
+    "softplus_backward": (SAME, FLOAT, activation.softplus_backward),
+    "smooth_l1_loss_backward": (SAME, FLOAT, losses.smooth_l1_backward),
+    "huber_loss_backward": (SAME, FLOAT, lambda x, y, z, w: x * np.clip(y - z, -w, w)),
+    "bce_with_logits_backward": (SAME, FLOAT, losses.bce_with_logits_backward),
+}
+ELEMENTWISE = {**UNARY, **BINARY, **TERNARY, **QUATERNARY}
 
 # (result, dtypes, what no elements give, or None to raise, formula over a row)
 REDUCTIONS: dict[str, tuple[str, str, float | None, Callable]] = {

@@ -217,7 +217,11 @@ def apply_inplace(op, x, *arguments):
     if op.broadcasts:  # x's gradient, too: the op may have computed in another dtype
         inputs = broadcast_inputs(op, arrays, edges, result) or (None,) * len(edges)
         inputs = ((result.shape, result.dtype), *inputs[1:])
-    node = Node(op, edges, keep(op, saved, edges), inputs)
+    saved = keep(op, saved, edges)
+    if op.composite is None:
+        node = Node(op, edges, saved, inputs)
+    else:
+        node = Node(op, edges[: op.arity], saved, inputs, arguments[op.arity - 1 :])
     if saved_what_it_wrote(op, arrays, result):
         result.mark_written()  # makes the node's saved value stale
     rebase(x, node if not modes.bits else note(node))

@@ -92,6 +92,10 @@ def of_pool(kind: str, suffix: str = "") -> Callable:
     return choose
 
 
+def of_l1_loss(saved: tuple, node: Any) -> str:
+    return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(node.constants[0], "AbsBackward0")
+
+
 NAMES: dict[str, str | Callable] = {
     "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
@@ -106,8 +110,11 @@ NAMES: dict[str, str | Callable] = {
     "CrossEntropy": of_cross_entropy,
     "Fill": "FillBackward2",
     "Fmod": by_number("Fmod", 1, 0),
+    "HardtanhInPlace": "HardtanhBackward0",
     "InLayout": "CloneBackward0",
     "InstanceNorm": "ViewBackward0",
+    "LeakyReluInPlace": "LeakyReluBackward0",
+    "L1Loss": of_l1_loss,
     "Lerp": by_number("Lerp", 2, 0),
     "Linear": of_linear,
     "MaskedFill": of_masked_fill,
@@ -128,6 +135,7 @@ NAMES: dict[str, str | Callable] = {
     "RoundTo": "RoundBackward1",
     "Square": "PowBackward0",
     "Squeeze": of_squeeze,
+    "Selu": "EluBackward0",
     "Sum": by_dims("Sum"),
     "Unrelated": lambda saved, node: f"{node.constants[0]}Backward0",
 }

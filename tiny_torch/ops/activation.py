@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import math
 
+from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.masks import where
+
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
 
 
 class Gelu(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.gelu(), (x,)
+    def forward(x, out=None):
+        return x.gelu(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -35,8 +41,8 @@ class GeluTanh(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.gelu_tanh(), (x,)
+    def forward(x, out=None):
+        return x.gelu_tanh(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -52,8 +58,8 @@ class Silu(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.silu(), (x,)
+    def forward(x, out=None):
+        return x.silu(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -68,8 +74,8 @@ class Mish(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.mish(), (x,)
+    def forward(x, out=None):
+        return x.mish(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -84,8 +90,8 @@ class LogSigmoid(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.log_sigmoid(), (x,)
+    def forward(x, out=None):
+        return x.log_sigmoid(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -106,9 +112,7 @@ class Softplus(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, beta, threshold = saved
-        scaled = x * beta
-        return (scaled > threshold).where(grad, grad * scaled.sigmoid())
+        return grad.softplus_backward(*saved)
 
     @staticmethod
     def composite(x, beta, threshold):
@@ -120,12 +124,23 @@ class LeakyRelu(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x, slope):
-        return x.leaky_relu(slope), (x, slope)
+    def forward(x, slope, out=None):
+        return x.leaky_relu(slope, out), (x, slope)
 
     @staticmethod
     def backward(saved, grad, needs):
         return run(LeakyReluBackward, grad, *saved)
+
+
+class LeakyReluInPlace(LeakyRelu):
+    """With a slope that is not negative the result says where x was positive: no copy of x."""
+
+    saves = (~0,)
+
+    @staticmethod
+    def forward(x, slope, out=None):
+        y = x.leaky_relu(slope, out)
+        return y, (y, slope)
 
 
 class LeakyReluBackward(Op):
@@ -149,8 +164,8 @@ class Elu(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x, alpha):
-        return x.elu(alpha), (x, alpha)
+    def forward(x, alpha, out=None):
+        return x.elu(alpha, out), (x, alpha)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -161,31 +176,214 @@ class Elu(Op):
         return where(x > 0, x, alpha * x.clamp_max(0).expm1())
 
 
+class Selu(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        return x.selu(out), (x,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.selu_backward(saved[0])
+
+    @staticmethod
+    def composite(x):
+        return SELU_SCALE * Elu.composite(x, SELU_ALPHA)
+
+
+class Celu(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, alpha, out=None):
+        return x.celu(alpha, out), (x, alpha)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad.celu_backward(*saved)
+
+    @staticmethod
+    def composite(x, alpha):
+        return where(x > 0, x, alpha * (x.clamp_max(0) / alpha).expm1())
+
+
 class Hardtanh(Op):
     """x limited to [low, high]; the gradient is 0 at the limits, unlike clamp's."""
 
     saves = (0,)
 
     @staticmethod
-    def forward(x, low, high):
-        return x.clamp(low, high), (x, low, high)
+    def forward(x, low, high, out=None):
+        return x.clamp(low, high, out), (x, low, high)
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, low, high = saved
-        return ((x > low) & (x < high)).where(grad, 0.0)
+        return run(HardtanhBackward, grad, *saved)
+
+
+class HardtanhInPlace(Hardtanh):
+    """The result says where x was within the limits: no copy of x."""
+
+    saves = (~0,)
 
     @staticmethod
-    def composite(x, low, high):
-        return where((x > low) & (x < high), x, x.detach().clamp(low, high))
+    def forward(x, low, high, out=None):
+        y = x.clamp(low, high, out)
+        return y, (y, low, high)
+
+
+class HardtanhBackward(Op):
+    """The gradient where low < x < high, or x is NaN; 0 elsewhere."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(grad, x, low, high):
+        return grad.hardtanh_backward(x, low, high), (x, low, high)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(HardtanhBackward, grad, *saved), None
+
+
+class Threshold(Op):
+    """x where it is above the threshold (or NaN), a constant elsewhere."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, threshold, value, out=None):
+        return x.threshold(threshold, value, out), (x, threshold)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ThresholdBackward, grad, *saved)
+
+
+class ThresholdBackward(Op):
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(grad, x, threshold):
+        return grad.threshold_backward(x, threshold), (x, threshold)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ThresholdBackward, grad, *saved), None
+
+
+class Hardshrink(Op):
+    """0 where -edge <= x <= edge, x elsewhere."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, edge):
+        return x.hardshrink(edge), (x, edge)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ShrinkBackward, grad, *saved)
+
+
+class Softshrink(Op):
+    """x moved towards 0 by `edge`, as far as that."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, edge):
+        return x.softshrink(edge), (x, edge)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ShrinkBackward, grad, *saved)
+
+
+class ShrinkBackward(Op):
+    """0 where -edge <= x <= edge, the gradient elsewhere."""
+
+    arity = 2
+    saves = (1,)
+
+    @staticmethod
+    def forward(grad, x, edge):
+        return grad.shrink_backward(x, edge), (x, edge)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ShrinkBackward, grad, *saved), None
+
+
+class RreluWithNoise(Mul):
+    """x slopes, the slopes being drawn where x <= 0 and 1 above."""
+
+
+class Glu(Op):
+    """The first half along a dim, times the sigmoid of the second."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, dim):
+        value, gate = halves(x, dim)
+        return value.glu(gate), (x, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, dim = saved
+        value, gate = halves(x, dim)
+        dx = array_module(x.device).empty(x.shape, x.dtype)
+        to_value, to_gate = halves(dx, dim)
+        grad.glu(gate, to_value)
+        grad.glu_gate_backward(value, gate, to_gate)
+        return dx
+
+    @staticmethod
+    def composite(x, dim):
+        value, gate = x.chunk(2, dim)
+        return value * gate.sigmoid()
+
+
+def halves(x, dim):
+    middle = x.shape[dim] // 2
+    return x.slice(dim, 0, middle, 1), x.slice(dim, middle, 2 * middle, 1)
+
+
+class PreluKernel(Op):
+    """leaky_relu whose slope is a tensor, with a gradient of its own."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((0, 1), (0,))
+
+    @staticmethod
+    def forward(x, weight):
+        return x.leaky_relu(weight), (x, weight)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, weight = saved
+        return (
+            grad.leaky_relu_backward(x, weight) if needs[0] else None,
+            grad.prelu_weight_backward(x) if needs[1] else None,
+        )
+
+    @staticmethod
+    def composite(x, weight):
+        return where(x > 0, x, weight * x)
 
 
 class Hardsigmoid(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.hardsigmoid(), (x,)
+    def forward(x, out=None):
+        return x.hardsigmoid(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -193,15 +391,15 @@ class Hardsigmoid(Op):
 
     @staticmethod
     def composite(x):
-        return Hardtanh.composite(x + 3, 0.0, 6.0) / 6
+        return apply1(Hardtanh, x + 3, 0.0, 6.0) / 6
 
 
 class Hardswish(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x):
-        return x.hardswish(), (x,)
+    def forward(x, out=None):
+        return x.hardswish(out), (x,)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -209,4 +407,4 @@ class Hardswish(Op):
 
     @staticmethod
     def composite(x):
-        return x * Hardtanh.composite(x + 3, 0.0, 6.0) / 6
+        return x * apply1(Hardtanh, x + 3, 0.0, 6.0) / 6

@@ -180,12 +180,24 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     check_tensor("linear", "input", 1, input)
     check_tensor("linear", "weight", 2, weight)
-    if weight.ndim == 1:
-        product = matmul(input, weight)
-        return product if bias is None else product + bias
+    if weight.ndim != 2:
+        return linear_of_vector(input, weight, bias)
     if bias is not None and bias.ndim != 1:
         return matmul(input, weight.t()) + bias
     return applyn(Linear, (input, weight, bias))
+
+
+def linear_of_vector(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if weight.ndim > 2:
+        raise RuntimeError(
+            f"linear(): expected a weight of 1 or 2 dimensions, but got shape {weight.shape}"
+        )
+    product = matmul(input, weight)
+    if bias is None:
+        return product
+    if bias.ndim or input.ndim == 2:
+        raise RuntimeError("linear(): a weight of 1 dimension takes a bias without dimensions")
+    return product + bias
 
 
 FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot)}

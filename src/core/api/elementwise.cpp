@@ -42,6 +42,11 @@ constexpr OpInfo kTernary[] = {
 #include "core/ops.def"
 };
 
+constexpr OpInfo kQuaternary[] = {
+#define QUATERNARY(name, rule, ...) {#name, ResultRule::rule},
+#include "core/ops.def"
+};
+
 const char* type_name(DType dtype) {
   static constexpr const char* names[] = {"Bool", "Byte", "Char",     "Short", "Int",
                                           "Long", "Half", "BFloat16", "Float", "Double"};
@@ -239,6 +244,14 @@ NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z
   const Operand inputs[] = {x, y, z};
   return elementwise(kTernary[i], cpu_backend().elementwise.ternary[i], inputs, 3,
                      promote(inputs, 3), out);
+}
+
+NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Operand& z,
+                   const Operand& w, const NDArray* out) {
+  const int i = static_cast<int>(op);
+  const Operand inputs[] = {x, y, z, w};
+  return elementwise(kQuaternary[i], cpu_backend().elementwise.quaternary[i], inputs, 4,
+                     promote(inputs, 4), out);
 }
 
 NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {

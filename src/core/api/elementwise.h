@@ -11,6 +11,8 @@ NDArray unary(Unary op, const NDArray& x, const NDArray* out = nullptr);
 NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out = nullptr);
 NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z,
                 const NDArray* out = nullptr);
+NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Operand& z,
+                   const Operand& w, const NDArray* out = nullptr);
 // condition (bool) ? x : y
 NDArray where(const NDArray& condition, const Operand& x, const Operand& y);
 // NaN, inf and -inf replaced by three numbers; integers and bool are copied.

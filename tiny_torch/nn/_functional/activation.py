@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+import tiny_torch as torch
 from tiny_torch import ops
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply1, apply_inplace
 from ...ops.activation import (
     Elu,
     Gelu,
     GeluTanh,
+    Glu,
+    Hardshrink,
     Hardsigmoid,
     Hardswish,
     Hardtanh,
+    HardtanhInPlace,
     LeakyRelu,
     LogSigmoid,
     Mish,
     Silu,
     Softplus,
+    Softshrink,
 )
+from ...ops.neural import leaky_relu_, require_float
+from ...ops.public import check_tensor
 from ...tensor import Tensor
 
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
 
-
-def _require_float(name: str, input: Tensor) -> None:
-    if not input.is_floating_point():
-        raise NotImplementedError(f"[{name}] is not implemented for {input.dtype}")
-
-
-def _in_place(function: Callable[..., Tensor], input: Tensor, *settings: Any) -> Tensor:
-    """Write function(input) into `input`; backward reads the copy, which the write leaves alone."""
-    return input.copy_(function(input.clone(), *settings))
+def _applied(op: type, name: str, input: Tensor, inplace: bool = False, *settings: Any) -> Tensor:
+    require_float(name, input)
+    return apply_inplace(op, input, *settings) if inplace else apply1(op, input, *settings)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -84,10 +82,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
     """
-    _require_float("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return apply1(Gelu if approximate == "none" else GeluTanh, input)
+    return _applied(Gelu if approximate == "none" else GeluTanh, "gelu", input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -99,10 +96,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.silu(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7311])
     """
-    if inplace:
-        return _in_place(silu, input)
-    _require_float("silu", input)
-    return apply1(Silu, input)
+    return _applied(Silu, "silu", input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -114,10 +108,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.mish(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8651])
     """
-    if inplace:
-        return _in_place(mish, input)
-    _require_float("mish", input)
-    return apply1(Mish, input)
+    return _applied(Mish, "mish", input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -130,9 +121,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     tensor([-1.,  3.])
     """
     if inplace:
-        return _in_place(leaky_relu, input, negative_slope)
-    _require_float("leaky_relu", input)
-    return apply1(LeakyRelu, input, negative_slope)
+        return leaky_relu_(input, negative_slope)
+    return _applied(LeakyRelu, "leaky_relu", input, False, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -144,10 +134,25 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-    if inplace:
-        return _in_place(elu, input, alpha)
-    _require_float("elu", input)
-    return apply1(Elu, input, alpha)
+    return _applied(Elu, "elu", input, inplace, alpha)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """elu in place."""
+    return elu(input, alpha, True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where x > 0, alpha (exp(x / alpha) - 1) elsewhere. RuntimeError where alpha is 0.
+
+    Any shape; NotImplementedError for integers.
+    Source: PyTorch, nn.functional.celu; Barron 2017.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.celu(torch.tensor([-1.0, 1.0]), 2.0)
+    tensor([-0.7869,  1.0000])
+    """
+    return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -160,9 +165,96 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.selu(torch.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
     """
-    if inplace:
-        return _in_place(selu, input)
-    return _SELU_SCALE * elu(input, _SELU_ALPHA)
+    return torch.selu_(input) if inplace else torch.selu(input)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """leaky_relu whose slopes are drawn from U(lower, upper) in training, else their mean.
+
+    Any shape; NotImplementedError for integers, RuntimeError where the bounds are not finite or
+    lower > upper.
+    Source: PyTorch, nn.functional.rrelu; Xu et al. 2015.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.rrelu(torch.tensor([-2.0, 3.0]), 0.25, 0.75)
+    tensor([-1.,  3.])
+    """
+    function = torch.rrelu_ if inplace else torch.rrelu
+    return function(input, lower, upper, training)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where x > threshold (or is NaN), `value` elsewhere. Any shape and number dtype.
+
+    Source: PyTorch, nn.functional.threshold.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.threshold(torch.tensor([0.5, 2.0]), 1, -1)
+    tensor([-1.,  2.])
+    """
+    function = torch.threshold_ if inplace else torch.threshold
+    return function(input, threshold, value)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 where -lambd <= x <= lambd, x elsewhere. Any shape; NotImplementedError for integers.
+
+    Source: PyTorch, nn.functional.hardshrink.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.hardshrink(torch.tensor([0.3, -2.0]))
+    tensor([ 0., -2.])
+    """
+    return _applied(Hardshrink, "hardshrink", input, False, lambd)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved by lambd towards 0, as far as that. Any shape; NotImplementedError for integers.
+
+    Raises RuntimeError for a negative lambd.
+    Source: PyTorch, nn.functional.softshrink.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.softshrink(torch.tensor([0.3, -2.0]))
+    tensor([ 0.0000, -1.5000])
+    """
+    require_float("softshrink", input)
+    if not 0 <= lambd <= torch.finfo(input.dtype).max:
+        raise RuntimeError(
+            f"lambda must be in range [0, {torch.finfo(input.dtype).max:g}] for input dtype "
+            f"{input.dtype}, but found {lambd}"
+        )
+    return apply1(Softshrink, input, lambd)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x) for each element.
+
+    Source: PyTorch, nn.functional.tanhshrink.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.tanhshrink(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
+    return input - input.tanh()
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|) for each element.
+
+    Source: PyTorch, nn.functional.softsign.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.softsign(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    return input / (input.abs() + 1)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -175,8 +267,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    _require_float("softplus", input)
-    return apply1(Softplus, input, beta, threshold)
+    return _applied(Softplus, "softplus", input, False, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -188,8 +279,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
-    _require_float("logsigmoid", input)
-    return apply1(LogSigmoid, input)
+    return _applied(LogSigmoid, "log_sigmoid", input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -210,7 +300,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.ndim} is size {size}"
         )
-    return input.narrow(dim, 0, size // 2) * input.narrow(dim, size // 2, size // 2).sigmoid()
+    return _applied(Glu, "glu", input, False, dim % input.ndim)
 
 
 def hardtanh(
@@ -227,11 +317,22 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    if inplace:
-        return _in_place(hardtanh, input, min_val, max_val)
-    if not input.is_floating_point():
-        return input.clamp(int(min_val), int(max_val))
-    return apply1(Hardtanh, input, min_val, max_val)
+    check_tensor("hardtanh", "input", 1, input)
+    if input.is_floating_point():
+        if inplace:
+            return apply_inplace(HardtanhInPlace, input, min_val, max_val)
+        return apply1(Hardtanh, input, min_val, max_val)
+    if input.dtype == torch.bool:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype == torch.uint8 and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    clamp = input.clamp_ if inplace else input.clamp
+    return clamp(int(min_val), int(max_val))
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """hardtanh in place."""
+    return hardtanh(input, min_val, max_val, True)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -255,10 +356,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if inplace:
-        return _in_place(hardsigmoid, input)
-    _require_float("hardsigmoid", input)
-    return apply1(Hardsigmoid, input)
+    return _applied(Hardsigmoid, "hardsigmoid", input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -270,7 +368,4 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.hardswish(torch.tensor([0.0, 3.0]))
     tensor([0., 3.])
     """
-    if inplace:
-        return _in_place(hardswish, input)
-    _require_float("hardswish", input)
-    return apply1(Hardswish, input)
+    return _applied(Hardswish, "hardswish", input, inplace)

@@ -1,4 +1,4 @@
-"""Loss functions of numbers. mse_loss is a fused op; the others are compositions.
+"""Loss functions of pairs of numbers; ops/losses.py computes them.
 
 `size_average` and `reduce` are PyTorch's deprecated form of `reduction`; they warn.
 """
@@ -6,12 +6,25 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import tiny_torch as torch
-from tiny_torch import ops
 
+from ...autograd.apply import apply_fused
+from ...autograd.graph import Op
+from ...ops.losses import (
+    BinaryCrossEntropy,
+    BinaryCrossEntropyWithLogits,
+    HuberLoss,
+    L1Loss,
+    MseLoss,
+    SmoothL1Loss,
+    reduced,
+)
+from ...ops.neural import require_float
+from ...ops.pointwise import result_type
+from ...ops.public import check_tensor
 from ...tensor import Tensor
-from .activation import logsigmoid
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
@@ -40,16 +53,10 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
     return reduction
 
 
-def _reduce(loss: Tensor, reduction: str) -> Tensor:
-    if reduction == "mean":
-        return loss.mean()
-    return loss.sum() if reduction == "sum" else loss
-
-
 def _reduce_weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
     """The mean is over the weights, not over the elements."""
     weighted = loss * weight
-    return weighted.sum() / weight.sum() if reduction == "mean" else _reduce(weighted, reduction)
+    return weighted.sum() / weight.sum() if reduction == "mean" else reduced(weighted, reduction)
 
 
 def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
@@ -60,6 +67,42 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
             "Please ensure they have the same size.",
             stacklevel=3,
         )
+
+
+def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor:
+    """A weight, in the input's dtype; it has no gradient, and does not make the loss larger."""
+    check_tensor(function, name, 3, weight)
+    if weight.requires_grad:
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            "This input cannot have requires_grad True."
+        )
+    if torch.broadcast_shapes(weight.shape, input.shape) != input.shape:
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+            f"{list(torch.broadcast_shapes(weight.shape, input.shape))}"
+        )
+    return weight.to(input.dtype)
+
+
+def _promoted(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in their common dtype, which must be floating."""
+    check_tensor(name, "input", 1, input)
+    check_tensor(name, "target", 2, target)
+    if input.dtype is not target.dtype:
+        dtype = result_type(input, target)
+        input, target = input.to(dtype), target.to(dtype)
+    require_float(name, input)
+    return input, target
+
+
+def _of_pairs(
+    op: type[Op], name: str, input: Tensor, target: Tensor, reduction: str = "none", *settings: Any
+) -> Tensor:
+    input, target = _promoted(name, input, target)
+    if target.shape != input.shape:
+        input, target = torch.broadcast_tensors(input, target)
+    return apply_fused(op, input, target, reduction, *settings)
 
 
 def _require_weight_shape(input: Tensor, weight: Tensor) -> None:
@@ -98,23 +141,17 @@ def binary_cross_entropy(
         )
     if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}")
-    _require_probabilities("input", input)
-    _require_probabilities("target", target)
-    loss = _log_likelihood_loss(input, target)
-    return _reduce(loss if weight is None else loss * weight.expand_as(loss), reduction)
-
-
-def _log_likelihood_loss(x: Tensor, t: Tensor) -> Tensor:
-    """-(t log x + (1 - t) log(1 - x)); at the ends of [0, 1], where log's gradient is infinite, the
-    value is a constant with the gradient (x - t) / 1e-12."""
-    value = x.detach()
-    at_end = value * (1 - value) < 1e-12
-    inner = x.masked_fill(at_end, 0.5)
-    inside = -(t * inner.log() + (1 - t) * (-inner).log1p())
-    logs = value.log().clamp_min(-100), (-value).log1p().clamp_min(-100)
-    slope = (value - t.detach()) / 1e-12
-    end = (x - value) * slope - (t * logs[0] + (1 - t) * logs[1])
-    return torch.where(at_end, end, inside)
+    require_float("binary_cross_entropy", input)
+    if weight is not None:
+        weight = _constant("binary_cross_entropy", "weight", weight, input)
+    loss = apply_fused(
+        BinaryCrossEntropy, input, target, "none" if weight is not None else reduction
+    )
+    total = loss.detach()
+    if torch.isnan(total if total.ndim == 0 else total.sum()):
+        _require_probabilities("input", input)
+        _require_probabilities("target", target)
+    return loss if weight is None else reduced(loss * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -142,9 +179,19 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    positive = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-    loss = (1 - target) * input - positive * logsigmoid(input)
-    return _reduce(loss if weight is None else loss * weight, reduction)
+    name = "binary_cross_entropy_with_logits"
+    if not target.is_floating_point():
+        raise RuntimeError(f"{name}: expected a floating-point target, got {target.dtype}")
+    dtype = target.dtype  # the result's, too
+    input, target = _promoted("log_sigmoid", input, target)
+    positive: Any = 1.0
+    if pos_weight is not None:
+        positive = _constant(name, "pos_weight", pos_weight, input).array
+    if weight is not None:
+        weight = _constant(name, "weight", weight, input)
+    kind = "none" if weight is not None else reduction
+    loss = apply_fused(BinaryCrossEntropyWithLogits, input, target, kind, positive).to(dtype)
+    return loss if weight is None else reduced(loss * weight, reduction)
 
 
 def kl_div(
@@ -177,12 +224,15 @@ def kl_div(
             stacklevel=2,
         )
     kind = _reduction("sum" if batchmean else reduction, size_average, reduce)
+    for argument in (input, target):
+        if not argument.is_floating_point():
+            raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         loss = target.exp() * (target - input)
     else:
         t_log_t = target * target.masked_fill(target == 0, 1).log()
         loss = t_log_t - target * input
-    total = _reduce(loss, kind)
+    total = reduced(loss, kind)
     return total / input.shape[0] if batchmean and input.ndim != 0 else total
 
 
@@ -210,10 +260,8 @@ def mse_loss(
     reduction = _reduction(reduction, size_average, reduce)
     if weight is not None:
         _require_weight_shape(input, weight)
-        return _reduce_weighted((input - target).square(), weight, reduction)
-    if target.shape != input.shape:
-        input, target = torch.broadcast_tensors(input, target)
-    return ops.mse_loss(input, target, reduction)
+        return _reduce_weighted(_of_pairs(MseLoss, "mse", input, target), weight, reduction)
+    return _of_pairs(MseLoss, "mse", input, target, reduction)
 
 
 def l1_loss(
@@ -235,11 +283,16 @@ def l1_loss(
     """
     _warn_of_shapes(input, target)
     reduction = _reduction(reduction, size_average, reduce)
-    loss = (input - target).abs()
-    if weight is None:
-        return _reduce(loss, reduction)
-    _require_weight_shape(input, weight)
-    return _reduce_weighted(loss, weight, reduction)
+    if weight is not None:
+        _require_weight_shape(input, weight)
+        return _reduce_weighted(_l1(input, target), weight, reduction)
+    return _l1(input, target, reduction)
+
+
+def _l1(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
+    if not result_type(input, target).is_floating_point:
+        return reduced((input - target).abs(), reduction)
+    return _of_pairs(L1Loss, "abs", input, target, reduction)
 
 
 def smooth_l1_loss(
@@ -263,12 +316,9 @@ def smooth_l1_loss(
     reduction = _reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    distance = (input - target).abs()
     if beta == 0:
-        return _reduce(distance, reduction)
-    near = distance < beta
-    loss = torch.where(near, distance.square() * (0.5 / beta), distance - 0.5 * beta)
-    return _reduce(loss, reduction)
+        return _l1(input, target, reduction)
+    return _of_pairs(SmoothL1Loss, "smooth_l1", input, target, reduction, beta)
 
 
 def huber_loss(
@@ -292,10 +342,9 @@ def huber_loss(
     reduction = _reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    distance = (input - target).abs()
-    near = distance <= delta
-    loss = torch.where(near, 0.5 * distance.square(), delta * (distance - 0.5 * delta))
-    if weight is not None:
-        _require_weight_shape(input, weight)
-        loss = loss * weight
-    return _reduce(loss, reduction)
+    dtype = input.dtype  # the result's, too
+    if weight is None:
+        return _of_pairs(HuberLoss, "huber", input, target, reduction, delta).to(dtype)
+    loss = _of_pairs(HuberLoss, "huber", input, target, "none", delta).to(dtype)
+    _require_weight_shape(input, weight)
+    return reduced(loss * weight, reduction)

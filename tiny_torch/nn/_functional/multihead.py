@@ -10,7 +10,8 @@ import tiny_torch as torch
 
 from ...tensor import Tensor
 from .attention import scaled_dot_product_attention
-from .common import dropout, linear
+from .common import linear
+from .dropout import dropout
 from .padding import pad
 
 

@@ -15,11 +15,23 @@ from .. import functional as F
 from .. import init as initialisers
 from ..parameter import Parameter
 from .module import Module
+from .rectifiers import (
+    CELU,
+    Hardshrink,
+    RReLU,
+    Softshrink,
+    Softsign,
+    Tanhshrink,
+    Threshold,
+    _in_place_text,
+)
 
 __all__ = [
+    "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
@@ -27,13 +39,18 @@ __all__ = [
     "LogSigmoid",
     "Mish",
     "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
     "SiLU",
     "Sigmoid",
     "Softplus",
+    "Softshrink",
+    "Softsign",
     "Tanh",
+    "Tanhshrink",
+    "Threshold",
 ]
 
 
@@ -47,10 +64,6 @@ class _InPlace(Module):
     def extra_repr(self) -> str:
         """The setting, unless it is the default."""
         return "inplace=True" if self.inplace else ""
-
-
-def _in_place_text(module: Any) -> str:
-    return ", inplace=True" if module.inplace else ""
 
 
 class Tanh(Module):

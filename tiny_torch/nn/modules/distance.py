@@ -1,0 +1,52 @@
+"""`CosineSimilarity` and `PairwiseDistance`."""
+
+from __future__ import annotations
+
+from ...tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors along `dim`: see `functional.cosine_similarity`.
+
+    Inputs of shapes that broadcast; the output is without `dim`.
+    Source: PyTorch, torch.nn.CosineSimilarity.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.7071)
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Two tensors -> similarities."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    """The p-norm of differences along the last dim: see `functional.pairwise_distance`.
+
+    Inputs of shapes that broadcast; the output is without the last dim, or has it of size 1.
+    Source: PyTorch, torch.nn.PairwiseDistance.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.PairwiseDistance()(torch.tensor([0.0, 3.0]), torch.tensor([4.0, 0.0]))
+    tensor(5.)
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Two tensors -> distances."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
