@@ -61,6 +61,52 @@ void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, i
   }
 }
 
+// A single output, whose taps along W may lie side by side.
+template <class T, class W>
+void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
+  constexpr int n = lanes<T>;
+  using M = Mask<T>;
+  const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
+  const int64_t step = g.axis[2].step * g.x_strides[4];
+  T best = lowest_of<T>();
+  int64_t id = (box.lo[0] * taps_h + box.lo[1]) * taps_w + box.lo[2];
+  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+      const int64_t row = (d * taps_h + h) * taps_w;
+      const T* from = x + g.tap[row];
+      int64_t w = box.lo[2];
+      if (step == 1 && box.hi[2] - w >= 2 * n) {
+        Vec<T> bests = Vec<T>{} + lowest_of<T>();
+        M ids{}, next{};
+        for (int k = 0; k < n; ++k) next[k] = row + w + k;
+        for (; w + n <= box.hi[2]; w += n, next += n) {
+          const Vec<T> v = load(from + w);
+          const M take = (v > bests) | (v != v);
+          bests = take ? v : bests;
+          ids = take ? next : ids;
+        }
+        for (int k = 0; k < n; ++k) {  // the last NaN, or the first of the largest
+          const T v = bests[k];
+          const bool equal = (v == best && ids[k] < id) || (v != v && best != best && ids[k] > id);
+          if (v > best || (v != v && best == best) || equal) {
+            best = v;
+            id = ids[k];
+          }
+        }
+      }
+      for (; w < box.hi[2]; ++w) {
+        const T v = from[w * step];
+        if (v > best || v != v) {
+          best = v;
+          id = row + w;
+        }
+      }
+    }
+  }
+  *y = best;
+  *where = W(id);
+}
+
 template <class T, class W, int Step>
 void max_of_width(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int64_t count,
                   T* y, W* where) {
@@ -72,7 +118,7 @@ void max_of_width(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step
   } else if (n >= 8 && count >= n / 4) {
     max_lanes<T, W, n >= 8 ? n / 4 : n, Step>(g, box, x, step, count, y, where);
   } else {
-    max_lanes<T, W, 1, 0>(g, box, x, step, count, y, where);
+    for (int64_t i = 0; i < count; ++i) max_one(g, box, x + i * step, y + i, where + i);
   }
 }
 
@@ -150,18 +196,52 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, int64_t y_s
   }
 }
 
-// A row of windows of two taps along W that lie side by side.
+// A row of windows of two taps along W that lie side by side: `count` pairs of x.
+template <class T, class W, int Lanes>
+void scatter_pairs_of(const T* y, const W* where, W id, int64_t count, T* x) {
+  if constexpr (Lanes == 1) {
+    for (int64_t i = 0; i < count; ++i) {
+      x[2 * i] = where[i] == id ? y[i] : T(0);
+      x[2 * i + 1] = where[i] == W(id + 1) ? y[i] : T(0);
+    }
+  } else {
+    using V = Few<T, Lanes>;
+    using M = decltype(V{} < V{});
+    using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
+    using E = typename Element<M>::type;
+    M low{}, high{};
+    for (int k = 0; k < Lanes; ++k) {
+      low[k] = k / 2 + k % 2 * Lanes;
+      high[k] = low[k] + Lanes / 2;
+    }
+    for (int64_t i = 0; i < count; i += Lanes) {
+      if (i + Lanes > count) i = count - Lanes;
+      V v;
+      Ids ids;
+      __builtin_memcpy(&v, y + i, sizeof v);
+      __builtin_memcpy(&ids, where + i, sizeof ids);
+      const M at = __builtin_convertvector(ids, M);
+      const V even = at == E(id) ? v : V{}, odd = at == E(id + 1) ? v : V{};
+      const V first = __builtin_shuffle(even, odd, low),
+              second = __builtin_shuffle(even, odd, high);
+      __builtin_memcpy(x + 2 * i, &first, sizeof first);
+      __builtin_memcpy(x + 2 * i + Lanes, &second, sizeof second);
+    }
+  }
+}
+
 template <class T, class W>
 void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
                    T* x) {
+  constexpr int n = lanes<T>;
+  const auto scatter = count >= n                 ? scatter_pairs_of<T, W, n>
+                       : n >= 4 && count >= n / 2 ? scatter_pairs_of<T, W, n / 2>
+                                                  : n >= 8 && count >= n / 4 ? scatter_pairs_of < T,
+             W, n / 4 ? n / 4 : 1 > : scatter_pairs_of<T, W, 1>;
   for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
     for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
-      const W id = W((d * g.axis[1].taps + h) * 2), next = W(id + 1);
-      T* to = x + g.tap[id];
-      for (int64_t i = 0; i < count; ++i) {
-        to[2 * i] = where[i] == id ? y[i] : T(0);
-        to[2 * i + 1] = where[i] == next ? y[i] : T(0);
-      }
+      const int64_t id = (d * g.axis[1].taps + h) * 2;
+      scatter(y, where, W(id), count, x + g.tap[id]);
     }
   }
 }

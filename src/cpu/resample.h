@@ -44,6 +44,8 @@ void add_tap(const ResampleArgs& g, const T* x, T* sums, T weight, T divisor) {
   const T* each = static_cast<const T*>(g.axis[2].divisor);
   if (g.transposed && each) {
     add_row<first>(g, x, sums, [=](T v, int64_t w) { return T(weight * v / (divisor * each[w])); });
+  } else if (divisor != T(1)) {
+    add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v / divisor); });
   } else if (weight != T(1)) {
     add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v); });
   } else {
@@ -58,8 +60,9 @@ const T* plain_row(const ResampleArgs& g, const T* x, const int64_t* at) {
   const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
   const bool dense =
       g.channels_last ? g.x_strides[1] == 1 && g.x_strides[4] == g.channels : g.x_strides[4] == 1;
-  if (!dense || d.begin[at[0] + 1] != i + 1 || h.begin[at[1] + 1] != j + 1 || d.weight ||
-      h.weight || (g.transposed && g.axis[2].divisor))
+  if (!dense || g.weight != 1 || (g.transposed && g.divisor != 1) || d.begin[at[0] + 1] != i + 1 ||
+      h.begin[at[1] + 1] != j + 1 || d.weight || h.weight ||
+      (g.transposed && (g.axis[0].divisor || g.axis[1].divisor || g.axis[2].divisor)))
     return nullptr;
   return x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
 }
@@ -72,8 +75,10 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
   for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
     for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
       const T* row = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
-      const T weight = number<T>(d.weight, i) * number<T>(h.weight, j);
-      const T divisor = number<T>(d.divisor, d.source[i]) * number<T>(h.divisor, h.source[j]);
+      const T weight = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
+      const T divisor = !g.transposed ? T(1)
+                                      : T(g.divisor) * number<T>(d.divisor, d.source[i]) *
+                                            number<T>(h.divisor, h.source[j]);
       first ? add_tap<true>(g, row, sums, weight, divisor)
             : add_tap<false>(g, row, sums, weight, divisor);
       first = false;
@@ -97,8 +102,17 @@ T sum_of(const T* x, int64_t count) {
       sums[0] += load(x + i);
       sums[1] += load(x + i + n);
     }
+    if (i + n <= count) {
+      sums[0] += load(x + i);
+      i += n;
+    }
     sums[0] += sums[1];
-    for (int k = 0; k < n; ++k) sum = T(sum + sums[0][k]);
+    T parts[n];
+    store(parts, sums[0]);
+    for (int half = n / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) parts[k] = T(parts[k] + parts[k + half]);
+    }
+    sum = parts[0];
   }
   for (; i < count; ++i) sum = T(sum + x[i]);
   return sum;
@@ -187,14 +201,19 @@ void along_pixels(const ResampleArgs& g, const T* x, T* y) {
 template <class T>
 void divide(const ResampleArgs& g, const int64_t* at, T* y) {
   const T* each = static_cast<const T*>(g.axis[2].divisor);
-  const T all = number<T>(g.axis[0].divisor, at[0]) * number<T>(g.axis[1].divisor, at[1]);
-  if (!g.channels_last) {
-    for (int64_t w = 0; w < g.axis[2].out; ++w) y[w] = T(y[w] / T(all * each[w]));
-    return;
-  }
-  for (int64_t w = 0; w < g.axis[2].out; ++w, y += g.channels) {
-    const T divisor = T(all * each[w]);
-    for (int64_t c = 0; c < g.channels; ++c) y[c] = T(y[c] / divisor);
+  const T all =
+      T(g.divisor) * number<T>(g.axis[0].divisor, at[0]) * number<T>(g.axis[1].divisor, at[1]);
+  const int64_t width = g.axis[2].out, channels = g.channels_last ? g.channels : 1;
+  if (!each) {
+    if (all == T(1)) return;
+    for (int64_t i = 0; i < width * channels; ++i) y[i] = T(y[i] / all);
+  } else if (!g.channels_last) {
+    for (int64_t w = 0; w < width; ++w) y[w] = T(y[w] / T(all * each[w]));
+  } else {
+    for (int64_t w = 0; w < width; ++w, y += channels) {
+      const T divisor = T(all * each[w]);
+      for (int64_t c = 0; c < channels; ++c) y[c] = T(y[c] / divisor);
+    }
   }
 }
 
@@ -216,7 +235,7 @@ void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at
     regular(axis, row, y);
     if (axis.last < axis.out) general(axis, axis.last, axis.out, row, y);
   }
-  if (!g.transposed && axis.divisor) divide(g, at, y);
+  if (!g.transposed) divide(g, at, y);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from tiny_torch import _core
@@ -37,10 +38,8 @@ def flag(function: str, name: str, value: Any) -> bool:
     return value
 
 
-def check_input(function: str, x: Any, dims: int) -> None:
-    """Type, number of dims, and that only the batch is empty."""
-    check_tensor(function, "input", 1, x)
-    shape = x.array.shape
+def check_shape(function: str, shape: tuple, dims: int) -> None:
+    """The number of dims, and that only the batch is empty."""
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape[len(shape) - dims - 1 :]:
         raise RuntimeError(
             f"{function}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 "
@@ -71,11 +70,13 @@ def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, paddin
     return kernel, step, sides, between
 
 
-def pooled_size(function: str, x: Tensor, windows: tuple, ceil_mode: bool) -> tuple[int, ...]:
-    """The spatial sizes of the result."""
+def plan(function: str, dims: int, shape: tuple, ceil_mode: Any, *settings: Any) -> tuple:
+    """(spatial sizes of the result, windows), of an input of that shape."""
+    windows = read_windows(function, dims, *settings)
+    check_shape(function, shape, dims)
+    flag(function, "ceil_mode", ceil_mode)
     sizes = []
-    spatial = x.array.shape[-len(windows[0]) :]
-    for size, taps, stride, side, gap in zip(spatial, *windows, strict=True):
+    for size, taps, stride, side, gap in zip(shape[-dims:], *windows, strict=True):
         room = size + 2 * side - gap * (taps - 1) - 1
         out = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
         if ceil_mode and (out - 1) * stride >= size + side:
@@ -83,38 +84,44 @@ def pooled_size(function: str, x: Tensor, windows: tuple, ceil_mode: bool) -> tu
         sizes.append(out)
     if min(sizes) < 1:
         raise RuntimeError(
-            f"{function}: Given input size: {list(x.shape)}, kernel_size {windows[0]}. Calculated "
+            f"{function}: Given input size: {list(shape)}, kernel_size {windows[0]}. Calculated "
             f"output size: {sizes}. Output size is too small"
         )
-    return tuple(sizes)
+    return tuple(sizes), windows
+
+
+known_plan = lru_cache(256, typed=True)(plan)  # of settings that are plain numbers
+
+
+def planned(function: str, dims: int, x: Any, ceil_mode: Any, *settings: Any) -> tuple:
+    check_tensor(function, "input", 1, x)
+    plain = True
+    for setting in settings:
+        plain = plain and (type(setting) is int or setting is None)
+    return (known_plan if plain else plan)(function, dims, x.array.shape, ceil_mode, *settings)
 
 
 def max_pool(function: str, dims: int, indices: bool, x: Any, kernel_size: Any, stride: Any,
              padding: Any, dilation: Any, ceil_mode: Any) -> Any:  # fmt: skip
-    check_tensor(function, "input", 1, x)
-    windows = read_windows(function, dims, kernel_size, stride, padding, dilation)
-    check_input(function, x, dims)
-    size = pooled_size(function, x, windows, flag(function, "ceil_mode", ceil_mode))
-    if not x.is_floating_point() and ((dims == 1 and not indices) or x.dtype is _core.bool):
-        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+    size, windows = planned(function, dims, x, ceil_mode, kernel_size, stride, padding, dilation)
+    dtype = x.array.dtype
+    if not dtype.is_floating_point and ((dims == 1 and not indices) or dtype is _core.bool):
+        raise NotImplementedError(f'"{function}" not implemented for {dtype}')
     return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, windows)
 
 
 def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, padding: Any,
              ceil_mode: Any, count_include_pad: Any, divisor_override: Any = None):  # fmt: skip
-    check_tensor(function, "input", 1, x)
-    kernel, step, sides, ones = read_windows(function, dims, kernel_size, stride, padding, 1)
+    size, windows = planned(function, dims, x, ceil_mode, kernel_size, stride, padding, 1)
     if divisor_override is not None:
         divisor_override = check_int(function, "divisor_override", 7, divisor_override)
         if divisor_override == 0:
             raise RuntimeError(f"{function}: divisor must be not zero")
-    check_input(function, x, dims)
-    count_padding = flag(function, "count_include_pad", count_include_pad)
-    ceil_mode = flag(function, "ceil_mode", ceil_mode)
-    size = pooled_size(function, x, (kernel, step, sides, ones), ceil_mode)
-    if not x.is_floating_point() and x.dtype is not _core.int64:
-        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
-    return apply1(AvgPool, x, size, (kernel, step, sides, count_padding, divisor_override))
+    flag(function, "count_include_pad", count_include_pad)
+    dtype = x.array.dtype
+    if not dtype.is_floating_point and dtype is not _core.int64:
+        raise NotImplementedError(f'"{function}" not implemented for {dtype}')
+    return apply1(AvgPool, x, size, (*windows[:3], count_include_pad, divisor_override))
 
 
 def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 #include "core/api/resample.h"
 
+#include <cmath>
+
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/backend.h"
@@ -112,6 +114,19 @@ void find_regular(const AxisMap& map, LinearAxis& axis) {
   axis.last = last;
 }
 
+// The product of what divides all outputs of an axis alike, which is taken out of the axes.
+double common_divisor(std::vector<AxisMap>& axes) {
+  double product = 1;
+  for (AxisMap& map : axes) {
+    bool same = !map.divisor.empty();
+    for (double divisor : map.divisor) same = same && divisor == map.divisor[0];
+    if (!same) continue;
+    product *= map.divisor[0];
+    map.divisor.clear();
+  }
+  return product;
+}
+
 template <class T>
 const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) {
   if (numbers.empty()) return nullptr;
@@ -120,7 +135,7 @@ const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) 
 }
 
 template <class T>
-void run(ResampleArgs& args, const std::vector<AxisMap>& axes, bool divides) {
+void run(ResampleArgs& args, const std::vector<AxisMap>& axes) {
   std::vector<T> weights[3], divisors[3];
   for (int d = 0; d < 3; ++d) {
     const AxisMap& map = axes[d];
@@ -131,9 +146,7 @@ void run(ResampleArgs& args, const std::vector<AxisMap>& axes, bool divides) {
     axis.source = map.source.data();
     find_regular(map, axis);
     axis.weight = numbers_of(map.weight, weights[d]);
-    std::vector<double> ones;
-    if (divides && map.divisor.empty()) ones.assign(args.transposed ? map.in : map.out, 1);
-    axis.divisor = numbers_of(divides && map.divisor.empty() ? ones : map.divisor, divisors[d]);
+    axis.divisor = numbers_of(map.divisor, divisors[d]);
   }
   cpu_backend().pool->resample[pool_kind(dtype_of<T>())](args);
 }
@@ -168,22 +181,27 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   args.transposed = transposed;
   args.channels_last = channels_last;
   merge_dims(axes, args.x_strides, transposed);
-  bool divides = false;
-  for (const AxisMap& map : axes) divides = divides || !map.divisor.empty();
+  args.divisor = common_divisor(axes);
+  args.weight = 1;
+  int exponent;
+  if (is_floating(x.dtype()) && std::abs(std::frexp(args.divisor, &exponent)) == 0.5) {
+    args.weight = 1 / args.divisor;  // a power of two: exact, and faster
+    args.divisor = 1;
+  }
   if (y.numel() > 0) {
     const WithoutGil unlocked(batch.numel() + y.numel() > kGilGrain);
     switch (pool_kind(batch.dtype())) {
       case 0:
-        run<float>(args, axes, divides);
+        run<float>(args, axes);
         break;
       case 1:
-        run<double>(args, axes, divides);
+        run<double>(args, axes);
         break;
       case 2:
-        run<int64_t>(args, axes, divides);
+        run<int64_t>(args, axes);
         break;
       default:
-        run<uint8_t>(args, axes, divides);
+        run<uint8_t>(args, axes);
     }
   }
   const NDArray result = astype(y, x.dtype());

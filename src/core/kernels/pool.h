@@ -49,6 +49,7 @@ struct ResampleArgs {
   const void* x;
   void* y;
   int64_t x_strides[5], y_strides[5];
+  double weight, divisor;  // of all elements, beside those of the axes
   bool transposed;
   bool channels_last;  // of y
 };
