@@ -4,6 +4,8 @@
 #include "core/api/attention.h"
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
+#include "core/api/fold.h"
+#include "core/api/interpolate.h"
 #include "core/api/layout.h"
 #include "core/api/losses.h"
 #include "core/api/norm.h"
@@ -54,6 +56,38 @@ PyMethodDef functions[] = {
     module_function<ctc_loss>("ctc_loss"),
     module_function<ctc_loss_backward>("ctc_loss_backward"),
     {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {module_function<conv_forward>("conv_forward"),
+                           module_function<conv_input>("conv_input"),
+                           module_function<conv_weight>("conv_weight"),
+                           module_function<conv_channels_last>("conv_channels_last"),
+                           module_function<softmax>("softmax"),
+                           module_function<softmax_backward>("softmax_backward"),
+                           module_function<cross_entropy>("cross_entropy"),
+                           module_function<cross_entropy_backward>("cross_entropy_backward"),
+                           module_function<nll_loss>("nll_loss"),
+                           module_function<nll_loss_backward>("nll_loss_backward"),
+                           module_function<layer_norm>("layer_norm"),
+                           module_function<layer_norm_backward>("layer_norm_backward"),
+                           module_function<batch_norm>("batch_norm"),
+                           module_function<batch_norm_backward>("batch_norm_backward"),
+                           module_function<attention>("attention"),
+                           module_function<attention_backward>("attention_backward"),
+                           module_function<embedding>("embedding"),
+                           module_function<embedding_backward>("embedding_backward"),
+                           module_function<embedding_bag>("embedding_bag"),
+                           module_function<embedding_bag_backward>("embedding_bag_backward"),
+                           module_function<recurrent_forward>("recurrent_forward"),
+                           module_function<recurrent_backward>("recurrent_backward"),
+                           module_function<looks_channels_last>("looks_channels_last"),
+                           module_function<max_pool>("max_pool"),
+                           module_function<max_pool_indices>("max_pool_indices"),
+                           module_function<max_pool_scatter>("max_pool_scatter"),
+                           module_function<max_pool_gather>("max_pool_gather"),
+                           module_function<avg_pool>("avg_pool"),
+                           module_function<interpolate>("interpolate"),
+                           module_function<unfold_image>("unfold_image"),
+                           module_function<fold_image>("fold_image"),
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

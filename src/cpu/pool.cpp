@@ -1,6 +1,7 @@
 // Pooling and resampling for one instruction set.
 #include "cpu/pool.h"
 
+#include "cpu/fold.h"
 #include "cpu/pool_max.h"
 #include "cpu/resample.h"
 
@@ -10,6 +11,8 @@ const PoolTable pool_table = {
     {max_pool<float>, max_pool<double>, max_pool<int64_t>},
     {max_scatter<float>, max_scatter<double>, max_scatter<int64_t>},
     {max_gather<float>, max_gather<double>, max_gather<int64_t>},
-    {resample<float>, resample<double>, resample<int64_t>, resample<uint8_t>}};
+    {resample<float>, resample<double>, resample<int64_t>, resample<uint8_t>},
+    {unfold<float>, unfold<double>},
+    {fold<float>, fold<double>}};
 }
 }  // namespace tt::cpu

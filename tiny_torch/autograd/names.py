@@ -96,6 +96,13 @@ def of_l1_loss(saved: tuple, node: Any) -> str:
     return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(node.constants[0], "AbsBackward0")
 
 
+def of_interpolate(saved: tuple, node: Any) -> str:
+    size, (kind, _, antialias, *_) = node.constants
+    linear = ("Linear", "Bilinear", "Trilinear")[len(size) - 1]
+    name = ("Nearest", "NearestExact", linear, "Bicubic", "Lanczos")[kind]
+    return f"Upsample{name}{len(size)}D{'Aa' if antialias else ''}Backward0"
+
+
 NAMES: dict[str, str | Callable] = {
     "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
@@ -115,6 +122,7 @@ NAMES: dict[str, str | Callable] = {
     "InstanceNorm": "ViewBackward0",
     "LeakyReluInPlace": "LeakyReluBackward0",
     "L1Loss": of_l1_loss,
+    "Interpolate": of_interpolate,
     "Lerp": by_number("Lerp", 2, 0),
     "Linear": of_linear,
     "MaskedFill": of_masked_fill,

@@ -8,7 +8,6 @@ from ..ops.convolutions import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from ..ops.methods import publish
 from ..ops.neural import (
     celu_,
     cosine_similarity,
@@ -60,6 +59,10 @@ from ._functional.dropout import (
     feature_alpha_dropout,
 )
 from ._functional.embedding import embedding, embedding_bag
+from ._functional.interpolate import (
+    interpolate,
+    upsample,
+)
 from ._functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -95,6 +98,13 @@ from ._functional.pooling import (
     max_pool3d,
 )
 from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
+from ._functional.spatial import (
+    channel_shuffle,
+    fold,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+)
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -113,6 +123,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -130,6 +141,7 @@ __all__ = [
     "embedding",
     "embedding_bag",
     "feature_alpha_dropout",
+    "fold",
     "gelu",
     "glu",
     "group_norm",
@@ -141,6 +153,7 @@ __all__ = [
     "hardtanh_",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -162,6 +175,8 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu",
     "relu6",
@@ -184,12 +199,6 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "unfold",
+    "upsample",
 ]
-
-# The others are Python in PyTorch, and take the names of their arguments only.
-for _name in (
-    *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
-    *("cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "pairwise_distance"),
-    *("pdist", "prelu", "softplus", "softshrink"),
-):
-    globals().update(publish(__name__, {_name: globals()[_name]}))

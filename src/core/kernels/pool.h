@@ -54,12 +54,22 @@ struct ResampleArgs {
   bool channels_last;  // of y
 };
 
+// An image's windows as columns: row (c * taps_h + h) * taps_w + w is what tap (h, w) of all
+// windows sees of channel c; 0 outside of the image.
+struct FoldArgs {
+  int64_t batch, channels, size[2], windows[2], taps[2], stride[2], padding[2], dilation[2];
+  void *image, *columns;
+  int64_t image_strides[4], column_strides[3];  // (N, C, H, W), (N, row, window)
+};
+
 // The same for float32, float64, int64, uint8; max pooling without the last.
 struct PoolTable {
   void (*max[3])(const MaxPoolArgs&);
   void (*max_scatter[3])(const MaxPoolArgs&);  // x = y where a window has its largest, else 0
   void (*max_gather[3])(const MaxPoolArgs&);   // y = x where it has
   void (*resample[4])(const ResampleArgs&);
+  void (*unfold[2])(const FoldArgs&);  // columns from the image
+  void (*fold[2])(const FoldArgs&);    // the image, whose plane is dense, as sums of columns
 };
 
 constexpr int pool_kind(DType dtype) {

@@ -1,0 +1,78 @@
+#include "core/api/fold.h"
+
+#include "core/api/copy.h"
+#include "core/backend.h"
+#include "core/gil.h"
+#include "core/kernels/pool.h"
+
+namespace tt {
+
+namespace {
+
+FoldArgs make_args(const Dims& size, const Dims& taps, const Dims& dilation, const Dims& padding,
+                   const Dims& stride) {
+  FoldArgs g;
+  for (int d = 0; d < 2; ++d) {
+    g.size[d] = size[d];
+    g.taps[d] = taps[d];
+    g.dilation[d] = dilation[d];
+    g.padding[d] = padding[d];
+    g.stride[d] = stride[d];
+    const int64_t room = size[d] + 2 * padding[d] - dilation[d] * (taps[d] - 1) - 1;
+    g.windows[d] = room < 0 ? 0 : room / stride[d] + 1;
+  }
+  return g;
+}
+
+void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArray& image,
+         const NDArray& columns) {
+  if (image.numel() == 0) return;
+  g.batch = image.shape()[0];
+  g.channels = image.shape()[1];
+  g.image = image.data();
+  g.columns = columns.data();
+  std::copy_n(image.strides().begin(), 4, g.image_strides);
+  std::copy_n(columns.strides().begin(), 3, g.column_strides);
+  const WithoutGil unlocked(columns.numel() > kGilGrain);
+  kernels[pool_kind(image.dtype())](g);
+}
+
+NDArray computed(const NDArray& x, const char* name) {
+  if (!is_floating(x.dtype()))
+    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
+  return astype(x, computed_in(x.dtype()));
+}
+
+const PoolTable& table() {
+  if (!cpu_backend().pool)
+    throw NotImplementedError("[fold] is not implemented on ", cpu_backend().name);
+  return *cpu_backend().pool;
+}
+
+}  // namespace
+
+NDArray unfold_image(const NDArray& image, const Dims& taps, const Dims& dilation,
+                     const Dims& padding, const Dims& stride) {
+  const NDArray x = computed(image, "unfold");
+  FoldArgs g = make_args({x.shape()[2], x.shape()[3]}, taps, dilation, padding, stride);
+  const NDArray columns = NDArray::empty(
+      {x.shape()[0], x.shape()[1] * taps[0] * taps[1], g.windows[0] * g.windows[1]}, x.dtype());
+  run(table().unfold, g, x, columns);
+  return astype(columns, image.dtype());
+}
+
+NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, const Dims& dilation,
+                   const Dims& padding, const Dims& stride) {
+  const NDArray x = computed(columns, "fold");
+  FoldArgs g = make_args(size, taps, dilation, padding, stride);
+  if (x.ndim() != 3 || x.shape()[1] % (taps[0] * taps[1]) ||
+      x.shape()[2] != g.windows[0] * g.windows[1])
+    throw RuntimeError("[fold] expected columns (N, C * ", taps[0] * taps[1], ", ",
+                       g.windows[0] * g.windows[1], "), got ", columns.shape());
+  const NDArray image = NDArray::empty(
+      {x.shape()[0], x.shape()[1] / (taps[0] * taps[1]), size[0], size[1]}, x.dtype());
+  run(table().fold, g, image, x);
+  return astype(image, columns.dtype());
+}
+
+}  // namespace tt

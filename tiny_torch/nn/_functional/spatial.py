@@ -1,0 +1,219 @@
+"""Windows as columns (`unfold`, `fold`), and channels as pixels (`pixel_shuffle`, ...)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.apply import apply1
+from ...ops.fold import Col2Im, Im2Col
+from ...ops.public import check_int, check_tensor
+from ...ops.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
+from ...tensor import Tensor
+
+__all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+
+Sizes = int | tuple[int, ...]
+
+
+def pair(function: str, name: str, least: int, value: Any) -> tuple[int, int]:
+    values = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if any(isinstance(n, bool) or not hasattr(n, "__index__") for n in values):
+        raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {value!r}")
+    if len(values) != 2:
+        raise RuntimeError(
+            f"{function}: It is expected {name} equals to 2, but got size {len(values)}"
+        )
+    if min(values) < least:
+        bound = "greater than zero" if least else "non-negative"
+        raise RuntimeError(f"{function}: {name} should be {bound}, but got: {values}")
+    return values[0].__index__(), values[1].__index__()
+
+
+def read_windows(function: str, *settings: Any) -> tuple:
+    """(kernel, dilation, padding, stride)"""
+    names = (("kernel_size", 1), ("dilation", 1), ("padding", 0), ("stride", 1))
+    return tuple(
+        [pair(function, *name, value) for name, value in zip(names, settings, strict=True)]
+    )
+
+
+def windows_of(size: tuple[int, int], windows: tuple) -> list[int]:
+    """How many fit, along both dims."""
+    return [
+        (size[d] + 2 * side[d] - gap[d] * (taps[d] - 1) - 1) // stride[d] + 1
+        for d, (taps, gap, side, stride) in enumerate([windows] * 2)
+    ]
+
+
+def check_floating(function: str, x: Tensor) -> None:
+    if not x.is_floating_point():
+        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+
+
+def unfold(
+    input: Tensor,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> Tensor:
+    """Windows of an image as columns: (N, C, H, W) -> (N, C * kH * kW, windows), floating.
+
+    Without N where the input has none. A convolution is a product of its weight with these. Raises
+    RuntimeError where shapes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.unfold.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.unfold(torch.arange(6.0).reshape(1, 2, 3), 2)
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
+    """
+    check_tensor("unfold", "input", 1, input)
+    windows = read_windows("unfold", kernel_size, dilation, padding, stride)
+    shape = input.shape
+    if len(shape) == 2:
+        input.size(2)  # raises IndexError, as PyTorch does
+    if len(shape) not in (3, 4) or 0 in shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
+    count = windows_of(shape[-2:], windows)
+    if min(count) < 1:
+        raise RuntimeError(
+            f"[unfold] Given input with spatial size {tuple(shape[-2:])} and kernel_size "
+            f"{windows[0]}, calculated shape of the array of sliding blocks as {count}, but its "
+            "components must be at least one."
+        )
+    check_floating("unfold", input)
+    if len(shape) == 4:
+        return apply1(Im2Col, input, windows)
+    return apply1(Im2Col, input.unsqueeze(0), windows).squeeze(0)
+
+
+def fold(
+    input: Tensor,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> Tensor:
+    """The image of `output_size` whose windows are these columns; where they overlap they add up.
+
+    (N, C * kH * kW, windows) -> (N, C, H, W), floating; without N where the input has none. Raises
+    RuntimeError where shapes or settings do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.fold.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.fold(torch.ones(4, 2), (2, 3), 2)
+    tensor([[[1., 2., 1.],
+             [1., 2., 1.]]])
+    """
+    check_tensor("fold", "input", 1, input)
+    size = pair("fold", "output_size", 0, output_size)
+    windows = read_windows("fold", kernel_size, dilation, padding, stride)
+    shape = input.shape
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+            f"non-zero dimensions for input, but got: {list(shape)}"
+        )
+    taps = windows[0][0] * windows[0][1]
+    if shape[-2] % taps:
+        raise RuntimeError(
+            "[fold] Expected size of input's dimension 1 to be divisible by the product of "
+            f"kernel_size, but got {shape[-2]} and kernel_size={windows[0]}."
+        )
+    count = windows_of(size, windows)
+    if shape[-1] != count[0] * count[1] or min(count) < 1:
+        raise RuntimeError(
+            f"[fold] Given output_size={size}, kernel_size={windows[0]}, expected size of input's "
+            f"dimension 2 to match the calculated number of sliding blocks {count[0]} * "
+            f"{count[1]} = {count[0] * count[1]}, but got input of shape {list(shape)}"
+        )
+    check_floating("fold", input)
+    if len(shape) == 3:
+        return apply1(Col2Im, input, size, windows)
+    return apply1(Col2Im, input.unsqueeze(0), size, windows).squeeze(0)
+
+
+def check_shuffle(function: str, name: str, x: Any, factor: Any) -> int:
+    check_tensor(function, "input", 1, x)
+    factor = check_int(function, name, 2, factor)
+    if x.ndim < 3:
+        raise RuntimeError(
+            f"{function} expects input to have at least 3 dimensions, but got input with {x.ndim} "
+            "dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{function} expects a positive {name}, but got {factor}")
+    return factor
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels become pixels, r x r of them: (*, C r r, H, W) -> (*, C, H r, W r).
+
+    Raises RuntimeError where r is not positive or r r does not divide the channels.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.pixel_shuffle.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    r = check_shuffle("pixel_shuffle", "upscale_factor", input, upscale_factor)
+    if input.shape[-3] % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
+        )
+    return apply1(PixelShuffle, input, r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Pixels become channels: (*, C, H r, W r) -> (*, C r r, H, W). The reverse of pixel_shuffle.
+
+    Raises RuntimeError where r is not positive or does not divide height and width.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.pixel_unshuffle.html
+    """
+    r = check_shuffle("pixel_unshuffle", "downscale_factor", input, downscale_factor)
+    for name, dim in (("height", -2), ("width", -1)):
+        if input.shape[dim] % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({dim})={input.shape[dim]} is not divisible by {r}"
+            )
+    return apply1(PixelUnshuffle, input, r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of all groups in turn: (N, groups k, *) -> (N, k groups, *).
+
+    Raises RuntimeError where groups is not positive or does not divide the channels.
+    https://pytorch.org/docs/stable/generated/torch.nn.ChannelShuffle.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
+    check_tensor("channel_shuffle", "input", 1, input)
+    groups = check_int("channel_shuffle", "groups", 2, groups)
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(
+            "channel_shuffle: Number of groups to divide channels in must be positive. Value of "
+            f"groups:{groups}"
+        )
+    if input.shape[1] % groups:
+        raise RuntimeError(
+            "channel_shuffle: Number of channels must be divisible by groups. Got "
+            f"{input.shape[1]} channels and {groups} groups."
+        )
+    return apply1(ChannelShuffle, input, groups)
