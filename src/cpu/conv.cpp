@@ -349,7 +349,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     const int64_t k = parts[i].tap_count * g.channels;
     next += g.groups * blocks(k, kDepth) * weights[i].per_block * weights[i].slot;
   }
-  run_tasks(panels, workers, [&](int64_t task, int64_t) {
+  run_tasks(panels, size > kGrain ? workers : 1, [&](int64_t task, int64_t) {
     int i = 0;
     while (task >= panel_ends[i]) ++i;
     const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;

@@ -155,10 +155,11 @@ void gather_pieces(const T* source, const Piece* pieces, int piece_count, int64_
   }
 }
 
-// Channels that lie side by side: L of them are read at once, and transposed.
+// Channels that lie side by side: L of them are read at once, and transposed. The source ends at
+// `end`.
 template <class T, int Width>
-void gather_side_by_side(const T* source, const Piece* pieces, int piece_count, int64_t along,
-                         int64_t count, T* to) {
+void gather_side_by_side(const T* source, const T* end, const Piece* pieces, int piece_count,
+                         int64_t along, int64_t count, T* to) {
   constexpr int n = lanes<T>;
   const T* from[n] = {};
   for (int i = 0; i < piece_count; ++i) {
@@ -166,17 +167,15 @@ void gather_side_by_side(const T* source, const Piece* pieces, int piece_count, 
       from[lane] = source + pieces[i].offset + lane * along;
     }
   }
-  int64_t c = 0;
-  for (; c + n <= count; c += n) {
+  for (int64_t c = 0; c < count; c += n) {
+    const int64_t here = smaller(n, count - c);
     Vec<T> block[n];
-    for (int lane = 0; lane < n; ++lane) block[lane] = from[lane] ? load(from[lane] + c) : Vec<T>{};
-    transpose<T>(block);
-    for (int r = 0; r < n; ++r) store(to + (c + r) * Width, block[r]);
-  }
-  for (; c < count; ++c) {
     for (int lane = 0; lane < n; ++lane) {
-      to[c * Width + lane] = from[lane] ? element(from[lane] + c) : T(0);
+      const T* at = from[lane] + c;
+      block[lane] = !from[lane] ? Vec<T>{} : end - at >= n ? load(at) : load_partial(at, here);
     }
+    transpose<T>(block);
+    for (int64_t r = 0; r < here; ++r) store(to + (c + r) * Width, block[r]);
   }
 }
 
@@ -201,7 +200,8 @@ void gather_tap(const ConvSum& g, const Piece* pieces, int piece_count, int64_t 
     const auto gather = along == 1 ? gather_pieces<T, Width, 1> : gather_pieces<T, Width, 2>;
     gather(source, pieces, piece_count, channel, count, to);
   } else if (channel == 1) {
-    gather_side_by_side<T, Width>(source, pieces, piece_count, along, count, to);
+    const T* end = static_cast<const T*>(g.source) + g.source_extent;
+    gather_side_by_side<T, Width>(source, end, pieces, piece_count, along, count, to);
   } else {
     for (int64_t c = 0; c < count; ++c) {
       store(to + c * Width, Vec<T>{});

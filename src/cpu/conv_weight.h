@@ -361,7 +361,8 @@ void sum_weight(const ConvArgs& g) {
   });
   const int64_t row = plan.taps * g.x_channels, row_blocks = blocks(row, kRowBlock);
   const int64_t column_blocks = blocks(g.y_channels, lanes<T>);
-  run_tasks(g.groups * column_blocks * row_blocks, workers, [&](int64_t task, int64_t) {
+  const int writers = plan.chunks * chunk_size > kGrain ? workers : 1;
+  run_tasks(g.groups * column_blocks * row_blocks, writers, [&](int64_t task, int64_t) {
     const int64_t m = task % row_blocks * kRowBlock, o = task / row_blocks % column_blocks;
     const int64_t group = task / row_blocks / column_blocks;
     write_weight(g, plan, sums + group * group_size, chunk_size, group, o * lanes<T>, m,
