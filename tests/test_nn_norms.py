@@ -376,3 +376,20 @@ def test_names_in_torch_itself(torch):
     x = torch.rand(2, 4)
     assert bool((torch.layer_norm(x, (4,)) == torch.nn.functional.layer_norm(x, (4,))).all())
     assert bool((torch.group_norm(x, 2) == torch.nn.functional.group_norm(x, 2)).all())
+
+
+def test_strides_that_look_like_several_formats(oracle):
+    for m in (tiny_torch, oracle):
+        f, last = m.nn.functional, m.channels_last
+        x = m.rand(4, 6, 8, 8).to(memory_format=last)
+        one, pixel = m.rand(4, 1, 3, 3).to(memory_format=last), m.rand(4, 6, 1, 1)
+        mixed = m.rand(17, 2, 2, 3).permute(0, 2, 1, 3).to(memory_format=last)[..., :1]
+        seen = [
+            [y.stride() for y in (f.batch_norm(a, None, None, training=True), f.group_norm(a, 1))]
+            for a in (x, x[:, :, ::2], x[:, :4], x[..., :1], x[:, :1], one, pixel,
+                      pixel.to(memory_format=last), mixed)
+        ]  # fmt: skip
+        seen.append([f.instance_norm(a).stride() for a in (x, one, x[:, :1])])
+        if m is tiny_torch:
+            ours = seen
+    assert ours == seen

@@ -119,7 +119,6 @@ NAMES: dict[str, str | Callable] = {
     "Fmod": by_number("Fmod", 1, 0),
     "HardtanhInPlace": "HardtanhBackward0",
     "InLayout": "CloneBackward0",
-    "InstanceNorm": "ViewBackward0",
     "LeakyReluInPlace": "LeakyReluBackward0",
     "L1Loss": of_l1_loss,
     "Interpolate": of_interpolate,

@@ -127,10 +127,6 @@ class NativeGroupNorm(Op):
         return scaled(y.reshape(x.shape), weight, bias)
 
 
-class InstanceNorm(NativeGroupNorm):
-    pass
-
-
 def like(grad: Any, weight: Any, needed: bool) -> Any:
     """A gradient in the shape and dtype of its weight."""
     if not needed:
@@ -196,11 +192,12 @@ def instance_norm(
     momentum: float,
     eps: float,
 ) -> Tensor:
-    """x (N, C, *), contiguous; the others (C)."""
+    """x (N, C, *); the others (C)."""
     if x.array.device == "ref":
         update_on_ref((running_mean, running_var), x, momentum, samples=True)
     running = [None if r is None else r.array for r in (running_mean, running_var)]
-    return apply_fused(InstanceNorm, x, weight, bias, x.shape[1], eps, *running, momentum)
+    groups = x.shape[1]
+    return apply_fused(NativeGroupNorm, x, weight, bias, groups, eps, *running, momentum)
 
 
 # ------------------------------------------------------------------------------ torch's own names

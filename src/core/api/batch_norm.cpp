@@ -45,12 +45,19 @@ bool has_strides(const NDArray& x, const Dims& strides, int first) {
   return true;
 }
 
+// PyTorch's choice where strides look like both: batch norm takes x as contiguous if it is.
+bool wants_channels_last(const NDArray& x, bool batch_norm) {
+  if (!batch_norm || x.ndim() < 4 || x.ndim() > 5) return looks_channels_last(x);
+  if (x.is_contiguous()) return false;
+  return has_strides(x, strides_of(x.shape(), true), 0) || looks_channels_last(x);
+}
+
 struct Layout {
   bool channels_last;  // as x's memory format is
   Dims shape, strides;
 
-  explicit Layout(const NDArray& x)
-      : channels_last(looks_channels_last(x)),
+  Layout(const NDArray& x, bool batch_norm)
+      : channels_last(wants_channels_last(x, batch_norm)),
         shape(x.shape()),
         strides(strides_of(x.shape(), channels_last)) {}
   // Without spatial dims a row is a sample, too.
@@ -74,7 +81,9 @@ struct Call {
   std::optional<NDArray> weight, bias;
 
   Call(const NDArray& given, const NDArray* w, const NDArray* b, int64_t groups)
-      : compute(computed_in(given.dtype())), layout(checked(given)), x(layout.fit(given, compute)) {
+      : compute(computed_in(given.dtype())),
+        layout(checked(given), groups == 0),
+        x(layout.fit(given, compute)) {
     args.samples = x.shape()[0];
     args.channels = x.shape()[1];
     args.size = 1;

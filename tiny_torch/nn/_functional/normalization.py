@@ -275,13 +275,17 @@ def instance_norm(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
         )
     _check_channels(input, running_mean, running_var, weight, bias, use_input_stats)
-    if not use_input_stats:
-        return normalisation.batch_norm(
-            input.contiguous(), weight, bias, running_mean, running_var, False, momentum, eps
+    shape = input.shape
+    rows = input.contiguous().view((*shape[:2], math.prod(shape[2:])))  # of no memory format
+    if use_input_stats:
+        y = normalisation.instance_norm(
+            rows, weight, bias, running_mean, running_var, momentum, eps
         )
-    return normalisation.instance_norm(
-        input.contiguous(), weight, bias, running_mean, running_var, momentum, eps
-    )
+    else:
+        y = normalisation.batch_norm(
+            rows, weight, bias, running_mean, running_var, False, momentum, eps
+        )
+    return y.view(shape)
 
 
 def local_response_norm(
