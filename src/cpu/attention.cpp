@@ -59,7 +59,7 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
     Vec<T> keep[2], shift[2];
     for (int c = 0; c < 2; ++c) {
       shift[c] = select(larger[c] == lowest, Vec<T>{}, larger[c]);  // -inf less -inf is no number
-      keep[c] = exp_below(peak[c] - shift[c]);
+      keep[c] = exp_score(peak[c] - shift[c]);
       peak[c] = larger[c];
       sum[c] *= keep[c];
     }
@@ -67,7 +67,7 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
       T* const row = memory.p + j * cols;
 #pragma GCC unroll 2
       for (int c = 0; c < 2; ++c) {
-        const Vec<T> p = exp_below(load(row + c * n) - shift[c]);
+        const Vec<T> p = exp_score(load(row + c * n) - shift[c]);
         sum[c] += p;
         store(row + c * n, p);
       }

@@ -89,7 +89,7 @@ void score_gradients(const Head<T>& h, const BackwardMemory<T>& m, const Matrix<
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 2
-        for (int c = 0; c < 2; ++c) store(p + r * cols + c * n, exp_below(s[r][c] - sums[c]));
+        for (int c = 0; c < 2; ++c) store(p + r * cols + c * n, exp_score(s[r][c] - sums[c]));
       }
     }
     Vec<T> s[Rows][2] = {};
@@ -130,10 +130,19 @@ void add_rows(T* sums, const T* a, int64_t keys, const T* rows, int64_t chunks, 
 // m[row + r, :] = sums * scale, where sums is in chunks of kCols columns.
 template <class T>
 void write_rows(const Matrix<T>& m, int64_t row, int64_t rows, const T* sums, T scale) {
+  constexpr int n = lanes<T>;
   for (int64_t r = 0; r < rows; ++r) {
-    T* const to = m.data + (row + r) * m.row;
-    for (int64_t e = 0; e < m.columns; ++e)
-      to[e * m.column] = sums[(e / kCols<T> * kKeys + r) * kCols<T> + e % kCols<T>] * scale;
+    for (int64_t e = 0; e < m.columns; e += n) {
+      const T* from = sums + (e / kCols<T> * kKeys + r) * kCols<T> + e % kCols<T>;
+      const Vec<T> values = load(from) * scale;
+      T* const to = m.data + (row + r) * m.row + e * m.column;
+      const int64_t width = smaller(n, m.columns - e);
+      if (m.column == 1 && width == n) {
+        store(to, values);
+      } else {
+        for (int64_t p = 0; p < width; ++p) to[p * m.column] = values[p];
+      }
+    }
   }
 }
 

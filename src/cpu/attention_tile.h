@@ -131,14 +131,14 @@ void write_columns(const Matrix<T>& m, int64_t i, const T* panel, const Vec<T> (
       for (int p = 0; p < n; ++p)
         block[p] = p < width ? load(panel + (j + p) * kCols<T>) * factor[half] : Vec<T>{};
       transpose<T>(block);
-      T rows[n][n];
 #pragma GCC unroll 16
-      for (int c = 0; c < n; ++c) store(rows[c], block[c]);
-      for (int64_t c = 0; c < count; ++c) {
-        if (m.column == 1) {
-          __builtin_memcpy(to + c * m.row + j, rows[c], static_cast<uint64_t>(width) * sizeof(T));
+      for (int c = 0; c < n; ++c) {
+        if (c >= count) break;
+        T* const row = to + c * m.row + j * m.column;
+        if (m.column == 1 && width == n) {
+          store(row, block[c]);
         } else {
-          for (int64_t p = 0; p < width; ++p) to[c * m.row + (j + p) * m.column] = rows[c][p];
+          for (int64_t p = 0; p < width; ++p) row[p * m.column] = block[c][p];
         }
       }
     }
@@ -165,6 +165,13 @@ inline void for_tiles(int64_t begin, int64_t end, const Body& body) {
 }
 
 // ---- Scores
+
+// e^x of what is at most 0, or hardly more, or -inf; 0 where it would be subnormal, which costs a
+// hundred cycles where it turns up.
+inline Vec<float> exp_score(Vec<float> x) {
+  return select(x < -87.0f, Vec<float>{}, exp_bounded(at_least(x, -87.0f)));
+}
+inline Vec<double> exp_score(Vec<double> x) { return exp_below(x); }
 
 template <class T>
 struct Panel {

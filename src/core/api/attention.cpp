@@ -11,6 +11,11 @@ namespace tt {
 
 namespace {
 
+// x itself if it is of that dtype.
+NDArray converted(const NDArray& x, DType dtype) {
+  return x.dtype() == dtype ? x : astype(x, dtype);
+}
+
 Dims leading(const Dims& shape) {
   Dims dims = shape;
   dims.erase(dims.size() - 1);
@@ -31,7 +36,7 @@ Matrices matrices_of(const NDArray& x) {
 
 // What is added to the scores: 0 or -inf for a bool.
 NDArray added(const NDArray& mask, DType compute, const Dims& shape) {
-  if (mask.dtype() != DType::Bool) return astype(mask, compute).expand(shape);
+  if (mask.dtype() != DType::Bool) return converted(mask, compute).expand(shape);
   const NDArray seen = full({}, Scalar::of_int(0), compute);
   const NDArray hidden =
       full({}, Scalar::of_double(-std::numeric_limits<double>::infinity()), compute);
@@ -48,9 +53,9 @@ struct Attention {
             bool causal, double scale)
       : dtype(query.dtype()),
         compute(computed_in(dtype)),
-        q(astype(query, compute)),
-        k(astype(key, compute)),
-        v(astype(value, compute)) {
+        q(converted(query, compute)),
+        k(converted(key, compute)),
+        v(converted(value, compute)) {
     const int n = q.ndim();
     const bool fits = n >= 2 && k.ndim() == n && v.ndim() == n &&
                       leading(q.shape()) == leading(k.shape()) &&
@@ -104,7 +109,7 @@ std::vector<NDArray> attention(const NDArray& q, const NDArray& k, const NDArray
     const WithoutGil unlocked(call.is_large());
     cpu_backend().attention->forward[call.compute == DType::Float64](args);
   }
-  return {astype(out, call.dtype), log_sums};
+  return {converted(out, call.dtype), log_sums};
 }
 
 std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, const NDArray& k,
@@ -112,7 +117,7 @@ std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, c
                                         const NDArray& log_sums, bool causal, double scale) {
   Attention call(q, k, v, mask, causal, scale);
   AttentionArgs& args = call.args;
-  const NDArray from = astype(grad, call.compute), result = astype(out, call.compute);
+  const NDArray from = converted(grad, call.compute), result = converted(out, call.compute);
   const NDArray dq = empty_like_rows(q, call.compute), dk = empty_like_rows(k, call.compute),
                 dv = empty_like_rows(v, call.compute);
   args.grad = matrices_of(from);
@@ -125,7 +130,7 @@ std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, c
     const WithoutGil unlocked(call.is_large());
     cpu_backend().attention->backward[call.compute == DType::Float64](args);
   }
-  return {astype(dq, call.dtype), astype(dk, call.dtype), astype(dv, call.dtype)};
+  return {converted(dq, call.dtype), converted(dk, call.dtype), converted(dv, call.dtype)};
 }
 
 }  // namespace tt
