@@ -59,6 +59,10 @@ from ._functional.dropout import (
     feature_alpha_dropout,
 )
 from ._functional.embedding import embedding, embedding_bag
+from ._functional.grid import (
+    affine_grid,
+    grid_sample,
+)
 from ._functional.interpolate import (
     interpolate,
     upsample,
@@ -105,6 +109,13 @@ from ._functional.spatial import (
     pixel_unshuffle,
     unfold,
 )
+from ._functional.unpooling import (
+    lp_pool1d,
+    lp_pool2d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -113,6 +124,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -144,6 +156,7 @@ __all__ = [
     "fold",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -163,9 +176,14 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_head_attention_forward",

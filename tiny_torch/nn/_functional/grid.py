@@ -1,0 +1,230 @@
+"""`affine_grid` and `grid_sample`: images seen at any positions, from simple ops."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import tiny_torch as torch
+
+from ...ops.public import check_tensor
+from ...tensor import Tensor
+
+__all__ = ["affine_grid", "grid_sample"]
+
+CHANGED = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+    "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+    "grid_sample for details."
+)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The positions that grid_sample takes to move an image by matrices.
+
+    theta (N, 2, 3) and size (N, C, H, W) -> (N, H, W, 2), or (N, 3, 4) and (N, C, D, H, W) ->
+    (N, D, H, W, 3); positions from -1 to 1, which are the outermost elements, or their outer edges
+    unless `align_corners`. Raises ValueError for another dtype or shape, NotImplementedError for
+    another number of sizes.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.affine_grid.html
+
+    >>> import tiny_torch as torch
+    >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
+    check_tensor("affine_grid", "theta", 1, theta)
+    if align_corners is None:
+        warnings.warn(CHANGED, stacklevel=2)
+        align_corners = False
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {size}."
+        )
+    dims = len(size) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size "
+            f"{size}. Got {theta.shape}."
+        )
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    lines = []
+    for n in size[2:]:
+        line = torch.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)
+        if n == 1:
+            line = torch.zeros_like(line)
+        lines.append(line if align_corners else line * ((n - 1) / n))
+    axes = torch.meshgrid(*lines, indexing="ij")
+    base = torch.stack([*reversed(axes), torch.ones_like(axes[0])], -1)  # (*, dims + 1)
+    grid = base.reshape(1, -1, dims + 1).matmul(theta.transpose(1, 2))
+    return grid.reshape(size[0], *size[2:], dims)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The input at the positions of `grid`, whose last dim is (x, y) or (x, y, z) from -1 to 1.
+
+    input (N, C, H, W) and grid (N, H', W', 2) -> (N, C, H', W'), or input (N, C, D, H, W) and grid
+    (N, D', H', W', 3), of one floating dtype; mode "bilinear", "nearest" or (4 dims) "bicubic".
+    Outside of the input is what `padding_mode` says: "zeros", "border" (the outermost elements) or
+    "reflection". Raises ValueError for other modes, RuntimeError for shapes that do not fit.
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.grid_sample.html
+
+    >>> import tiny_torch as torch
+    >>> grid = torch.tensor([[[[0.0, 0.0], [1.0, 1.0]]]])
+    >>> x = torch.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
+    >>> torch.nn.functional.grid_sample(x, grid, align_corners=True)
+    tensor([[[[1.5000, 3.0000]]]])
+    """
+    check_tensor("grid_sample", "input", 1, input)
+    check_tensor("grid_sample", "grid", 2, grid)
+    if mode not in SAMPLE:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
+            f"but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+            f"'reflection', but got: '{padding_mode}'"
+        )
+    if align_corners is None:
+        warnings.warn(CHANGED, stacklevel=2)
+        align_corners = False
+    check_grid(input, grid, mode)
+    sizes = input.shape[2:]
+    points = []
+    for d, size in enumerate(sizes):
+        at = grid[..., len(sizes) - 1 - d]
+        points.append((at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2)
+    return SAMPLE[mode](input, points, padding_mode, align_corners)
+
+
+def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
+    dims = x.ndim - 2
+    if dims not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != dims:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, and "
+            f"grid to have size {dims} in last dimension, but got input with sizes "
+            f"{list(x.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if x.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with "
+            f"sizes {list(x.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if 0 in x.shape[2:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+            f"sizes {list(x.shape)}"
+        )
+    if mode == "bicubic" and dims == 3:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if x.dtype is not grid.dtype:
+        raise RuntimeError(f"expected scalar type {x.dtype} but found {grid.dtype}")
+    if not x.is_floating_point():
+        raise NotImplementedError(f'"grid_sampler" not implemented for {x.dtype}')
+
+
+def padded(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+    """Positions moved into the input, where `padding_mode` says so."""
+    if padding_mode == "zeros":
+        return at
+    if padding_mode == "reflection":
+        low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+        if span == 0:
+            return at * 0
+        away = (at - low).abs()
+        rest, turns = away.fmod(span), (away.detach() / span).floor()
+        at = torch.where(turns % 2 == 0, rest + low, span - rest + low)
+    inside = (at > 0) & (at < size - 1)  # elsewhere nothing depends on the position
+    return torch.where(inside, at, at.detach().clamp(0, size - 1))
+
+
+def pick(x: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """x (N, C, *) at whole positions per dim, each (N, *'); 0 outside -> (N, C, *')."""
+    index: Any = 0
+    inside: Any = None
+    for place, size in zip(places, x.shape[2:], strict=True):
+        within = (place >= 0) & (place <= size - 1)
+        inside = within if inside is None else inside & within
+        index = index * size + torch.where(within, place, 0).to(torch.int64)
+    n, c = x.shape[:2]
+    index = index.reshape(n, 1, -1).expand(n, c, -1)
+    picked = x.flatten(2).gather(2, index).reshape(n, c, *inside.shape[1:])
+    return torch.where(inside.unsqueeze(1), picked, 0)
+
+
+def linear(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+    points = [
+        padded(at, size, padding_mode, align_corners)
+        for at, size in zip(points, x.shape[2:], strict=True)
+    ]
+    low = [at.detach().floor() for at in points]
+    result: Any = 0
+    for corner in product((0, 1), repeat=len(points)):
+        weight: Any = 1
+        for at, first, side in zip(points, low, corner, strict=True):
+            weight = weight * (at - first if side else first + 1 - at)
+        places = [first + side for first, side in zip(low, corner, strict=True)]
+        result = result + pick(x, places) * weight.unsqueeze(1)
+    return result
+
+
+def nearest(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+    places = [
+        padded(at, size, padding_mode, align_corners).detach().round()
+        for at, size in zip(points, x.shape[2:], strict=True)
+    ]
+    result = pick(x, places)
+    for at in points:
+        if at.requires_grad:  # its gradient is 0, not None
+            result = result + (torch.where(at.isfinite(), at, 0) * 0).unsqueeze(1)
+    return result
+
+
+def cubic(x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+    low = [at.detach().floor() for at in points]
+    weights = [cubic_weights(at - first) for at, first in zip(points, low, strict=True)]
+    result: Any = 0
+    for i, j in product(range(4), repeat=2):
+        places = [
+            padded(first + (k - 1), size, padding_mode, align_corners)
+            for first, k, size in zip(low, (i, j), x.shape[2:], strict=True)
+        ]
+        result = result + pick(x, places) * (weights[0][i] * weights[1][j]).unsqueeze(1)
+    return result
+
+
+def cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
+    """Keys' cubic at the distances t + 1, t, 1 - t, 2 - t."""
+
+    def far(d):
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    def near(d):
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+SAMPLE: dict[str, Any] = {"bilinear": linear, "nearest": nearest, "bicubic": cubic}

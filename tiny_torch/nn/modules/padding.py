@@ -1,0 +1,216 @@
+"""Layers that widen their input on all sides, as F.pad does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = [
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+    "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d",
+    "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+]  # fmt: skip
+
+
+class _Pad(Module):
+    """`padding` is one number for all sides, or (left, right) of the last dim, then of the one
+    before, ..."""
+
+    _dims: int
+    _mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        one = not isinstance(padding, tuple | list)
+        self.padding = (padding,) * (2 * self._dims) if one else tuple(padding)
+
+    def extra_repr(self) -> str:
+        """The padding."""
+        return f"{self.padding}"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.pad, in the layer's mode."""
+        return F.pad(input, self.padding, self._mode)
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def extra_repr(self) -> str:
+        """The padding and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.pad with the layer's value."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    extra_repr = _Pad.extra_repr
+
+
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.pad in mode "circular"; ValueError for another number of dims."""
+        if input.ndim not in (self._dims + 1, self._dims + 2):
+            raise ValueError(
+                f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.ndim}D input)"
+            )
+        return super().forward(input)
+
+
+class _ReflectionPad(_Pad):
+    _mode = "reflect"
+
+
+class _ReplicationPad(_Pad):
+    _mode = "replicate"
+
+
+class ConstantPad1d(_ConstantPad):
+    """A border of `value`, along L: (N, C, L) or (C, L).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad1d.html
+    """
+
+    _dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """A border of `value`, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad2d.html
+    """
+
+    _dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """A border of `value`, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad3d.html
+    """
+
+    _dims = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """A border of zeros, along L: (N, C, L) or (C, L).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad1d.html
+    """
+
+    _dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """A border of zeros, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad2d.html
+    """
+
+    _dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """A border of zeros, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad3d.html
+    """
+
+    _dims = 3
+
+
+class CircularPad1d(_CircularPad):
+    """A border of what is at the other end, along L: (N, C, L) or (C, L).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad1d.html
+    """
+
+    _dims = 1
+
+
+class CircularPad2d(_CircularPad):
+    """A border of what is at the other end, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad2d.html
+    """
+
+    _dims = 2
+
+
+class CircularPad3d(_CircularPad):
+    """A border of what is at the other end, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad3d.html
+    """
+
+    _dims = 3
+
+
+class ReflectionPad1d(_ReflectionPad):
+    """A mirrored border, along L: (N, C, L) or (C, L).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad1d.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.ReflectionPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+
+    _dims = 1
+
+
+class ReflectionPad2d(_ReflectionPad):
+    """A mirrored border, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad2d.html
+    """
+
+    _dims = 2
+
+
+class ReflectionPad3d(_ReflectionPad):
+    """A mirrored border, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad3d.html
+    """
+
+    _dims = 3
+
+
+class ReplicationPad1d(_ReplicationPad):
+    """The outermost elements repeated, along L: (N, C, L) or (C, L).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad1d.html
+    """
+
+    _dims = 1
+
+
+class ReplicationPad2d(_ReplicationPad):
+    """The outermost elements repeated, along H and W: (N, C, H, W) or (C, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad2d.html
+    """
+
+    _dims = 2
+
+
+class ReplicationPad3d(_ReplicationPad):
+    """The outermost elements repeated, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
+
+    https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad3d.html
+    """
+
+    _dims = 3

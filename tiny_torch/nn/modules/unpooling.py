@@ -1,0 +1,108 @@
+"""Layers made of pooling: MaxUnpool and LPPool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = ["LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+
+
+class _MaxUnpool(Module):
+    _dims: int
+    _function: Any
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+
+        def each(value: Any) -> tuple[int, ...]:
+            return tuple(value) if isinstance(value, tuple | list) else (value,) * self._dims
+
+        self.kernel_size = each(kernel_size)
+        self.stride = each(stride if stride is not None else kernel_size)
+        self.padding = each(padding)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """F.max_unpool, with the layer's settings."""
+        windows = (self.kernel_size, self.stride, self.padding)
+        return self._function(input, indices, *windows, output_size)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The reverse of MaxPool1d with return_indices. See F.max_unpool1d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxUnpool1d.html
+    """
+
+    _dims = 1
+    _function = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The reverse of MaxPool2d with return_indices. See F.max_unpool2d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html
+    """
+
+    _dims = 2
+    _function = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The reverse of MaxPool3d with return_indices. See F.max_unpool3d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.MaxUnpool3d.html
+    """
+
+    _dims = 3
+    _function = staticmethod(F.max_unpool3d)
+
+
+class _LPPool(Module):
+    _function: Any
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        """F.lp_pool, with the layer's settings."""
+        windows = (self.kernel_size, self.stride, self.ceil_mode)
+        return self._function(input, float(self.norm_type), *windows)
+
+
+class LPPool1d(_LPPool):
+    """The norm of every window: (N, C, L) -> (N, C, L'). See F.lp_pool1d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.LPPool1d.html
+    """
+
+    _function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The norm of every window: (N, C, H, W) -> (N, C, H', W'). See F.lp_pool2d.
+
+    https://pytorch.org/docs/stable/generated/torch.nn.LPPool2d.html
+    """
+
+    _function = staticmethod(F.lp_pool2d)
