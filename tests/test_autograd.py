@@ -74,6 +74,8 @@ def test_deepcopy_keeps_what_shares_memory(torch):
     other.zero_()
     assert one.tolist() == [1, 1]  # a Parameter is copied alone
     assert copy.deepcopy(torch.empty(0, 2)).shape == (0, 2)
+    storage, tensor = copy.deepcopy([base.untyped_storage(), base[3:]])
+    assert storage == tensor.untyped_storage() != copy.copy(storage) and base[3] == 3
 
 
 def test_deepcopy_copies_leaves_with_their_attributes_and_not_their_hooks(torch):

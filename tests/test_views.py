@@ -238,6 +238,16 @@ def test_a_reshape_in_place_makes_saved_values_stale(torch, reshape, mode):
     assert x._version == version
 
 
+def test_resize_makes_saved_values_stale(torch):
+    x, w = torch.ones(4), torch.ones(4, requires_grad=True)
+    y = x * w
+    x.resize_(4)
+    y.sum().backward(retain_graph=True)
+    x.resize_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_a_reshape_in_place_renews_views(torch):
     x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
     z = x * 1

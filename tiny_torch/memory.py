@@ -117,11 +117,10 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         layouts.check_format("resize_", memory_format)
         raise RuntimeError("Unsupported memory format Preserve")
     array = self.array
-    if self.is_inference():
-        array.mark_written()  # which is refused outside inference mode
     count = math.prod(shape)
     if count:
         array.grow_memory((array.offset + count) * array.itemsize)
+    array.mark_written()  # PyTorch counts it; refused of an inference tensor outside its mode
     offset = array.offset if count else min(array.offset, array.storage_nbytes // array.itemsize)
     self.array = array.reinterpret(array.dtype, shape, strides, offset)
     return self

@@ -71,6 +71,14 @@ class _Storage:
         """A copy."""
         return type(self)(self._array.clone(), self._array.dtype)
 
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        """A copy, which copies of tensors on this memory share."""
+        from tiny_torch._serialization.core import copied_with_storage
+
+        return type(self)(copied_with_storage(self._array, memo), self._array.dtype)
+
     def cpu(self) -> Any:
         """Itself: it is in main memory."""
         return self
