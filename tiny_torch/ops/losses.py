@@ -1,4 +1,4 @@
-"""Losses of pairs (input, target): each one pass forward, sum included, and one backward.
+"""Losses of pairs (input, target): each one pass forward, sum included, and one backward; CTC.
 
 The records of ops.def are those of one element; `total_...` adds them up without a temporary.
 `composite` is each one's explanation, of which second derivatives are made.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops.masks import where
@@ -129,8 +130,7 @@ class BinaryCrossEntropy(Op):
         x, _, scale = saved
         to_target = None
         if needs[1]:
-            logs = (-x).log1p().maximum(-100.0) - x.log().maximum(-100.0)
-            to_target = scaled(grad, scale) * logs
+            to_target = scaled(grad, scale) * ((-x).log1p() - x.log())
         return backward_of("binary_cross_entropy", saved, grad), to_target
 
     @staticmethod
@@ -168,3 +168,51 @@ class BinaryCrossEntropyWithLogits(Op):
         weight = weight if isinstance(weight, float) else wrap(weight)
         log = x.minimum(x.new_zeros(())) - (-x.abs()).exp().log1p()
         return reduced((1 - target) * x - (1 + (weight - 1) * target) * log, reduction)
+
+
+# -------------------------------------------------------------------------------- over classes
+
+
+class MultilabelMarginLoss(Op):
+    """Of rows (N, C) and class numbers before a -1: (N)."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, targets):
+        return array_module(x.device).multilabel_margin(x, targets), (x, targets)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        refuse_tensors("multilabel_margin_loss_backward", grad)
+        x, targets = saved
+        return array_module(x.device).multilabel_margin_backward(grad, x, targets)
+
+
+class CtcLoss(Op):
+    """(T, N, C) -> (N); alpha, of which backward is made, is kept beside the input."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, targets, times, lengths, blank, zero_infinity):
+        problem = x, targets, times, lengths, blank
+        loss, alpha = array_module(x.device).ctc_loss(*problem)
+        return loss, (x, loss, alpha, targets, times, lengths, blank, zero_infinity)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        refuse_tensors("_ctc_loss_backward", grad)
+        x, loss, alpha, *problem, zero_infinity = saved
+        backward = array_module(x.device).ctc_loss_backward
+        return backward(grad, x, *problem, loss, alpha, zero_infinity)
+
+
+def refuse_tensors(name: str, grad: Any) -> None:
+    """Second derivatives, for which backward gets tensors."""
+    if hasattr(grad, "array"):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+def multilabel_margin(input: Tensor, target: Tensor) -> Tensor:
+    return apply1(MultilabelMarginLoss, input, target.array)

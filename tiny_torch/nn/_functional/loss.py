@@ -69,14 +69,18 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
         )
 
 
-def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor:
-    """A weight, in the input's dtype; it has no gradient, and does not make the loss larger."""
+def _require_constant(function: str, name: str, weight: Tensor) -> None:
     check_tensor(function, name, 3, weight)
     if weight.requires_grad:
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}'. "
             "This input cannot have requires_grad True."
         )
+
+
+def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor:
+    """A weight, in the input's dtype; it has no gradient, and does not make the loss larger."""
+    _require_constant(function, name, weight)
     if torch.broadcast_shapes(weight.shape, input.shape) != input.shape:
         raise RuntimeError(
             f"output with shape {list(input.shape)} doesn't match the broadcast shape "
