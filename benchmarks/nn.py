@@ -116,6 +116,48 @@ def make_lines() -> list[Line]:
             ),
         ]
     ]
+    lines += [
+        step(
+            f"{name} of 10^6",
+            target,
+            "1000, 1000",
+            "y = torch.rand(1000, 1000)",
+            f"F.{name}(x, y).backward()",
+        )
+        for name, target in [
+            ("mse_loss", 0.7),
+            ("l1_loss", 0.7),
+            ("smooth_l1_loss", 0.7),
+            ("huber_loss", 0.7),
+            ("binary_cross_entropy_with_logits", 0.7),
+        ]
+    ]
+    lines += [
+        step(
+            f"{call} of 10^6",
+            target,
+            "1000, 1000",
+            f"g = torch.ones(F.{call}.shape)",
+            f"F.{call}.backward(g)",
+        )
+        for call, target in [
+            ("dropout(x)", 0.7),
+            ("leaky_relu(x)", 1.0),
+            ("relu6(x)", 1.0),
+            ("softplus(x)", 1.0),
+            ("selu(x)", 1.0),
+            ("glu(x)", 1.0),
+        ]
+    ]
+    lines.append(
+        step(
+            "ctc_loss 100 x 32 x 40",
+            1.0,
+            "100, 32, 40",
+            "t = torch.randint(1, 40, (32, 20)); n, k = (100,) * 32, (20,) * 32",
+            "F.ctc_loss(x.log_softmax(2), t, n, k).backward()",
+        )
+    )
     return [
         *lines,
         step(
