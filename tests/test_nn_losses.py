@@ -433,6 +433,23 @@ def test_ctc_refused(oracle, name):
     assert kinds[0] is kinds[1]
 
 
+@pytest.mark.parametrize("value", [math.nan, -math.inf, None])
+def test_ctc_of_what_is_not_finite(oracle, value):
+    """NaN and infinite losses have PyTorch's gradients: NaN, of every class."""
+    results = []
+    for m in (tiny_torch, oracle):
+        logits = np.random.default_rng(2).standard_normal((6, 1, 4))
+        x = m.tensor(logits).log_softmax(2)
+        x[2, 0, 1] = 0.0 if value is None else value
+        x.requires_grad_()
+        times = 6 if value else 1  # too short: the loss is infinite
+        loss = m.nn.functional.ctc_loss(x, m.tensor([[1, 2]]), (times,), (2,))
+        loss.backward()
+        results.append((loss.item(), x.grad.numpy()))
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-10)
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-9)
+
+
 def test_ctc_refuses_what_pytorch_would_read_beyond():
     x = tiny_torch.zeros(6, 1, 5)
     for label in (5, -1):

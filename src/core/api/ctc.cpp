@@ -24,11 +24,17 @@ T* data_of(const NDArray& array) {
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
+// log(e^a + e^b + e^c): the exponential of the largest, less itself, is 1 without computing it.
 template <class T>
 T log_add(T a, T b, T c = kNever<T>) {
-  const T largest = std::max({a, b, c});
-  if (largest == kNever<T>) return largest;
-  return largest + std::log(std::exp(a - largest) + std::exp(b - largest) + std::exp(c - largest));
+  if (T sum = a + b + c; sum != sum) return sum;  // NaN
+  const T high = std::max(a, b), low = std::min(a, b);
+  const T largest = std::max(high, c), middle = std::max(low, std::min(high, c));
+  const T least = std::min(low, c);
+  if (middle == kNever<T>) return largest;
+  T sum = 1 + std::exp(middle - largest);
+  if (least != kNever<T>) sum += std::exp(least - largest);
+  return largest + std::log(sum);
 }
 
 struct Problem {
@@ -143,7 +149,9 @@ void backward(const Problem& p, const NDArray& alphas, const NDArray& losses, co
         T* to = data_of<T>(dx) + (t * p.batch + b) * p.classes;
         for (int64_t c = 0; c < p.classes; ++c) {
           const T x = seq.at(t, c);
-          to[c] = (std::exp(x) - std::exp(per_class[c] + loss - x)) * grad;
+          to[c] = std::exp(x) * grad;
+          if (per_class[c] != kNever<T> || x == kNever<T> || !std::isfinite(loss))
+            to[c] -= std::exp(per_class[c] + loss - x) * grad;
         }
       }
     }
