@@ -137,6 +137,15 @@ def test_strides(oracle):
             assert a.stride() == b.stride(), (layout, a.stride(), b.stride())
 
 
+def test_strides_of_slices(oracle):
+    strides = []
+    for m in (tiny_torch, oracle):
+        q, k, v = m.ones(2, 9, 3 * 12).unflatten(-1, (3, 12)).chunk(3, -1)
+        y = m.nn.functional.scaled_dot_product_attention(*[x.transpose(1, 2) for x in (q, k, v)])
+        strides.append(y.stride())
+    assert strides[0] == strides[1]
+
+
 def test_expanded_and_sliced_inputs():
     wide = tiny_torch.randn(2, 40, 3, 24)
     q, k, v = [wide[..., i::3].transpose(1, 2) for i in range(3)]

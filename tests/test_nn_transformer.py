@@ -52,11 +52,13 @@ def compare(oracle, make, call, *shapes, training=True, gradients=True):
             total = sum((y * y).sum() for y in outputs if y is not None)
             total.backward()
         named = {name: p.grad for name, p in module.named_parameters()}
-        results.append((outputs, [x.grad for x in inputs], named))
+        strides = [y.stride() for y in outputs if y is not None and training]
+        results.append((outputs, [x.grad for x in inputs], named, strides))
     for ours, theirs in zip(
         results[0][0] + tuple(results[0][1]), results[1][0] + tuple(results[1][1]), strict=True
     ):
         close(ours, theirs)
+    assert results[0][3] == results[1][3]
     for name, gradient in results[1][2].items():
         close(results[0][2][name], gradient, name, 2e-4)
 

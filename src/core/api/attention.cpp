@@ -83,11 +83,10 @@ struct Attention {
   bool is_large() const { return q.numel() * args.keys > kGilGrain; }
 };
 
-// Empty, laid out as x if that is dense with its elements side by side.
+// Empty, laid out in the order of x, if its elements are side by side.
 NDArray empty_like_rows(const NDArray& x, DType dtype) {
-  const bool kept = x.is_dense() && x.strides()[x.ndim() - 1] == 1;
-  return kept ? NDArray::empty_strided(x.shape(), x.strides(), dtype)
-              : NDArray::empty(x.shape(), dtype);
+  return x.strides()[x.ndim() - 1] == 1 ? NDArray::empty_strided(x.shape(), like_strides(x), dtype)
+                                        : NDArray::empty(x.shape(), dtype);
 }
 
 }  // namespace

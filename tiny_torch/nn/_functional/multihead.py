@@ -133,8 +133,8 @@ def multi_head_attention_forward(
             probabilities = probabilities.squeeze(0)
     else:
         attended = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
-    rows = attended.permute(2, 0, 1, 3).reshape(length, batch, width)
-    result = linear(rows, out_proj_weight, out_proj_bias)
+    rows = attended.permute(2, 0, 1, 3).reshape(length * batch, width)
+    result = linear(rows, out_proj_weight, out_proj_bias).unflatten(0, (length, batch))
     return result if batched else result.squeeze(1), probabilities
 
 
@@ -217,12 +217,13 @@ def project(
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     width = query.shape[-1]
     if key is value and query is key:
-        return linear(query, weight, bias).chunk(3, -1)
+        return linear_of_rows(query, weight, bias).chunk(3, -1)
     parts = [width, 2 * width] if key is value else [width, width, width]
     biases = [None] * len(parts) if bias is None else bias.split(parts)
     inputs = (query, key, value)
     projected = [
-        linear(x, w, b) for x, w, b in zip(inputs, weight.split(parts), biases, strict=False)
+        linear_of_rows(x, w, b)
+        for x, w, b in zip(inputs, weight.split(parts), biases, strict=False)
     ]
     return (projected[0], *projected[1].chunk(2, -1)) if key is value else tuple(projected)
 
@@ -245,8 +246,15 @@ def project_separately(
             f"[{name}] expecting bias shape of {(width,)}, "
             f"but got {None if b is None else b.shape}",
         )
-        result.append(linear(x, weight, b))
+        result.append(linear_of_rows(x, weight, b))
     return result
+
+
+def linear_of_rows(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """linear of (L, N, E), as one product also where N comes first in memory."""
+    if x.stride(0) < x.stride(1):
+        return linear(x.transpose(0, 1), weight, bias).transpose(0, 1)
+    return linear(x, weight, bias)
 
 
 def with_heads(mask: Tensor, length: int, keys: int, batch: int, heads: int) -> Tensor:
