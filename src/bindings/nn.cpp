@@ -58,9 +58,6 @@ PyMethodDef functions[] = {
     module_function<multilabel_margin_backward>("multilabel_margin_backward"),
     module_function<ctc_loss>("ctc_loss"),
     module_function<ctc_loss_backward>("ctc_loss_backward"),
-    module_function<interpolate>("interpolate"),
-    module_function<unfold_image>("unfold_image"),
-    module_function<fold_image>("fold_image"),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
