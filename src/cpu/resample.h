@@ -53,15 +53,41 @@ void add_tap(const ResampleArgs& g, const T* x, T* sums, T weight, T divisor) {
   }
 }
 
+// Whether the elements of a row of x follow one another, as those of `sums` do.
+inline bool has_dense_rows(const ResampleArgs& g) {
+  return g.channels_last ? g.x_strides[1] == 1 && g.x_strides[4] == g.channels
+                         : g.x_strides[4] == 1;
+}
+
+// Two taps at once, the sum in the same order.
+template <class T>
+struct Taps {
+  const T* x[2];
+  T weight[2];
+  int count = 0;
+
+  void add_to(T* sums, int64_t width, bool first) {
+    const T *a = x[0], *b = x[1], v = weight[0], w = weight[1];
+    if (count == 2 && first) {
+      for (int64_t i = 0; i < width; ++i) sums[i] = T(T(v * a[i]) + w * b[i]);
+    } else if (count == 2) {
+      for (int64_t i = 0; i < width; ++i) sums[i] = T(T(sums[i] + v * a[i]) + w * b[i]);
+    } else if (first) {
+      for (int64_t i = 0; i < width; ++i) sums[i] = T(v * a[i]);
+    } else {
+      for (int64_t i = 0; i < width; ++i) sums[i] = T(sums[i] + v * a[i]);
+    }
+    count = 0;
+  }
+};
+
 // A row of x as it is, if no sum is needed.
 template <class T>
 const T* plain_row(const ResampleArgs& g, const T* x, const int64_t* at) {
   const LinearAxis &d = g.axis[0], &h = g.axis[1];
   const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
-  const bool dense =
-      g.channels_last ? g.x_strides[1] == 1 && g.x_strides[4] == g.channels : g.x_strides[4] == 1;
-  if (!dense || g.weight != 1 || (g.transposed && g.divisor != 1) || d.begin[at[0] + 1] != i + 1 ||
-      h.begin[at[1] + 1] != j + 1 || d.weight || h.weight ||
+  if (!has_dense_rows(g) || g.weight != 1 || (g.transposed && g.divisor != 1) ||
+      d.begin[at[0] + 1] != i + 1 || h.begin[at[1] + 1] != j + 1 || d.weight || h.weight ||
       (g.transposed && (g.axis[0].divisor || g.axis[1].divisor || g.axis[2].divisor)))
     return nullptr;
   return x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
@@ -71,21 +97,36 @@ const T* plain_row(const ResampleArgs& g, const T* x, const int64_t* at) {
 template <class T>
 void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
   const LinearAxis &d = g.axis[0], &h = g.axis[1];
+  const bool divides =
+      g.transposed && (g.divisor != 1 || d.divisor || h.divisor || g.axis[2].divisor);
+  const bool pairs = !divides && has_dense_rows(g);
+  const int64_t width = g.axis[2].in * (g.channels_last ? g.channels : 1);
+  Taps<T> taps;
   bool first = true;
   for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
     for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
       const T* row = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
       const T weight = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
-      const T divisor = !g.transposed ? T(1)
-                                      : T(g.divisor) * number<T>(d.divisor, d.source[i]) *
-                                            number<T>(h.divisor, h.source[j]);
-      first ? add_tap<true>(g, row, sums, weight, divisor)
-            : add_tap<false>(g, row, sums, weight, divisor);
+      if (pairs) {
+        taps.x[taps.count] = row;
+        taps.weight[taps.count] = weight;
+        if (++taps.count < 2) continue;
+        taps.add_to(sums, width, first);
+      } else {
+        const T divisor = divides ? T(g.divisor) * number<T>(d.divisor, d.source[i]) *
+                                        number<T>(h.divisor, h.source[j])
+                                  : T(1);
+        first ? add_tap<true>(g, row, sums, weight, divisor)
+              : add_tap<false>(g, row, sums, weight, divisor);
+      }
       first = false;
     }
   }
-  const int64_t width = g.axis[2].in * (g.channels_last ? g.channels : 1);
-  if (first) __builtin_memset(sums, 0, sizeof(T) * uint64_t(width));
+  if (taps.count) {
+    taps.add_to(sums, width, first);
+  } else if (first) {
+    __builtin_memset(sums, 0, sizeof(T) * uint64_t(width));
+  }
 }
 
 // ---- Along W.
@@ -184,16 +225,18 @@ void along_pixels(const ResampleArgs& g, const T* x, T* y) {
   for (int64_t i = 0; i < axis.out; ++i, y += channels) {
     const int64_t begin = axis.begin[i], end = axis.begin[i + 1];
     if (begin == end) __builtin_memset(y, 0, sizeof(T) * uint64_t(channels));
+    if (end == begin + 1 && number<T>(axis.weight, begin) == T(1)) {
+      __builtin_memcpy(y, x + axis.source[begin] * channels, sizeof(T) * uint64_t(channels));
+      continue;
+    }
+    Taps<T> taps;
+    bool first = true;
     for (int64_t k = begin; k < end; ++k) {
-      const T* from = x + axis.source[k] * channels;
-      const T weight = number<T>(axis.weight, k);
-      if (k > begin) {
-        for (int64_t c = 0; c < channels; ++c) y[c] = T(y[c] + weight * from[c]);
-      } else if (weight == T(1)) {
-        __builtin_memcpy(y, from, sizeof(T) * uint64_t(channels));
-      } else {
-        for (int64_t c = 0; c < channels; ++c) y[c] = T(weight * from[c]);
-      }
+      taps.x[taps.count] = x + axis.source[k] * channels;
+      taps.weight[taps.count] = number<T>(axis.weight, k);
+      if (++taps.count < 2 && k + 1 < end) continue;
+      taps.add_to(y, channels, first);
+      first = false;
     }
   }
 }
@@ -218,10 +261,14 @@ void divide(const ResampleArgs& g, const int64_t* at, T* y) {
 }
 
 template <class T>
-void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at, T* sums) {
-  const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
-  T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1] + at[0] * g.y_strides[2] +
+T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
+  return static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1] + at[0] * g.y_strides[2] +
          at[1] * g.y_strides[3];
+}
+
+template <class T>
+void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at, T* sums, T* y) {
+  const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
   const LinearAxis& axis = g.axis[2];
   const T* row = plain_row(g, x, at);
   if (!row) {
@@ -238,17 +285,53 @@ void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at
   if (!g.transposed) divide(g, at, y);
 }
 
+// Whether a row of y is the one before it once more.
+inline bool repeats_row(const ResampleArgs& g, int64_t row) {
+  const LinearAxis& h = g.axis[1];
+  if (row == 0 || h.weight || (h.divisor && !g.transposed)) return false;
+  const int64_t begin = h.begin[row];
+  return begin - h.begin[row - 1] == 1 && h.begin[row + 1] - begin == 1 &&
+         h.source[begin] == h.source[begin - 1];
+}
+
+// One sum per plane of x.
+template <class T>
+void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
+  const LinearAxis& axis = g.axis[2];
+  const T divisor = T(g.divisor), weight = T(g.weight);
+  for (; begin < end; ++begin) {
+    const int64_t n = begin / g.channels, c = begin % g.channels;
+    const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+    T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
+    *y = T(weight * sum_of(x + axis.source[0], axis.taps) / divisor);
+  }
+}
+
 template <class T>
 void resample(const ResampleArgs& g) {
   const int64_t channels = g.channels_last ? 1 : g.channels, inner = g.channels / channels;
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t width = g.axis[2].in * inner;
-  const int64_t work = width + g.axis[2].out * inner;
+  const int64_t work = width + g.axis[2].out * inner, size = g.axis[2].out * inner;
+  const LinearAxis& axis = g.axis[2];
+  if (!g.channels_last && g.axis[0].in == 1 && g.axis[1].in == 1 && size == 1 && axis.last == 1 &&
+      rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor && !axis.weight &&
+      !g.transposed) {
+    return parallel_for(rows, kGrain / (work + 1) + 1,
+                        [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
+  }
   parallel_with_scratch(rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
                         [&](int64_t begin, int64_t end, char* scratch) {
                           Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
-                          for (; begin < end; ++begin, r.next())
-                            resample_row(g, r.n, r.c, r.at, reinterpret_cast<T*>(scratch));
+                          for (bool started = false; begin < end;
+                               ++begin, r.next(), started = true) {
+                            T* y = row_of<T>(g, r.n, r.c, r.at);
+                            if (started && repeats_row(g, r.at[1])) {
+                              __builtin_memcpy(y, y - g.y_strides[3], sizeof(T) * uint64_t(size));
+                            } else {
+                              resample_row(g, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
+                            }
+                          }
                         });
 }
 
