@@ -158,6 +158,15 @@ def make_lines() -> list[Line]:
             "F.ctc_loss(x.log_softmax(2), t, n, k).backward()",
         )
     )
+    lines.append(
+        step(
+            "softmax 64, 128, 128 of causal scores",
+            1.0,
+            "64, 128, 128",
+            "mask = torch.full((128, 128), float('-inf')).triu(1); g = torch.randn(64, 128, 128)",
+            "torch.softmax(x + mask, -1).backward(g)",
+        )
+    )
     return [
         *lines,
         step(
