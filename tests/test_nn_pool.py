@@ -204,6 +204,18 @@ def test_same_bits_for_any_number_of_threads():
     assert seen[0] == seen[1] == seen[2]
 
 
+def test_layout_changes_no_bit():
+    x = draw((2, 19, 40, 41))
+    with all_failures() as each:
+        for name, setting in (("avg_pool2d", 3), ("avg_pool2d", 20), ("adaptive_avg_pool2d", 1),
+                              ("adaptive_avg_pool2d", 2), ("avg_pool2d", (3, 40))):  # fmt: skip
+            pool = getattr(tiny_torch.nn.functional, name)
+            values = [pool(laid_out(tiny_torch, x, layout), setting)
+                      for layout in ("plain", "last", "strided", "turned")]  # fmt: skip
+            with each:
+                assert all((v == values[0]).all() for v in values[1:]), (name, setting)
+
+
 def test_expanded_input_and_gradient():
     with all_failures() as each:
         for name, setting in (("max_pool2d", 2), ("avg_pool2d", 2), ("adaptive_avg_pool2d", 1)):

@@ -217,6 +217,35 @@ void general(const LinearAxis& axis, int64_t from, int64_t to, const T* x, T* y)
   }
 }
 
+// As sum_of, in the same order, of the channels of `count` pixels.
+template <class T>
+void sum_pixels(const T* x, int64_t count, int64_t channels, T* y) {
+  constexpr int n = lanes<T>, block = 16;
+  for (int64_t first = 0; first < channels; first += block, x += block, y += block) {
+    const int64_t width = channels - first < block ? channels - first : block;
+    T sums[2 * n][block] = {};
+    const auto add = [&](int64_t pixel, int64_t parts) {
+      for (int64_t k = 0; k < parts; ++k) {
+        const T* from = x + (pixel + k) * channels;
+        for (int64_t c = 0; c < width; ++c) sums[k][c] = T(sums[k][c] + from[c]);
+      }
+    };
+    int64_t i = 0;
+    for (; i + 2 * n <= count; i += 2 * n) add(i, 2 * n);
+    if (i + n <= count) {
+      add(i, n);
+      i += n;
+    }
+    for (int half = n; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) {
+        for (int c = 0; c < block; ++c) sums[k][c] = T(sums[k][c] + sums[k + half][c]);
+      }
+    }
+    for (; i < count; ++i) add(i, 1);
+    __builtin_memcpy(y, sums[0], sizeof(T) * uint64_t(width));
+  }
+}
+
 // Channels of all pixels, where they come last.
 template <class T>
 void along_pixels(const ResampleArgs& g, const T* x, T* y) {
@@ -227,6 +256,10 @@ void along_pixels(const ResampleArgs& g, const T* x, T* y) {
     if (begin == end) __builtin_memset(y, 0, sizeof(T) * uint64_t(channels));
     if (end == begin + 1 && number<T>(axis.weight, begin) == T(1)) {
       __builtin_memcpy(y, x + axis.source[begin] * channels, sizeof(T) * uint64_t(channels));
+      continue;
+    }
+    if (!axis.weight && axis.first <= i && i < axis.last && axis.taps >= lanes<T>) {
+      sum_pixels(x + axis.source[begin] * channels, axis.taps, channels, y);
       continue;
     }
     Taps<T> taps;

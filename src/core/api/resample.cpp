@@ -65,6 +65,15 @@ void merge_dims(std::vector<AxisMap>& axes, int64_t* strides, bool transposed) {
   }
 }
 
+// Whether dims will be merged, but for the strides of x: the order of a sum follows from its shape.
+bool must_be_dense(const NDArray& x, const std::vector<AxisMap>& axes) {
+  for (int d = static_cast<int>(axes.size()) - 2; d >= 0; --d) {
+    if (!is_single(axes[d], false) || !is_single(axes[d + 1], false)) return false;
+    if (axes[d].in > 1 && x.strides()[d + 2] != axes[d + 1].in * x.strides()[d + 3]) return true;
+  }
+  return false;
+}
+
 // Finds a stretch of outputs that a plain loop can compute.
 void find_regular(const AxisMap& map, LinearAxis& axis) {
   axis.first = axis.last = axis.taps = 0;
@@ -158,7 +167,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   if (!cpu_backend().pool)
     throw NotImplementedError("[resample] is not implemented on ", cpu_backend().name);
   const int spatial = static_cast<int>(axes.size());
-  const NDArray batch = with_batch(is_half(x.dtype()) ? astype(x, DType::Float32) : x, spatial);
+  NDArray batch = with_batch(is_half(x.dtype()) ? astype(x, DType::Float32) : x, spatial);
   if (pool_kind(batch.dtype()) < 0)
     throw NotImplementedError("[resample] is not implemented for ", x.dtype(), " on cpu");
   Dims shape{batch.shape()[0], batch.shape()[1]};
@@ -166,6 +175,11 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
     if (batch.shape()[d + 2] != (transposed ? axes[d].out : axes[d].in))
       throw RuntimeError("[resample] sizes do not fit an array of shape ", x.shape());
     shape.push_back(transposed ? axes[d].in : axes[d].out);
+  }
+  if (!transposed && must_be_dense(batch, axes)) {
+    const NDArray dense = empty_laid_out(batch.shape(), batch.dtype(), channels_last);
+    copy_into(dense, &batch);
+    batch = dense;
   }
   const NDArray y = empty_laid_out(shape, batch.dtype(), channels_last);
   if (transposed)
