@@ -8,6 +8,7 @@ from ..ops.convolutions import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from ..ops.methods import published
 from ..ops.neural import (
     celu_,
     cosine_similarity,
@@ -130,6 +131,10 @@ from ._functional.unpooling import (
     max_unpool2d,
     max_unpool3d,
 )
+
+# Of PyTorch's own parser, which takes NumPy's names of arguments.
+linear = published(__name__, "linear", linear)
+cosine_similarity = published(__name__, "cosine_similarity", cosine_similarity)
 
 __all__ = [
     "adaptive_avg_pool1d",
