@@ -41,8 +41,13 @@ def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
         size = (named,)
     if not size:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
-    if len(size) == 1 and isinstance(size[0], tuple | list):
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
+    for n in size:
+        if type(n) is not int or not 0 <= n < 2**63:
+            break
+    else:
+        return size
     for position, n in enumerate(size):
         if isinstance(n, bool) or not hasattr(n, "__index__"):
             raise TypeError(
@@ -76,12 +81,16 @@ def as_dtype(function: str, dtype: Any) -> Any:
 def filled(
     function, size, value, dtype, device, requires_grad, layout=None, pin_memory=False, named=None
 ):
-    check_options(function, layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(function, layout, pin_memory)
     shape = as_sizes(function, size, named)
     module = array_module(device)
-    dtype = as_dtype(function, dtype) or _core.get_default_dtype()
+    if dtype is not None:
+        dtype = as_dtype(function, dtype)
+    if dtype is None:
+        dtype = _core.get_default_dtype()
     array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad) if requires_grad else wrap(array)
 
 
 def zeros(
@@ -186,7 +195,7 @@ def empty_strided(
 
 def sequence(function: str, argument: str, position: int, values: Any) -> tuple:
     """Ints in a tuple or list, as a tuple."""
-    if not isinstance(values, tuple | list):
+    if not isinstance(values, (tuple, list)):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not "
             f"{type(values).__name__}"
@@ -295,14 +304,16 @@ def like(
     memory_format,
     pin_memory=False,
 ):
-    check_options(function, layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(function, layout, pin_memory)
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{function}(): argument 'input' (position 1) must be Tensor, not "
             f"{type(input).__name__}"
         )
     array = input.array
-    dtype = as_dtype(function, dtype)
+    if dtype is not None:
+        dtype = as_dtype(function, dtype)
     if memory_format is None or memory_format is layouts.preserve_format:
         result = array.empty_like(dtype)
     else:
@@ -312,7 +323,7 @@ def like(
         result = to_device(result, device)
     if value is not None:
         result.copy_(value)
-    return finish(result, requires_grad)
+    return finish(result, requires_grad) if requires_grad else wrap(result)
 
 
 def empty_like(

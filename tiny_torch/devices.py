@@ -161,7 +161,11 @@ def array_module(where: Any = None) -> Any:
     Raises AssertionError for CUDA, and RuntimeError where there is no such device.
     """
     if where is None:
-        where = default.device or "cpu"
+        where = default.device
+        if where is None:
+            return _core
+    if where == "cpu":
+        return _core
     name = where if where in TYPES else device(where).type
     if name == "cpu":
         return _core
@@ -181,4 +185,5 @@ def to_device(array: Any, where: Any) -> Any:
     return module.from_numpy(array.clone().numpy())
 
 
+DEVICES = {name: device(name) for name in ("cpu", "ref")}  # of arrays, by their names
 FUNCTIONS = {f.__name__: f for f in (get_default_device, set_default_device)}

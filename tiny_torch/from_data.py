@@ -82,7 +82,7 @@ def from_data(data: Any, dtype: Any):
 
 
 def is_sequence(data: Any) -> bool:
-    if isinstance(data, list | tuple):
+    if isinstance(data, (list, tuple)):
         return True
     if isinstance(data, Tensor | dict | np.generic | int | float):  # an IntEnum's class has items
         return False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import INFERENCE, LEAF, NO_GRAD, View, edge_of, modes, named
 from tiny_torch.autograd.hooks import check_assigned, is_retained
+from tiny_torch.devices import DEVICES
 from tiny_torch.size import Size
 
 new = object.__new__
@@ -146,9 +147,7 @@ class Tensor:
 
     @property
     def device(self) -> Any:
-        from tiny_torch.devices import device
-
-        return device(self.array.device)
+        return DEVICES[self.array.device]
 
     @property
     def is_cuda(self) -> bool:

@@ -80,10 +80,20 @@ def apply2(op, x, y):
 
 def applyn(op, tensors, *constants):
     """An op of any number of tensors, of which some may be None or numbers."""
-    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
+    arrays = []
+    tracked = False  # whether one may have a history
+    for t in tensors:
+        if isinstance(t, Tensor):
+            arrays.append(t.array)
+            if t.edge is not None or t._view is not None:
+                tracked = True
+        else:
+            arrays.append(t)
     result, saved = op.forward(*arrays, *constants)
+    if not tracked or op.backward is None:
+        return wrap(result) if type(result) is not tuple else finish(result)
     bits = modes.bits
-    if bits & OFF or op.backward is None:
+    if bits & OFF:
         return finish(result)
     edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
     if edges.count(None) == len(edges):
@@ -160,20 +170,40 @@ def broadcast_inputs(op, arrays, edges, result):
 
 
 def apply_view(op, x, *constants):
-    """An op whose result, or each of several, shows x's own memory."""
+    """An op whose result shows x's own memory."""
     result, saved = op.forward(x.array, *constants)
+    if type(result) is tuple:
+        return several_views(op, x, constants, result, saved)
     bits = modes.bits
-    several = type(result) is tuple
+    view = x._view
+    edge = None
+    if (x.edge is not None or view is not None) and not bits & OFF:
+        edge = edge_of(x)
+        if edge is not None:
+            node = Node(op, (edge,), saved, None, constants)
+            edge = (node if not bits else note(node), 0)
+    tensor = wrap(result, edge)
+    if bits & OFF:
+        return know_base(tensor, x)
+    # know_base, but for the call
+    base = x if view is None else view.base
+    if base.array.dtype.is_floating_point:
+        tensor._view = View(base, PLAIN if view is None else view.kind, result.stamp)
+    return tensor
+
+
+def several_views(op, x, constants, results, saved):
+    """The tensors of an op that answers several views of x."""
+    bits = modes.bits
     edge = None if bits & OFF else edge_of(x)
     node = None
     if edge is not None:
         node = Node(op, (edge,), saved, None, constants)
         if bits:
             note(node)
-    tensors = finish(result, node)
-    kind = MULTI_OUTPUT if several else PLAIN
-    for tensor in tensors if several else (tensors,):
-        know_base(tensor, x, kind)
+    tensors = finish(results, node)
+    for tensor in tensors:
+        know_base(tensor, x, MULTI_OUTPUT)
     return tensors
 
 
@@ -194,13 +224,21 @@ def know_base(tensor, x, kind=PLAIN):
 
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
-    tensors = (x, *arguments)
-    edges = (None,) * len(tensors)
-    recording = False
-    if not modes.bits & OFF:
-        edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
-        recording = edges.count(None) != len(edges) or x.requires_grad
-    arrays = [t.array if isinstance(t, Tensor) else t for t in tensors]
+    array = x.array
+    arrays = [array]
+    tracked = x.edge is not None or x._view is not None
+    for t in arguments:
+        if isinstance(t, Tensor):
+            arrays.append(t.array)
+            if t.edge is not None or t._view is not None:
+                tracked = True
+        else:
+            arrays.append(t)
+    if not tracked or modes.bits & OFF:
+        op.forward(*arrays, out=array)
+        return x
+    edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in (x, *arguments)])
+    recording = edges.count(None) != len(edges) or x.requires_grad
     if recording:
         check_inplace(x)
         if modes.inference_seen:

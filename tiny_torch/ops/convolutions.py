@@ -15,7 +15,7 @@ from tiny_torch.tensor import Tensor
 
 def numbers(function: str, argument: str, value: Any, dims: int) -> tuple[int, ...]:
     """One number for each spatial dim, from one for all or as many."""
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for number in values:
         if isinstance(number, bool | float | str) or not hasattr(number, "__index__"):
             raise TypeError(

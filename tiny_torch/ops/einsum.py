@@ -48,7 +48,7 @@ def einsum(*args: Any) -> Tensor:
         operands = args[: len(args) - len(args) % 2 : 2]
     else:
         equation, operands = args[0], args[1:]
-    if len(operands) == 1 and isinstance(operands[0], tuple | list):
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         return einsum(equation, *operands[0])
     if not isinstance(equation, str):
         raise TypeError(
@@ -294,9 +294,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list, list]:
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
-    if isinstance(dims, tuple | list):
+    if isinstance(dims, (tuple, list)):
         dims_a, dims_b = dims
-        if not all(isinstance(part, tuple | list) for part in (dims_a, dims_b)):
+        if not all(isinstance(part, (tuple, list)) for part in (dims_a, dims_b)):
             raise TypeError("tensordot(): dims must be an int or two lists of ints")
         return list(dims_a), list(dims_b)
     if not isinstance(dims, int):

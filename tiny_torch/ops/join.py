@@ -58,7 +58,7 @@ class Stack(Op):
 
 
 def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
-    if not isinstance(tensors, tuple | list):
+    if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type(tensors).__name__}"
@@ -140,7 +140,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 def atleast(least: int) -> Callable[..., Any]:
     def function(*tensors: Any) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tuple(tensors[0])
         results = tuple([with_dims(tensor, least) for tensor in tensors])
         return results[0] if len(results) == 1 else results
@@ -288,7 +288,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> a.shape, b.shape
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     check_tensors("broadcast_tensors", tensors)
     shape = tuple(broadcast_shapes(*[tensor.array.shape for tensor in tensors]))
@@ -306,7 +306,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     tensor([[1, 1],
             [2, 2]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     check_tensors("meshgrid", tensors)
     if not tensors:

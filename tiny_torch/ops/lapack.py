@@ -70,11 +70,11 @@ def in_tensors(backward: Callable) -> Callable:
 
     @wraps(backward)
     def wrapped(saved, grad, needs):
-        grads = grad if isinstance(grad, tuple | list) else (grad,)
+        grads = grad if isinstance(grad, (tuple, list)) else (grad,)
         if any(hasattr(g, "array") for g in grads):
             return backward(saved, grad, needs)
         saved = [wrap(s) if hasattr(s, "stamp") else s for s in saved]
-        if isinstance(grad, tuple | list):
+        if isinstance(grad, (tuple, list)):
             results = backward(saved, [None if g is None else wrap(g) for g in grad], needs)
         else:
             results = backward(saved, wrap(grad), needs)

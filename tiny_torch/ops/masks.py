@@ -25,6 +25,8 @@ from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.ops.views import Place, zeros
 from tiny_torch.tensor import Tensor
 
+OPERANDS = (Tensor, bool, int, float)
+
 
 class MaskedSelect(Op):
     """The elements of x where the mask, of x's shape, holds."""
@@ -195,11 +197,11 @@ def where(
     """
     if input is None and other is None and out is None:
         return nonzero(condition, as_tuple=True)
-    numbers = bool | int | float if out is None else Tensor
+    allowed = OPERANDS if out is None else Tensor
     if (
         not isinstance(condition, Tensor)
-        or not isinstance(input, Tensor | numbers)
-        or not isinstance(other, Tensor | numbers)
+        or not isinstance(input, allowed)
+        or not isinstance(other, allowed)
     ):
         kinds = ", ".join([type(value).__name__ for value in (condition, input, other)])
         raise TypeError(f"where() received an invalid combination of arguments - got ({kinds})")
@@ -210,12 +212,20 @@ def where(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.array.dtype}"
         )
-    for value, beside in ((input, other), (other, input)):
-        if not isinstance(value, Tensor) and isinstance(beside, Tensor):
-            dtype = array_module(beside.array.device).result_type(value, beside.array)
-            if dtype not in HALVES:  # there it becomes infinity
-                check_range(value, dtype)
-    return into_same(out, applyn(Where, (condition, input, other)), "where")
+    if not isinstance(input, Tensor):
+        check_beside(input, other)
+    elif not isinstance(other, Tensor):
+        check_beside(other, input)
+    result = applyn(Where, (condition, input, other))
+    return result if out is None else into_same(out, result, "where")
+
+
+def check_beside(value: Any, beside: Any) -> None:
+    """RuntimeError where a number does not fit the dtype that it has beside a tensor."""
+    if isinstance(beside, Tensor):
+        dtype = array_module(beside.array.device).result_type(value, beside.array)
+        if dtype not in HALVES:  # there it becomes infinity
+            check_range(value, dtype)
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

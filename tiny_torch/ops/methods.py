@@ -104,7 +104,7 @@ def published(module: str, name: str, function: Callable) -> Callable:
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method = name.startswith("Tensor.")
     names: dict[str, str | None] = {}
-    if name not in PYTHON or module != "tiny_torch":
+    if (name not in PYTHON or module != "tiny_torch") and not name.startswith("Tensor.__"):
         names = {
             alias: name
             for alias, name in NUMPY.items()

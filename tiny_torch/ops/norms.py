@@ -107,7 +107,7 @@ def dims_of(dim: Any, ndim: int) -> tuple | None:
     """dim as a tuple; None means all, and so does an empty one."""
     if dim is None:
         return None
-    dims = unique_dims(dim if isinstance(dim, tuple | list) else (dim,), ndim)
+    dims = unique_dims(dim if isinstance(dim, (tuple, list)) else (dim,), ndim)
     return dims if dims and ndim else None
 
 
@@ -152,7 +152,7 @@ def matrix_norm(
     tensor(6.)
     """
     check_tensor("linalg_matrix_norm", "input", 1, input)
-    if ord is None or not isinstance(dim, tuple | list):
+    if ord is None or not isinstance(dim, (tuple, list)):
         raise TypeError("linalg_matrix_norm() received an invalid combination of arguments")
     if input.ndim < 2:
         raise RuntimeError(
@@ -214,7 +214,7 @@ def norm(
     https://pytorch.org/docs/stable/generated/torch.linalg.norm.html
     """
     check_tensor("linalg_norm", "input", 1, input)
-    dims = (dim,) if dim is not None and not isinstance(dim, tuple | list) else dim
+    dims = (dim,) if dim is not None and not isinstance(dim, (tuple, list)) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}"
@@ -244,7 +244,7 @@ def old_norm(
     https://pytorch.org/docs/stable/generated/torch.norm.html
     """
     check_tensor("norm", "input", 1, input)
-    dims = (dim,) if dim is not None and not isinstance(dim, tuple | list) else dim
+    dims = (dim,) if dim is not None and not isinstance(dim, (tuple, list)) else dim
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
         dims = tuple(range(input.ndim)) if dims is None else dims
         return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)

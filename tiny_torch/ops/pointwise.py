@@ -23,6 +23,7 @@ from tiny_torch.ops.public import (
     check_int,
     check_operand,
     check_tensor,
+    fits,
     inplace,
     into,
     into_same,
@@ -41,13 +42,15 @@ def relu(input: Tensor) -> Tensor:
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    check_tensor("relu", "input", 1, input)
+    if not isinstance(input, Tensor):
+        check_tensor("relu", "input", 1, input)
     return apply1(u.Relu, input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
-    check_tensor("round", "input", 1, input)
+    if not isinstance(input, Tensor):
+        check_tensor("round", "input", 1, input)
     if check_int("round", "decimals", 2, decimals) != 0:
         return into_same(out, apply1(u.RoundTo, input, decimals))
     return apply1(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
@@ -76,6 +79,8 @@ def check_number(function: str, argument: str, value: Any) -> Any:
 
 def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
     """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    if fits(alpha, input, other):
+        return e.Addcmul, (input, other, alpha)
     alpha = check_number("add", "alpha", alpha)
     dtype = result_type(input, other)
     if isinstance(alpha, bool) and dtype is not _core.bool:
@@ -95,14 +100,12 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
 
 
 def check_subtraction(*operands: Any) -> None:
-    if any(
-        o.dtype is _core.bool if isinstance(o, Tensor) else o is True or o is False
-        for o in operands
-    ):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
+    for operand in operands:
+        if operand is True or operand is False or getattr(operand, "dtype", None) is _core.bool:
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
 
 
 def check_operands(name: str, input: Any, other: Any) -> None:
@@ -121,7 +124,8 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
     >>> torch.add(torch.tensor([1, 2]), 10, alpha=2)
     tensor([21, 22])
     """
-    check_operands("add", input, other)
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        check_operands("add", input, other)
     if type(alpha) is not int or alpha != 1:
         op, operands = scaled_sum(input, other, alpha)
         return applyn(op, operands) if out is None else write_out(op, "add", out, *operands)
@@ -132,7 +136,8 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
 
 def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
-    check_operands("sub", input, other)
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        check_operands("sub", input, other)
     if type(alpha) is not int or alpha != 1:
         alpha = check_number("sub", "alpha", alpha)
         check_subtraction(input, other, alpha)
@@ -149,8 +154,9 @@ def div(
 
     https://pytorch.org/docs/stable/generated/torch.div.html
     """
-    check_operands("div", input, other)
-    op = division(rounding_mode)
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        check_operands("div", input, other)
+    op = e.Div if rounding_mode is None else division(rounding_mode)
     return apply2(op, input, other) if out is None else write_out(op, "div", out, input, other)
 
 
@@ -175,7 +181,8 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     if not isinstance(input, Tensor):
         check_tensor("pow", "exponent", 2, exponent)
         return into(out, rpow(exponent, input))
-    check_operand("pow", "exponent", 2, exponent)
+    if not isinstance(exponent, Tensor):
+        check_operand("pow", "exponent", 2, exponent)
     return (
         apply2(e.Pow, input, exponent)
         if out is None
@@ -194,7 +201,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
     https://pytorch.org/docs/stable/generated/torch.clamp.html
     """
-    check_tensor("clamp", "input", 1, input)
+    if not isinstance(input, Tensor):
+        check_tensor("clamp", "input", 1, input)
     check_bounds(input, min, max)
     arguments = (input, min, max)
     return (
@@ -205,6 +213,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 def check_bounds(input: Tensor, min: Any, max: Any) -> None:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if (min is None or fits(min, input)) and (max is None or fits(max, input)):
+        return
     bounds = [bound for bound in (min, max) if bound is not None]
     numbers = [bound for bound in bounds if not isinstance(bound, Tensor)]
     if 0 < len(numbers) < len(bounds) and any(isinstance(b, Tensor) and b.ndim for b in bounds):
@@ -239,6 +249,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 
 def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
     """The weight, after the operands were checked: lerp does not promote."""
+    if fits(0 if isinstance(weight, Tensor) else weight, input, end) and (
+        not isinstance(weight, Tensor) or weight.array.dtype is input.array.dtype
+    ):
+        return weight
     check_tensor("lerp", "end", 2, end)
     check_operand("lerp", "weight", 3, weight)
     for name, operand in (("end", end), ("weight", weight)):
@@ -259,6 +273,8 @@ def product_operands(
     name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number
 ) -> tuple:
     """input, value * tensor1, tensor2: value does not count in promotion."""
+    if fits(value, input, tensor1, tensor2):
+        return input, tensor1 if value == 1 else apply2(e.Mul, tensor1, value), tensor2
     for position, operand in enumerate((input, tensor1, tensor2), 1):
         argument = "input" if position == 1 else f"tensor{position - 1}"
         check_tensor(name, argument, position, operand)
@@ -348,7 +364,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
     check_tensor("equal", "input", 1, input)
     check_tensor("equal", "other", 2, other)
-    return input.shape == other.shape and bool((input == other).all())
+    a, b = input.array, other.array
+    return a.same_shape(b) and (a == b).all(None, False).item()
 
 
 # ------------------------------------------------------------------------ operators and in-place
@@ -392,6 +409,10 @@ def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return apply_inplace(division(rounding_mode), self, other)
+
+
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    return apply_inplace(e.Pow, self, exponent)
 
 
 def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
@@ -461,7 +482,7 @@ METHODS: dict[str, Callable] = {
     "__invert__": invert,
     "relu_": inplace(u.Relu),
     "round_": round_,
-    "pow_": inplace(e.Pow),
+    "pow_": pow_,
     "lerp_": lerp_,
     "add_": add_,
     "sub_": sub_,

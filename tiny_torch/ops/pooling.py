@@ -18,7 +18,7 @@ def numbers(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
     """One number for each dim, from one for all or as many."""
     if type(value) is int:
         return (value,) * dims
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for number in values:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
             raise TypeError(
@@ -128,14 +128,14 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
     """The sizes asked for; those that are None are x's."""
     check_tensor(function, "input", 1, x)
     shape = x.array.shape
-    if dims > 1 and isinstance(output_size, tuple | list) and None in output_size:
+    if dims > 1 and isinstance(output_size, (tuple, list)) and None in output_size:
         if len(output_size) > len(shape):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         output_size = [
             have if want is None else want
             for want, have in zip(output_size, shape[-len(output_size) :], strict=True)
         ]
-    if isinstance(output_size, tuple | list) and len(output_size) != dims:
+    if isinstance(output_size, (tuple, list)) and len(output_size) != dims:
         raise RuntimeError(f"{function}: output_size must be {dims}, but got {output_size}")
     sizes = numbers(function, "output_size", output_size, dims)
     if min(sizes) < 0:

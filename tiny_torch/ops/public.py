@@ -27,6 +27,7 @@ SAME_OUT = {  # `out` has to be of the input's dtype
     *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
     *("sgn", "sign", "trunc"),
 }
+LARGE = 1e38  # less than float32's largest
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -53,7 +54,8 @@ def public(
 
 def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        check_tensor(name, "input", 1, input)
+        if not isinstance(input, Tensor):
+            check_tensor(name, "input", 1, input)
         return apply1(op, input) if out is None else write_out(op, name, out, input)
 
     return function
@@ -65,7 +67,8 @@ def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         if not isinstance(input, Tensor):
             return of_number(op, name, input, other, out, left)
-        check(name, "other", 2, other)
+        if not isinstance(other, Tensor):
+            check(name, "other", 2, other)
         return apply2(op, input, other) if out is None else write_out(op, name, out, input, other)
 
     return function
@@ -84,10 +87,13 @@ def of_number(
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
     written = op if op.backward is not None else forgetful(op)
 
-    def method(self, *arguments):
-        return apply_inplace(written, self, *arguments)
+    def unary(self):
+        return apply_inplace(written, self)
 
-    return method
+    def binary(self, other):
+        return apply_inplace(written, self, other)
+
+    return unary if op.arity == 1 else binary
 
 
 def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
@@ -138,6 +144,22 @@ def check_operand(function: str, argument: str, position: int, value: Any) -> No
         )
 
 
+def fits(number: Any, *tensors: Any) -> bool:
+    """Whether tensors share one of the common float dtypes, which surely holds a plain number."""
+    kind = type(number)
+    if (kind is not float and kind is not int) or not -LARGE < number < LARGE:
+        return False
+    dtype = None
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            return False
+        if dtype is None:
+            dtype = tensor.array.dtype
+        elif tensor.array.dtype is not dtype:
+            return False
+    return dtype is _core.float32 or dtype is _core.float64
+
+
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
     """The op's result, written into `out`, which records no history."""
     check_tensor(function, "out", len(arguments) + 1, out)
@@ -147,11 +169,19 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
         raise RuntimeError(
             f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
         )
-    if not modes.bits & NO_GRAD:
+    arrays = []
+    tracked = out.edge is not None or out._view is not None
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            arrays.append(argument.array)
+            if argument.edge is not None or argument._view is not None:
+                tracked = True
+        else:
+            arrays.append(argument)
+    if tracked and not modes.bits & NO_GRAD:
         for argument in (*arguments, out):
             if isinstance(argument, Tensor) and edge_of(argument) is not None:
                 raise RuntimeError(f"{function}(): {NO_HISTORY}")
-    arrays = [a.array if isinstance(a, Tensor) else a for a in arguments]
     if has_shape_of_result(out.array, arrays):
         op.forward(*arrays, out=out.array)
         return out
@@ -160,6 +190,8 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
 
 def has_shape_of_result(out: Any, operands: list) -> bool:
     shapes = [x.shape for x in operands if hasattr(x, "shape")]
+    if shapes.count(out.shape) == len(shapes):
+        return True
     try:
         return np.broadcast_shapes(*shapes) == out.shape
     except ValueError:  # the op will say so
@@ -221,7 +253,7 @@ def named(name: str, results: Any, out: Any = None) -> Any:
     """
     if out is None:
         return tuple.__new__(getattr(return_types, name), results)  # without looking at them
-    if not isinstance(out, tuple | list):
+    if not isinstance(out, (tuple, list)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
     if len(out) != len(results):
         raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")

@@ -69,7 +69,8 @@ class Draw(Op):
 
 def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
     """Overwrites a tensor with draws; what it was before has no gradient through them."""
-    on_cpu(sampler.__name__, self.array)
+    if self.array.device != "cpu":
+        on_cpu(sampler.__name__, self.array)
     return apply_inplace(Draw, self, sampler, core_of(generator), *numbers)
 
 
@@ -77,6 +78,8 @@ def uniform_(
     self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any
 ) -> Tensor:
     """Fills with uniform numbers of [from, to), [0, 1) unless told: uniform_(from=0, to=1)."""
+    if not bounds and not named:
+        return draw(self, _core.uniform_, generator, 0.0, 1.0)
     given = bind("uniform_", bounds, named, (), ("from",), ("to",), ("from", "to"))
     from_ = number("uniform_", "from", given.get("from", 0))
     to = number("uniform_", "to", given.get("to", 1))
@@ -87,7 +90,8 @@ def normal_(
     self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fills with normal numbers."""
-    mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
+    if type(mean) is not int or type(std) is not int:
+        mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     return draw(self, _core.normal_, generator, mean, std)
 
 
@@ -178,7 +182,8 @@ def rand(
     """Uniform numbers of [0, 1). https://pytorch.org/docs/stable/generated/torch.rand.html"""
     size = sizes("rand", size, named)
     result = new_random("rand", size, out, dtype, device, layout, pin_memory)
-    return uniform_(result, generator=generator).requires_grad_(requires_grad)
+    uniform_(result, generator=generator)
+    return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
 def randn(
@@ -195,7 +200,8 @@ def randn(
     """Normal numbers. https://pytorch.org/docs/stable/generated/torch.randn.html"""
     size = sizes("randn", size, named)
     result = new_random("randn", size, out, dtype, device, layout, pin_memory)
-    return normal_(result, generator=generator).requires_grad_(requires_grad)
+    normal_(result, generator=generator)
+    return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
 def randint(
@@ -214,7 +220,7 @@ def randint(
     https://pytorch.org/docs/stable/generated/torch.randint.html
     """
     given = bind("randint", bounds, named, ("high", "size"), ("low", "high", "size"))
-    if not isinstance(given["size"], tuple | list):
+    if not isinstance(given["size"], (tuple, list)):
         raise TypeError("randint(): argument 'size' must be tuple of ints")
     low, high = ordered("randint", given)
     size = (given["size"],)

@@ -179,7 +179,7 @@ class Min(Max):
 def as_dims(dim: Any) -> tuple | None:
     if dim is None:
         return None
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         return tuple(dim)
     return (dim.__index__(),)
 
@@ -347,7 +347,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """
     if not sizes and size is None:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
-    named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     wanted, shape = int_tuple("sum_to_size", "size", named if size is None else size), self.shape
     if not wanted:
         return self.sum()

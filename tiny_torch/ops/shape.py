@@ -49,7 +49,7 @@ def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tens
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], _core.dtype | type)):
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], (_core.dtype, type))):
         from tiny_torch.memory import view_as_dtype
 
         return view_as_dtype(self, sizes[0] if dtype is None else dtype)
@@ -167,7 +167,7 @@ def squeeze_steps(x: Tensor, dim: Any) -> Steps:
     shape = x.array.shape
     if dim is None:
         dims = tuple([i for i, n in enumerate(shape) if n == 1])
-    elif isinstance(dim, tuple | list):
+    elif isinstance(dim, (tuple, list)):
         dims = unique_dims(dim, len(shape))
     else:
         dims = (dim,)
@@ -278,9 +278,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     >>> torch.movedim(torch.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
-    if isinstance(source, tuple | list) != isinstance(destination, tuple | list):
+    if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
         raise TypeError("movedim() received an invalid combination of arguments: int and tuple")
-    if not isinstance(source, tuple | list):
+    if not isinstance(source, (tuple, list)):
         source, destination = (source,), (destination,)
     ndim = input.array.ndim
     if len(source) != len(destination):

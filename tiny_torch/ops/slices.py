@@ -418,7 +418,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def index_arrays(name: str, indices: Any) -> list:
-    if not isinstance(indices, tuple | list):
+    if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
             f"{type(indices).__name__}"

@@ -105,7 +105,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     >>> torch.split(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
-    if isinstance(split_size_or_sections, tuple | list):
+    if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     check_has_dims("split", tensor)
     dim = wrap_dim(dim, tensor.array.ndim)
@@ -179,7 +179,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     size = input.array.shape[dim]
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
-    if not isinstance(indices_or_sections, tuple | list):
+    if not isinstance(indices_or_sections, (tuple, list)):
         count = as_index(indices_or_sections)
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")

@@ -177,7 +177,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 
 def check_chain(tensors: Any) -> list[Tensor]:
-    if not isinstance(tensors, tuple | list):
+    if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             "linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type(tensors).__name__}"

@@ -55,7 +55,7 @@ def unique_dims(dims: Any, ndim: int) -> tuple:
 
 def int_tuple(function: str, argument: str, values: Any) -> tuple:
     """Sizes or dims as a tuple of ints; TypeError where they are none."""
-    if not isinstance(values, tuple | list):
+    if not isinstance(values, (tuple, list)):
         raise TypeError(
             f"{function}(): argument '{argument}' must be tuple of ints, not "
             f"{type(values).__name__}"
@@ -82,7 +82,12 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
         return int_tuple(function, argument, named)
     if not values:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
-    single = len(values) == 1 and isinstance(values[0], tuple | list)
+    for value in values:
+        if type(value) is not int or not -(2**63) <= value < 2**63:
+            break
+    else:
+        return values
+    single = len(values) == 1 and isinstance(values[0], (tuple, list))
     return int_tuple(function, argument, values[0] if single else values)
 
 

@@ -89,7 +89,7 @@ def _check_rows(
     name: str, input: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None
 ) -> None:
     _require_tensors(name, input=input, weight=weight, bias=bias)
-    if not isinstance(shape, list | tuple):
+    if not isinstance(shape, (list, tuple)):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
             f"{type(shape).__name__}"
