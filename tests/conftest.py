@@ -2,7 +2,8 @@
 
 import pytest
 
-collect_ignore_glob = ["sweep*.py", "docstring_examples.py"]  # need PyTorch, and hold no tests
+# These need PyTorch, and hold no tests.
+collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*"]
 
 
 def pytest_collection_modifyitems(items):

@@ -325,3 +325,11 @@ def test_uint8_masks_warn():
     mask = tiny_torch.tensor([1, 0], dtype=tiny_torch.uint8)
     with pytest.warns(UserWarning, match="uint8 is now deprecated"):
         tiny_torch.zeros(2)[mask]
+
+
+def test_positions_of_nothing_are_not_looked_at(torch):
+    x = torch.zeros(0, 2, 1, 1)
+    assert x[:, ..., torch.tensor([1]), torch.tensor([5])].shape == (0, 2, 1)
+    x[:, ..., torch.tensor([1]), torch.tensor([5])] = 1.0
+    with pytest.raises(IndexError, match="out of bounds"):
+        torch.zeros(1, 2, 1, 1)[:, ..., torch.tensor([1]), torch.tensor([5])]

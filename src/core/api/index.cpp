@@ -171,8 +171,10 @@ struct Indexed {
       args.stride = 1;
       args.wraps = false;
     }
+    if (other.numel() == 0)
+      return;  // nothing is looked up, as in PyTorch: not even what is outside
     if (!fine) throw_outside();
-    if (other.numel() > 0) body(args);
+    body(args);
   }
 
   // Whether `other`, which has shape(), has index dims that lie as one.
