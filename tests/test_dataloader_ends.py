@@ -124,6 +124,8 @@ SCRIPT = """
     import os, signal, sys, time
     from tiny_torch.utils.data import DataLoader
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # of a shell's job it is ignored
+
     class Samples:
         def __len__(self):
             return 100
