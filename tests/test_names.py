@@ -28,11 +28,7 @@ def find(package, name):
 
 @pytest.mark.parametrize("space", [s for s in NAMESPACES if s not in CLASSES])
 def test_namespaces_are_modules(space):
-    try:
-        module = importlib.import_module(space.replace("torch", "tiny_torch", 1))
-    except ModuleNotFoundError:
-        pytest.xfail(f"{space} is absent")
-    assert inspect.ismodule(module)
+    assert inspect.ismodule(importlib.import_module(space.replace("torch", "tiny_torch", 1)))
 
 
 def is_there(name):
@@ -138,8 +134,6 @@ def test_arguments(oracle, name):
     theirs = find(oracle, name)
     if not callable(theirs) or inspect.isclass(theirs):
         return
-    if not is_there(name):
-        pytest.xfail(f"{name} is absent")
     ours = find(tiny_torch, name)
     try:
         signature = inspect.signature(ours)

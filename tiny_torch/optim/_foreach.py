@@ -162,6 +162,17 @@ def arrays(tensors: Iterable[Any]) -> list[Any]:
     return [tensor.array for tensor in tensors]
 
 
+def decayed(param: Any, grad: Any, group: Any, lr: Any) -> Any:
+    """Adam's weight decay: of the parameter itself where it is decoupled, else added to grad."""
+    weight_decay = group["weight_decay"]
+    if weight_decay == 0:
+        return grad
+    if group["decoupled_weight_decay"]:
+        param.mul_(1 - lr * weight_decay)
+        return grad
+    return grad.add(param, alpha=weight_decay)
+
+
 def column(states: Iterable[dict[str, Any]], key: str) -> list[Any]:
     """The arrays that the states hold under `key`."""
     return [state[key].array for state in states]

@@ -16,6 +16,7 @@ from ._foreach import (
     check_fused,
     check_not_negative,
     column,
+    decayed,
     new_number,
     number,
     scalar,
@@ -122,17 +123,13 @@ class Adam(ForeachOptimizer):
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
-        lr, weight_decay = scalar(group["lr"]), group["weight_decay"]
+        lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
         if group["maximize"]:
             grad = -grad
         state["step"] += 1
         step = state["step"].item()
-        if weight_decay != 0:
-            if group["decoupled_weight_decay"]:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
+        grad = decayed(param, grad, group, lr)
 
         exp_avg = state["exp_avg"].lerp_(grad, number(1 - beta1))
         exp_avg_sq = state["exp_avg_sq"]

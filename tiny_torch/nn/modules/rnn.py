@@ -196,14 +196,11 @@ class RNNBase(Module):
             raise RuntimeError(f"{self.mode}: expected {len(sizes)} states, got {len(state)}")
         given = [s.dim() for s in state]
         if any(d != dims for d in given):
-            shown = "-D, ".join(map(str, given)) + "-D"
-            what = f"({shown}) tensors" if len(given) > 1 else f"{shown} tensor"
+            batched = "batched" if dims == 3 else "unbatched"
+            who = "hx and cx" if len(given) == 2 else "hx"
             raise RuntimeError(
-                f"For {'batched' if dims == 3 else 'unbatched'} {dims}-D input, hx should also be "
-                f"{dims}-D but got {what}"
-                if len(given) == 1
-                else f"For {'batched' if dims == 3 else 'unbatched'} {dims}-D input, hx and cx "
-                f"should also be {dims}-D but got {what}"
+                f"For {batched} {dims}-D input, {who} should also be {dims}-D but got "
+                f"{' and '.join(f'{d}-D' for d in given)}"
             )
         if dims == 2:
             state = tuple([s.unsqueeze(1) for s in state])
