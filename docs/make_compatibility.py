@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -62,7 +63,7 @@ def verdict(result: dict, letters: dict[str, str]) -> tuple[str, str]:
     if not result["counts"].get("samples"):
         return "differs", "not compared"
     for why in result["explained"]:
-        letters.setdefault(why, chr(ord("a") + len(letters)))
+        letters.setdefault(why, ascii_letters[len(letters)])
     return "same", "".join(sorted(letters[why] for why in result["explained"]))
 
 

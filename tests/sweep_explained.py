@@ -31,7 +31,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "addbmm_ and addr_ refuse it there, as all of ours do",
     ),
     (
-        r"torch\.matmul",
+        r"torch\.(linalg\.)?matmul",
         r"\[10\], \w+\[10, 5\]\)  out strided",
         r"^strides \(2,\), not \(1,\) of \(5,\)$",
         "PyTorch resizes a strided out of vector @ matrix to (1, 5) and back, so that it no longer "
@@ -266,12 +266,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "driver='gels' out empty",
         r"strides \(1, 3\), not \(1, 4\)",
         "where `out` is empty, PyTorch leaves LAPACK's room for residuals below each column",
-    ),
-    (
-        r"torch\.linalg\.matmul",
-        r"\(\w+\[10\], \w+\[10, 5\]\)  out strided",
-        r"strides \(2,\), not \(1,\)",
-        "a vector times a matrix: PyTorch resizes `out` to (1, 5) first, and so lays it out anew",
     ),
     (
         r"torch\.vander",
