@@ -56,6 +56,14 @@ def test_a_saved_value_that_was_written_raises(torch, write, saved):
         z.sum().backward()
 
 
+def test_the_error_says_what_was_written_and_who_had_saved_it(torch):
+    _, y = ones(torch, 2)
+    z = y.exp()
+    z.add_(1)
+    with pytest.raises(RuntimeError, match=r"FloatTensor \[2\].*Exp.*anomaly detection"):
+        z.sum().backward()
+
+
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_what_was_not_saved_may_be_written(torch, write):
     x, y = ones(torch, 2)

@@ -75,8 +75,8 @@ def test_the_script_finds_what_python_gives_it(tmp_path):
     "text", ["def f():\n    return 1 / 0\nf()\n", "x = (\n", "raise SystemExit('stop')\n"]
 )
 def test_errors_look_as_pythons(tmp_path, text):
-    ours = run(tmp_path, text)
-    plain = run(tmp_path, text, command=(str(tmp_path / "script.py"),))
+    ours = run(tmp_path, text, command=("-m", "tiny_torch", "run", "script.py"))
+    plain = run(tmp_path, text, command=("script.py",))
     assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr)
 
 

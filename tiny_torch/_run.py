@@ -104,16 +104,16 @@ def run(arguments: list[str]) -> None:
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return
     sys.argv = arguments
-    script = arguments[0]
+    script = os.path.abspath(arguments[0])
     if os.path.isdir(script):  # of which __main__.py is run
         del sys.path[0]
         runpy.run_path(script, run_name="__main__")
         return
     try:
-        with io.open_code(os.path.abspath(script)) as file:
+        with io.open_code(script) as file:
             source = file.read()
     except OSError as error:
-        message = f"{sys.executable}: can't open file {os.path.abspath(script)!r}: {error}"
+        message = f"{sys.executable}: can't open file {script!r}: {error}"
         print(message, file=sys.stderr)
         raise SystemExit(2) from None
     if not getattr(sys.flags, "safe_path", False):

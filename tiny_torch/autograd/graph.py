@@ -79,6 +79,23 @@ class Op:
     backward: Any = None  # None: the result has no gradient
 
 
+def written_since(node: Node, saved: tuple) -> str:
+    """What the error says of the first of a node's saved values that was written after it."""
+    from tiny_torch.tensor_types import type_name
+
+    value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
+    hint = "enable anomaly detection to find the operation that failed to compute its gradient, "
+    hint += "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    if modes.bits & ANOMALY:
+        hint = "the backtrace further above shows the operation that failed to compute its "
+        hint += "gradient. The variable was changed in there or anywhere later."
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{type_name(value.dtype)} {list(value.shape)}], which {node.name()} has "
+        f"saved, was written since. Hint: {hint}"
+    )
+
+
 class Node:
     """One recorded op: where its gradients go, and what they are computed from."""
 
@@ -125,12 +142,7 @@ class Node:
         if type(saved) is not tuple:
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an "
-                f"inplace operation: it was saved by {self.name()}. Hint: the backtrace further "
-                "above shows the operation that failed to compute its gradient. The variable in "
-                "question was changed in there or anywhere later. Good luck!"
-            )
+            raise RuntimeError(written_since(self, saved))
         return self.as_tensors(saved, shown or self) if as_tensors else saved
 
     def as_tensors(self, saved, shown):
