@@ -16,11 +16,17 @@ from tiny_torch.autograd.hooks import check_assigned, is_retained
 from tiny_torch.devices import DEVICES
 from tiny_torch.size import Size
 
-new = object.__new__
+wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an array becomes a tensor
 INFERENCE_STAMP = _core.inference_stamp
 
 
-class Tensor:
+if TYPE_CHECKING:
+    TensorBase = object
+else:
+    TensorBase = _core.TensorBase
+
+
+class Tensor(TensorBase):
     """An n-dimensional array that records how it was computed.
 
     >>> import tiny_torch as torch
@@ -32,17 +38,9 @@ class Tensor:
     https://pytorch.org/docs/stable/tensors.html
     """
 
-    __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_grad",
-        "_hooks",
-        "_post_hooks",
-        "_view",
-        "array",
-        "edge",
-    )
+    __slots__ = ("__dict__", "__weakref__")
 
+    # The fields, which C++ holds (bindings/tensor.cpp), so that results cost no Python call.
     array: Any  # NDArray, or RefArray on device "ref"
     edge: Any  # where its gradient goes: (node, output), LEAF, or None; of a view: ask edge_of
     _view: View | None
@@ -54,6 +52,11 @@ class Tensor:
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 
     if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> Size:  # TensorBase's, too: it is asked most
+            ...
+
         # What ops/methods.py attaches.
         def __getattr__(self, name: str) -> Any: ...
 
@@ -90,14 +93,10 @@ class Tensor:
         return legacy_constructor(cls, *args, **kwargs)
 
     # ------------------------------------------------------------------------------- memory
-    @property
-    def shape(self) -> Size:
-        return tuple.__new__(Size, self.array.shape)
-
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one size of it."""
         if dim is None:
-            return tuple.__new__(Size, self.array.shape)
+            return self.shape
         ndim = self.array.ndim
         if not -max(ndim, 1) <= dim < max(ndim, 1):
             raise IndexError(
@@ -478,14 +477,7 @@ def nested_list(array: Any) -> Any:
     return array.numpy().tolist()
 
 
-def wrap(array, edge=None, cls=Tensor):
-    """The one way by which an array becomes a tensor."""
-    tensor = new(cls)
-    tensor.array = array
-    tensor.edge = edge
-    tensor._view = None
-    tensor._grad = None
-    return tensor
+_core.register_classes(Tensor, Size)
 
 
 def recording() -> bool:

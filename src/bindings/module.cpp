@@ -53,84 +53,7 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-// The stamp of what is an array, here or on another device; -1 for anything else, with a Python
-// error set where asking failed.
-int64_t stamp_of(PyObject* value) {
-  static PyObject* const attribute = PyUnicode_InternFromString("stamp");
-  if (is_array(value)) return static_cast<int64_t>(array_of(value).stamp());
-  if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
-      !PyObject_HasAttr(value, attribute))
-    return -1;
-  PyObject* const number = PyObject_GetAttr(value, attribute);
-  if (!number) return -1;
-  const int64_t result = PyLong_AsLongLong(number);
-  Py_DECREF(number);
-  return result;
-}
-
-// The next stamp, for a node that holds `saved`; RuntimeError where an inference tensor is there.
-PyObject* node_stamp(PyObject*, PyObject* saved) {
-  if (inference_mode_seen.load(std::memory_order_relaxed) && PyTuple_Check(saved)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); ++i) {
-      const int64_t stamp = stamp_of(PyTuple_GET_ITEM(saved, i));
-      if (PyErr_Occurred()) return nullptr;
-      if (stamp == kInferenceStamp) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-            "inference mode in computation tracked by autograd. To work around this, you can make "
-            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`.");
-        return nullptr;
-      }
-    }
-  }
-  return PyLong_FromLongLong(stamp());
-}
-
-// What a node saved, at once: 0 no arrays, 1 arrays, 2 one of them was written after `sequence`.
-PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyTuple_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
-    return nullptr;
-  }
-  const int64_t sequence = PyLong_AsLongLong(args[1]);
-  if (PyErr_Occurred()) return nullptr;
-  long state = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
-    const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
-    if (stamp >= 0)
-      state = std::max(state, stamp > sequence ? 2L : 1L);
-    else if (PyErr_Occurred())
-      return nullptr;
-  }
-  return PyLong_FromLong(state);
-}
-
-// Removes a key from a dict: (value, whether the dict was the only holder of it and of its memory),
-// or (None, False).
-PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyDict_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "take expects a dict and a key");
-    return nullptr;
-  }
-  PyObject* const value = PyDict_GetItemWithError(args[0], args[1]);
-  if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
-  const bool sole =
-      Py_REFCNT(value) == 1 && is_array(value) && array_of(value).storage()->references.load() == 1;
-  PyObject* const answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
-  if (answer && PyDict_DelItem(args[0], args[1]) < 0) {
-    Py_DECREF(answer);
-    return nullptr;
-  }
-  return answer;
-}
-
 PyMethodDef functions[] = {
-    {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take)), METH_FASTCALL,
-     nullptr},
-    {"check_saved", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_saved)),
-     METH_FASTCALL, nullptr},
     module_function<empty>("empty"),
     module_function<empty_strided>("empty_strided"),
     module_function<full_array>("full"),
@@ -138,7 +61,6 @@ PyMethodDef functions[] = {
     module_function<where>("where"),
     module_function<concatenate>("cat"),
     module_function<stack>("stack"),
-    {"node_stamp", node_stamp, METH_O, nullptr},
     module_function<stamp>("next_stamp"),
     module_function<new_stamp>("first_stamp"),
     module_function<written_stamp>("written_stamp"),
@@ -172,6 +94,8 @@ PYBIND11_MODULE(_core, module) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };
   py::add_array_type(module.ptr());
+  py::add_tensor(module.ptr());
+  py::add_graph(module.ptr());
   if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
   py::add_dlpack(module);
   py::add_dtypes(module);

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.autograd.graph import ANOMALY, modes
+from tiny_torch.autograd.graph import ANOMALY, modes, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.
@@ -25,7 +25,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = modes.bits & ANOMALY, modes.check_nan
+        self.before = modes.bits & ANOMALY, thread.check_nan
         self.switch(ANOMALY if mode else 0, check_nan)
 
     def __enter__(self) -> None:
@@ -36,7 +36,7 @@ class set_detect_anomaly:
 
     def switch(self, bit: int, check_nan: bool) -> None:
         modes.bits = (modes.bits & ~ANOMALY) | bit
-        modes.check_nan = check_nan
+        thread.check_nan = check_nan
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -64,7 +64,7 @@ def is_anomaly_enabled() -> bool:
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly detection raises where a gradient is NaN."""
-    return modes.check_nan
+    return thread.check_nan
 
 
 def remember(node: Any) -> None:
@@ -73,8 +73,8 @@ def remember(node: Any) -> None:
     while frames and frames[-1].filename.startswith(INNER):
         frames.pop()
     node.metadata["traceback_"] = traceback.format_list(frames)
-    if modes.running is not None:
-        node.metadata["parent_"] = modes.running
+    if thread.running is not None:
+        node.metadata["parent_"] = thread.running
 
 
 def explain(node: Any) -> None:

@@ -9,17 +9,13 @@ autocast and the profiler will enter.
 
 from __future__ import annotations
 
+from tiny_torch import _core
 from tiny_torch.autograd.graph import (
-    INFERENCE,
     LEAF,
-    MADE_IN_INFERENCE,
-    MADE_WITHOUT_GRAD,
-    MULTI_OUTPUT,
     OFF,
     PLAIN,
     Node,
     Unrelated,
-    View,
     edge_of,
     modes,
     node_stamp,
@@ -29,12 +25,17 @@ from tiny_torch.autograd.graph import (
 )
 from tiny_torch.tensor import Tensor, wrap
 
+# finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors. Those of
+# floats are outputs of the node, if there is one. If x is given they are views of it, or of its
+# base, made as the modes and their number say: view.py.
+finish = _core.finish
+
 
 def apply1(op, x, *constants):
     """An op of one tensor."""
     result, saved = op.forward(x.array, *constants) if constants else op.forward(x.array)
     if (x.edge is None and x._view is None) or op.backward is None:
-        return wrap(result) if type(result) is not tuple else finish(result)
+        return finish(result)
     bits = modes.bits
     edge = None if bits and bits & OFF else edge_of(x)
     if edge is None:
@@ -91,7 +92,7 @@ def applyn(op, tensors, *constants):
             arrays.append(t)
     result, saved = op.forward(*arrays, *constants)
     if not tracked or op.backward is None:
-        return wrap(result) if type(result) is not tuple else finish(result)
+        return finish(result)
     bits = modes.bits
     if bits & OFF:
         return finish(result)
@@ -116,20 +117,6 @@ def apply_fused(op, *arguments):
     if arity == 1:
         return apply1(op, *arguments)
     return applyn(op, arguments[:arity], *arguments[arity:])
-
-
-def finish(result, node=None):
-    """Arrays as tensors: the outputs of `node`, or without a history."""
-    if type(result) is not tuple:
-        return wrap(result, None if node is None else (node, 0))
-    if node is None:
-        return tuple([wrap(array) for array in result])
-    return tuple(
-        [
-            wrap(array, (node, j) if array.dtype.is_floating_point else None)
-            for j, array in enumerate(result)
-        ]
-    )
 
 
 def is_wanted(op, k, edges) -> bool:
@@ -170,56 +157,16 @@ def broadcast_inputs(op, arrays, edges, result):
 
 
 def apply_view(op, x, *constants):
-    """An op whose result shows x's own memory."""
+    """An op whose result, or several, show x's own memory."""
     result, saved = op.forward(x.array, *constants)
-    if type(result) is tuple:
-        return several_views(op, x, constants, result, saved)
-    bits = modes.bits
-    view = x._view
-    edge = None
-    if (x.edge is not None or view is not None) and not bits & OFF:
-        edge = edge_of(x)
-        if edge is not None:
-            node = Node(op, (edge,), saved, None, constants)
-            edge = (node if not bits else note(node), 0)
-    tensor = wrap(result, edge)
-    if bits & OFF:
-        return know_base(tensor, x)
-    # know_base, but for the call
-    base = x if view is None else view.base
-    if base.array.dtype.is_floating_point:
-        tensor._view = View(base, PLAIN if view is None else view.kind, result.stamp)
-    return tensor
-
-
-def several_views(op, x, constants, results, saved):
-    """The tensors of an op that answers several views of x."""
+    if x.edge is None and x._view is None:
+        return finish(result, None, x)
     bits = modes.bits
     edge = None if bits & OFF else edge_of(x)
-    node = None
-    if edge is not None:
-        node = Node(op, (edge,), saved, None, constants)
-        if bits:
-            note(node)
-    tensors = finish(results, node)
-    for tensor in tensors:
-        know_base(tensor, x, MULTI_OUTPUT)
-    return tensors
-
-
-def know_base(tensor, x, kind=PLAIN):
-    """Notes that a tensor is a view of x, or of what x is a view of; answers the tensor."""
-    view = x._view
-    base = x if view is None else view.base
-    array = tensor.array
-    if not base.array.dtype.is_floating_point:
-        return tensor
-    if modes.bits & OFF:
-        kind = MADE_IN_INFERENCE if modes.bits & INFERENCE else MADE_WITHOUT_GRAD
-    elif kind == PLAIN and view is not None:
-        kind = view.kind
-    tensor._view = View(base, kind, array.stamp)
-    return tensor
+    if edge is None:
+        return finish(result, None, x)
+    node = Node(op, (edge,), saved, None, constants)
+    return finish(result, node if not bits else note(node), x)
 
 
 def apply_inplace(op, x, *arguments):

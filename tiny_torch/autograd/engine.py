@@ -30,6 +30,7 @@ from tiny_torch.autograd.graph import (
     edge_of,
     modes,
     run,
+    thread,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.tensor import wrap
@@ -165,16 +166,16 @@ class Run:
         """A node's backward under create_graph, with hooks of its own, or looking for anomalies."""
         if not modes.bits & ANOMALY:
             return self.call(node, grad, needs)
-        outer, modes.running = modes.running, node
+        outer, thread.running = thread.running, node
         try:
             results = self.call(node, grad, needs)
-            if modes.check_nan:
+            if thread.check_nan:
                 check_nan(node, results)
         except Exception:
             explain(node)
             raise
         finally:
-            modes.running = outer
+            thread.running = outer
         return results
 
     def call(self, node, grad, needs):

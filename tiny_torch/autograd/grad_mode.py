@@ -161,7 +161,6 @@ class inference_mode(Mode):
 
     def __enter__(self) -> None:
         super().__enter__()
-        type(modes).inference_seen = True
         _core.set_inference_mode(bool(modes.bits & INFERENCE))
 
     def __exit__(self, *exception: Any) -> None:

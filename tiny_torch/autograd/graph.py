@@ -20,8 +20,6 @@ from tiny_torch.autograd.names import name_of
 from tiny_torch.autograd.view import (  # noqa: F401  some for others, who look for them here
     IN_FUNCTION,
     LEAF,
-    MADE_IN_INFERENCE,
-    MADE_WITHOUT_GRAD,
     MULTI_OUTPUT,
     PLAIN,
     View,
@@ -35,11 +33,9 @@ EMPTY, FRESH, STALE = range(3)  # what check_saved answers
 FREED: Any = ("freed",)
 
 
-class Modes(threading.local):
-    """What this thread's ops must mind, as the bits of one integer; 0 is plain recording."""
+class Thread(threading.local):
+    """What this thread's modes need beside their bits."""
 
-    bits = 0
-    inference_seen = False  # whether any thread has ever been in inference mode
     check_nan = True  # of ANOMALY
     running: Any = None  # the node whose backward runs, under ANOMALY
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
@@ -50,7 +46,8 @@ INFERENCE: int = 2
 OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
 SAVED_HOOKS: int = 8
-modes = Modes()
+modes: Any = _core.modes  # `bits`: what this thread's ops must mind; 0 is plain recording
+thread = Thread()
 
 
 class Op:
@@ -96,29 +93,23 @@ def written_since(node: Node, saved: tuple) -> str:
     )
 
 
-class Node:
-    """One recorded op: where its gradients go, and what they are computed from."""
+@_core.register_node
+class Node(_core.NodeBase):
+    """One recorded op: where its gradients go, and what they are computed from.
 
-    __slots__ = (
-        "__weakref__",
-        "_metadata",
-        "constants",
-        "edges",
-        "hooks",
-        "inputs",
-        "op",
-        "saved",
-        "sequence",
-    )
+    ``Node(op, edges, saved, inputs=None, constants=())``; C++ holds the fields, so that making one
+    costs no Python call (bindings/graph.cpp).
+    """
 
-    def __init__(self, op, edges, saved, inputs=None, constants=()):
-        self.op = op
-        self.edges = edges
-        self.saved = saved
-        self.inputs = inputs  # per input (shape, dtype) where the op changed them, or None
-        self.constants = constants
-        self.hooks = None  # {id: (output number, hook)}
-        self.sequence = node_stamp(saved)  # after forward has written: Note [Versions]
+    __slots__ = ("__weakref__", "_metadata")
+
+    op: Any
+    edges: tuple  # one per input, None where it has no history
+    saved: Any
+    inputs: Any  # per input (shape, dtype) where the op changed them, or None
+    constants: tuple
+    hooks: Any  # {id: (output number, hook)}
+    sequence: int  # the stamp after forward has written: Note [Versions]
 
     def name(self) -> str:
         """PyTorch's name for it, as in ``grad_fn=<MulBackward0>``."""

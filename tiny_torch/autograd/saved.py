@@ -83,12 +83,12 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        self.before = graph.modes.bits & graph.SAVED_HOOKS, graph.modes.saved_hooks
+        self.before = graph.modes.bits & graph.SAVED_HOOKS, graph.thread.saved_hooks
         graph.modes.bits |= graph.SAVED_HOOKS
-        graph.modes.saved_hooks = self.pack_hook, self.unpack_hook
+        graph.thread.saved_hooks = self.pack_hook, self.unpack_hook
 
     def __exit__(self, *exception: Any) -> None:
-        bit, graph.modes.saved_hooks = self.before
+        bit, graph.thread.saved_hooks = self.before
         graph.modes.bits = (graph.modes.bits & ~graph.SAVED_HOOKS) | bit
 
 
@@ -111,7 +111,7 @@ def pack(node: Any) -> None:
     bits = graph.modes.bits
     graph.modes.bits = (bits | graph.NO_GRAD) & ~graph.SAVED_HOOKS
     try:
-        node.saved = Packed(node.saved, *graph.modes.saved_hooks)
+        node.saved = Packed(node.saved, *graph.thread.saved_hooks)
     finally:
         graph.modes.bits = bits
 

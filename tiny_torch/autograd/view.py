@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
+
 # The edge of a leaf that requires grad: a reference to itself would keep it alive.
 LEAF: Any = ("leaf", 0)
 
-# How a view was made; in-place ops through all but the first are refused.
+# How a view was made; in-place ops through all but the first are refused. A view of a view was made
+# as that was, unless the modes at its making, or its being one of several, say otherwise.
 PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5)
 
 
-class View:
-    """What a view tensor knows of its origin: the base (never a view itself), and how it came."""
-
-    __slots__ = ("base", "kind", "stamp")
-
-    def __init__(self, base, kind, stamp):
-        self.base = base
-        self.kind = kind
-        self.stamp = stamp  # of the memory when the view's edge was last right
+# View(base, kind, stamp): what a view tensor knows of its origin. The base is never a view itself;
+# `kind` is one of the above; `stamp` is that of the memory when the view's edge was last right.
+# C++ makes it together with the tensor (bindings/tensor.cpp).
+View: Any = _core.View
 
 
 def refusal(tensor, modified: str) -> RuntimeError:

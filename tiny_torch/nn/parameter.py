@@ -198,7 +198,7 @@ for _name in ("half", "float", "double", "bfloat16", "cpu"):
         lambda self, _convert=_convert: self.to(_convert(self.data).dtype),
     )
 
-_ARRAY: Any = Tensor.__dict__["array"]  # the slot, below the property that refuses
+_ARRAY: Any = Tensor.__base__.__dict__["array"]  # the field, below the property that refuses
 
 
 def _memory_of(tensor: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view, know_base
+from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view, finish
 from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -195,7 +195,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         elif kind is tuple:
             view = simple_view(array, index)
         if view is not None:
-            return know_base(wrap(view), self)
+            return finish(view, None, self)
     elif is_place:
         return apply_view(Select, self, (("select", (0, index)),))
     steps, indices = parse(array, index)

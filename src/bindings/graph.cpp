@@ -1,0 +1,190 @@
+// A node of the graph: its fields, how one is made, and whether what it saved is as it was.
+#include <Python.h>
+#include <structmember.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+// Its class is Python's: graph.py says what the fields mean.
+struct NodeObject {
+  PyObject_HEAD PyObject *op, *edges, *saved, *inputs, *constants, *hooks, *sequence;
+};
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  const NodeObject& node = *reinterpret_cast<NodeObject*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(node.op);
+  Py_VISIT(node.edges);
+  Py_VISIT(node.saved);
+  Py_VISIT(node.inputs);
+  Py_VISIT(node.constants);
+  Py_VISIT(node.hooks);
+  return 0;
+}
+int clear(PyObject* self) {
+  NodeObject& node = *reinterpret_cast<NodeObject*>(self);
+  Py_CLEAR(node.op);
+  Py_CLEAR(node.edges);
+  Py_CLEAR(node.saved);
+  Py_CLEAR(node.inputs);
+  Py_CLEAR(node.constants);
+  Py_CLEAR(node.hooks);
+  Py_CLEAR(node.sequence);
+  return 0;
+}
+void destroy(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef fields[] = {{"op", T_OBJECT_EX, offsetof(NodeObject, op), 0, nullptr},
+                        {"edges", T_OBJECT_EX, offsetof(NodeObject, edges), 0, nullptr},
+                        {"saved", T_OBJECT_EX, offsetof(NodeObject, saved), 0, nullptr},
+                        {"inputs", T_OBJECT_EX, offsetof(NodeObject, inputs), 0, nullptr},
+                        {"constants", T_OBJECT_EX, offsetof(NodeObject, constants), 0, nullptr},
+                        {"hooks", T_OBJECT_EX, offsetof(NodeObject, hooks), 0, nullptr},
+                        {"sequence", T_OBJECT_EX, offsetof(NodeObject, sequence), 0, nullptr},
+                        {nullptr, 0, 0, 0, nullptr}};
+
+// The stamp of what is an array, here or on another device; -1 for anything else, with a Python
+// error set where asking failed.
+int64_t stamp_of(PyObject* value) {
+  static PyObject* const attribute = PyUnicode_InternFromString("stamp");
+  if (is_array(value)) return static_cast<int64_t>(array_of(value).stamp());
+  if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
+      !PyObject_HasAttr(value, attribute))
+    return -1;
+  PyObject* const number = PyObject_GetAttr(value, attribute);
+  if (!number) return -1;
+  const int64_t result = PyLong_AsLongLong(number);
+  Py_DECREF(number);
+  return result;
+}
+
+// The next stamp, for a node that holds `saved`; RuntimeError where an inference tensor is there.
+PyObject* node_stamp(PyObject*, PyObject* saved) {
+  if (inference_mode_seen.load(std::memory_order_relaxed) && PyTuple_Check(saved)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); ++i) {
+      const int64_t stamp = stamp_of(PyTuple_GET_ITEM(saved, i));
+      if (PyErr_Occurred()) return nullptr;
+      if (stamp == kInferenceStamp) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`.");
+        return nullptr;
+      }
+    }
+  }
+  return PyLong_FromLongLong(static_cast<long long>(next_stamp()));
+}
+
+// What a node saved, at once: 0 no arrays, 1 arrays, 2 one of them was written after `sequence`.
+PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyTuple_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
+    return nullptr;
+  }
+  const int64_t sequence = PyLong_AsLongLong(args[1]);
+  if (PyErr_Occurred()) return nullptr;
+  long state = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
+    const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
+    if (stamp >= 0)
+      state = std::max(state, stamp > sequence ? 2L : 1L);
+    else if (PyErr_Occurred())
+      return nullptr;
+  }
+  return PyLong_FromLong(state);
+}
+
+// Removes a key from a dict: (value, whether the dict was the only holder of it and of its memory),
+// or (None, False).
+PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyDict_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "take expects a dict and a key");
+    return nullptr;
+  }
+  PyObject* const value = PyDict_GetItemWithError(args[0], args[1]);
+  if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
+  const bool sole =
+      Py_REFCNT(value) == 1 && is_array(value) && array_of(value).storage()->references.load() == 1;
+  PyObject* const answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
+  if (answer && PyDict_DelItem(args[0], args[1]) < 0) {
+    Py_DECREF(answer);
+    return nullptr;
+  }
+  return answer;
+}
+
+// Node(op, edges, saved, inputs=None, constants=()). It takes its number after forward has written.
+PyObject* make(PyObject* type, PyObject* const* args, size_t flags, PyObject* keywords) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (count < 3 || count > 5 || keywords)
+    return PyErr_Format(PyExc_TypeError, "Node(op, edges, saved, inputs=None, constants=())");
+  PyObject* const sequence = node_stamp(nullptr, args[2]);
+  if (!sequence) return nullptr;
+  auto* const cls = reinterpret_cast<PyTypeObject*>(type);
+  PyObject* const object = cls->tp_alloc(cls, 0);
+  if (!object) {
+    Py_DECREF(sequence);
+    return nullptr;
+  }
+  NodeObject& node = *reinterpret_cast<NodeObject*>(object);
+  node.op = Py_NewRef(args[0]);
+  node.edges = Py_NewRef(args[1]);
+  node.saved = Py_NewRef(args[2]);
+  node.inputs = Py_NewRef(count > 3 ? args[3] : Py_None);
+  node.constants = count > 4 ? Py_NewRef(args[4]) : PyTuple_New(0);
+  node.hooks = Py_NewRef(Py_None);
+  node.sequence = sequence;
+  return object;
+}
+
+// Calls of this subclass of NodeBase go straight to `make`, without a tuple of their arguments.
+PyObject* register_node(PyObject*, PyObject* type) {
+  if (!PyType_Check(type)) return PyErr_Format(PyExc_TypeError, "register_node(type)");
+  reinterpret_cast<PyTypeObject*>(type)->tp_vectorcall = make;
+  return Py_NewRef(type);
+}
+
+PyMethodDef functions[] = {
+    {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take)), METH_FASTCALL,
+     nullptr},
+    {"check_saved", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_saved)),
+     METH_FASTCALL, nullptr},
+    {"node_stamp", node_stamp, METH_O, nullptr},
+    {"register_node", register_node, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+template <class F>
+void* slot(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+PyType_Slot slots[] = {{Py_tp_dealloc, slot(destroy)},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_clear, slot(clear)},
+                       {Py_tp_members, fields},
+                       {0, nullptr}};
+PyType_Spec spec = {"tiny_torch._core.NodeBase", sizeof(NodeObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
+
+}  // namespace
+
+void add_graph(PyObject* module) {
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (!type || PyModule_AddObject(module, "NodeBase", type) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0)
+    throw PythonError();
+}
+
+}  // namespace tt::py

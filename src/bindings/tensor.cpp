@@ -1,0 +1,317 @@
+// Makes tensors: around an array, around an op's results, as views. What else a tensor is and does
+// stands in Python.
+#include <Python.h>
+#include <structmember.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+// The fields of classes that are Python's: tensor.py and view.py say what they mean.
+struct TensorObject {
+  PyObject_HEAD PyObject *array, *edge, *view, *grad;
+  PyObject *hooks, *post_hooks;  // null before the first
+};
+struct ViewObject {
+  PyObject_HEAD PyObject* base;
+  int kind;
+  long long stamp;
+};
+
+PyTypeObject *tensor_type, *size_type;  // tiny_torch.Tensor and Size, once they have said so
+PyTypeObject* view_type;
+
+bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
+TensorObject& tensor_of(PyObject* object) { return *reinterpret_cast<TensorObject*>(object); }
+
+// The bits of autograd/graph.py's modes, and the kinds of views of autograd/view.py.
+thread_local long mode_bits = 0;
+constexpr long kNoGrad = 1, kInference = 2;
+constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
+
+// ------------------------------------------------------------------------------ fields and memory
+int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+  TensorObject& x = tensor_of(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(x.array);
+  Py_VISIT(x.edge);
+  Py_VISIT(x.view);
+  Py_VISIT(x.grad);
+  Py_VISIT(x.hooks);
+  Py_VISIT(x.post_hooks);
+  return 0;
+}
+int clear_tensor(PyObject* self) {
+  TensorObject& x = tensor_of(self);
+  Py_CLEAR(x.array);
+  Py_CLEAR(x.edge);
+  Py_CLEAR(x.view);
+  Py_CLEAR(x.grad);
+  Py_CLEAR(x.hooks);
+  Py_CLEAR(x.post_hooks);
+  return 0;
+}
+int traverse_view(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<ViewObject*>(self)->base);
+  return 0;
+}
+int clear_view(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<ViewObject*>(self)->base);
+  return 0;
+}
+template <inquiry clear>
+void destroy(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef tensor_fields[] = {
+    {"array", T_OBJECT_EX, offsetof(TensorObject, array), 0, nullptr},
+    {"edge", T_OBJECT_EX, offsetof(TensorObject, edge), 0, nullptr},
+    {"_view", T_OBJECT_EX, offsetof(TensorObject, view), 0, nullptr},
+    {"_grad", T_OBJECT_EX, offsetof(TensorObject, grad), 0, nullptr},
+    {"_hooks", T_OBJECT_EX, offsetof(TensorObject, hooks), 0, nullptr},
+    {"_post_hooks", T_OBJECT_EX, offsetof(TensorObject, post_hooks), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef view_fields[] = {{"base", T_OBJECT_EX, offsetof(ViewObject, base), 0, nullptr},
+                             {"kind", T_INT, offsetof(ViewObject, kind), 0, nullptr},
+                             {"stamp", T_LONGLONG, offsetof(ViewObject, stamp), 0, nullptr},
+                             {nullptr, 0, 0, 0, nullptr}};
+
+// ---------------------------------------------------------------------------------- what ops make
+// Every argument but the type is owned by the tensor from now on; a null view is None.
+PyObject* make_tensor(PyTypeObject* type, PyObject* array, PyObject* edge,
+                      PyObject* view = nullptr) {
+  PyObject* const object = array && edge ? type->tp_alloc(type, 0) : nullptr;
+  if (!object) {
+    Py_XDECREF(array);
+    Py_XDECREF(edge);
+    Py_XDECREF(view);
+    return nullptr;
+  }
+  TensorObject& x = tensor_of(object);
+  x.array = array;
+  x.edge = edge;
+  x.view = view ? view : Py_NewRef(Py_None);
+  x.grad = Py_NewRef(Py_None);
+  return object;
+}
+
+PyObject* edge_to(PyObject* node, Py_ssize_t output) {
+  PyObject* const edge = PyTuple_New(2);
+  if (!edge) return nullptr;
+  PyTuple_SET_ITEM(edge, 0, Py_NewRef(node));
+  PyTuple_SET_ITEM(edge, 1, PyLong_FromSsize_t(output));
+  return edge;
+}
+
+// wrap(array, edge=None, cls=Tensor): the one way by which an array becomes a tensor.
+PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 3)
+    return PyErr_Format(PyExc_TypeError, "wrap(array, edge=None, cls=Tensor)");
+  PyTypeObject* type = tensor_type;
+  if (count == 3) {
+    if (!PyType_Check(args[2]) ||
+        !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(args[2]), tensor_type))
+      return PyErr_Format(PyExc_TypeError, "wrap() makes tensors, not %R", args[2]);
+    type = reinterpret_cast<PyTypeObject*>(args[2]);
+  }
+  return make_tensor(type, Py_NewRef(args[0]), Py_NewRef(count > 1 ? args[1] : Py_None));
+}
+
+// Of an array of any device; -1 with a Python error.
+int is_floating_array(PyObject* array) {
+  if (is_array(array)) return is_floating(array_of(array).dtype());
+  static PyObject* const name = PyUnicode_InternFromString("dtype");
+  PyObject* const value = PyObject_GetAttr(array, name);
+  if (!value) return -1;
+  int result = -1;
+  try {
+    result = is_floating(dtype_from(value));
+  } catch (...) {
+    raise_current();
+  }
+  Py_DECREF(value);
+  return result;
+}
+long long stamp_of_array(PyObject* array) {
+  if (is_array(array)) return static_cast<long long>(array_of(array).stamp());
+  static PyObject* const name = PyUnicode_InternFromString("stamp");
+  PyObject* const value = PyObject_GetAttr(array, name);
+  if (!value) return -1;
+  const long long result = PyLong_AsLongLong(value);
+  Py_DECREF(value);
+  return result;
+}
+
+PyObject* make_view(PyObject* base, int kind, long long stamp) {
+  auto* const view = reinterpret_cast<ViewObject*>(view_type->tp_alloc(view_type, 0));
+  if (!view) return nullptr;
+  view->base = Py_NewRef(base);
+  view->kind = kind;
+  view->stamp = stamp;
+  return reinterpret_cast<PyObject*>(view);
+}
+
+// What a tensor around `array` knows of x, whose memory it shows. None where no gradient can be.
+PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
+  PyObject* const between = tensor_of(x).view;
+  const auto* const view = between == Py_None ? nullptr : reinterpret_cast<ViewObject*>(between);
+  PyObject* const base = view ? view->base : x;  // which is no view itself
+  const int differentiable = is_floating_array(tensor_of(base).array);
+  if (differentiable < 0) return nullptr;
+  if (!differentiable) return Py_NewRef(Py_None);
+  const long long stamp = stamp_of_array(array);
+  if (stamp == -1 && PyErr_Occurred()) return nullptr;
+  const int kind = mode_bits & kInference ? kMadeInInference
+                   : mode_bits & kNoGrad  ? kMadeWithoutGrad
+                   : one_of_several       ? kMultiOutput
+                   : view                 ? view->kind
+                                          : kPlain;
+  return make_view(base, kind, stamp);
+}
+
+// finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors: outputs of
+// the node, or without a history if that is None; views of x, if given.
+PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 3 || (count == 3 && !is_tensor(args[2])))
+    return PyErr_Format(PyExc_TypeError, "finish(result, node=None, x=None)");
+  PyObject *const result = args[0], *const node = count > 1 ? args[1] : Py_None;
+  PyObject* const x = count > 2 ? args[2] : nullptr;
+  auto output = [=](PyObject* array, Py_ssize_t j, bool one_of_several) -> PyObject* {
+    PyObject* const view = x ? view_of(array, x, one_of_several) : Py_NewRef(Py_None);
+    int differentiable = view ? node != Py_None : -1;
+    if (differentiable > 0 && one_of_several) differentiable = is_floating_array(array);
+    if (differentiable < 0) {
+      Py_XDECREF(view);
+      return nullptr;
+    }
+    PyObject* const edge = differentiable ? edge_to(node, j) : Py_NewRef(Py_None);
+    return make_tensor(tensor_type, Py_NewRef(array), edge, view);
+  };
+  if (!PyTuple_Check(result)) return output(result, 0, false);
+  const Py_ssize_t size = PyTuple_GET_SIZE(result);
+  PyObject* const tensors = PyTuple_New(size);
+  for (Py_ssize_t j = 0; tensors && j < size; ++j) {
+    PyObject* const tensor = output(PyTuple_GET_ITEM(result, j), j, true);
+    if (!tensor) {
+      Py_DECREF(tensors);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(tensors, j, tensor);
+  }
+  return tensors;
+}
+
+PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
+  PyObject* base;
+  int kind;
+  long long stamp;
+  if (!PyArg_ParseTuple(args, "OiL:View", &base, &kind, &stamp)) return nullptr;
+  return make_view(base, kind, stamp);
+}
+
+// ------------------------------------------------------------------------- what tensors are asked
+// A shape is a torch.Size, made without asking that class.
+PyObject* size_of(PyObject* array) {
+  if (is_array(array)) {
+    const Dims& shape = array_of(array).shape();
+    PyObject* const size = size_type->tp_alloc(size_type, shape.size());
+    for (int i = 0; size && i < shape.size(); ++i)
+      PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(shape[i]));
+    return size;
+  }
+  static PyObject* const name = PyUnicode_InternFromString("shape");
+  PyObject* const shape = PyObject_GetAttr(array, name);
+  if (!shape) return nullptr;
+  PyObject* const size = PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape);
+  Py_DECREF(shape);
+  return size;
+}
+PyObject* get_shape(PyObject* self, void*) {
+  PyObject* const array = tensor_of(self).array;
+  if (array) return size_of(array);
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
+
+PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
+int set_bits(PyObject*, PyObject* value, void*) {
+  const long bits = value ? PyLong_AsLong(value) : 0;
+  if (bits == -1 && PyErr_Occurred()) return -1;
+  mode_bits = bits;
+  return 0;
+}
+PyObject* get_inference_seen(PyObject*, void*) {
+  return PyBool_FromLong(inference_mode_seen.load(std::memory_order_relaxed));
+}
+
+// The classes that are Python's: register_classes(Tensor, Size).
+PyObject* register_classes(PyObject*, PyObject* args) {
+  PyTypeObject *tensor, *size;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &tensor, &PyType_Type, &size)) return nullptr;
+  tensor_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(tensor)));
+  size_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size)));
+  Py_RETURN_NONE;
+}
+
+PyGetSetDef tensor_properties[] = {{"shape", get_shape, nullptr, nullptr, nullptr},
+                                   {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef mode_properties[] = {
+    {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
+    {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+template <class F>
+void* slot(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+PyMethodDef functions[] = {
+    {"wrap", reinterpret_cast<PyCFunction>(slot(wrap)), METH_FASTCALL, nullptr},
+    {"finish", reinterpret_cast<PyCFunction>(slot(finish)), METH_FASTCALL, nullptr},
+    {"register_classes", register_classes, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (!type || PyModule_AddObject(module, name, Py_NewRef(type)) < 0) throw PythonError();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+}  // namespace
+
+void add_tensor(PyObject* module) {
+  static PyType_Slot tensor_slots[] = {{Py_tp_dealloc, slot(destroy<clear_tensor>)},
+                                       {Py_tp_traverse, slot(traverse_tensor)},
+                                       {Py_tp_clear, slot(clear_tensor)},
+                                       {Py_tp_members, tensor_fields},
+                                       {Py_tp_getset, tensor_properties},
+                                       {0, nullptr}};
+  static PyType_Slot view_slots[] = {
+      {Py_tp_new, slot(new_view)},           {Py_tp_dealloc, slot(destroy<clear_view>)},
+      {Py_tp_traverse, slot(traverse_view)}, {Py_tp_clear, slot(clear_view)},
+      {Py_tp_members, view_fields},          {0, nullptr}};
+  static PyType_Slot mode_slots[] = {{Py_tp_getset, mode_properties}, {0, nullptr}};
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+  static PyType_Spec tensor_spec = {"tiny_torch._core.TensorBase", sizeof(TensorObject), 0,
+                                    flags | Py_TPFLAGS_BASETYPE, tensor_slots};
+  static PyType_Spec view_spec = {"tiny_torch._core.View", sizeof(ViewObject), 0, flags,
+                                  view_slots};
+  static PyType_Spec mode_spec = {"tiny_torch._core.Modes", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
+                                  mode_slots};
+  add_type(module, "TensorBase", tensor_spec);
+  view_type = add_type(module, "View", view_spec);
+  PyTypeObject* const modes = add_type(module, "Modes", mode_spec);
+  if (PyModule_AddObject(module, "modes", modes->tp_alloc(modes, 0)) < 0) throw PythonError();
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+}
+
+}  // namespace tt::py
