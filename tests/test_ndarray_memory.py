@@ -219,6 +219,23 @@ def test_idle_memory_is_limited():
 
 
 @CACHED
+def test_idle_memory_that_a_loop_wants_again_stays():
+    _core.empty_cache()
+    calls = []
+    for _ in range(4):
+        before = statistics()["system_calls"]
+        blocks = [block(10) for _ in range(12)]
+        blocks.clear()
+        calls.append(statistics()["system_calls"] - before)
+    assert calls == [12, 6, 0, 0]
+    _core.empty_cache()
+    blocks = [block(10) for _ in range(12)]
+    blocks.clear()
+    assert statistics()["reserved"] - statistics()["allocated"] <= 64 * MiB
+    _core.empty_cache()
+
+
+@CACHED
 def test_the_largest_idle_blocks_go_first():
     _core.empty_cache()
     small, large = [block(1) for _ in range(3)], block(70)

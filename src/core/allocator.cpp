@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMinimumIdle = 64 << 20;
 constexpr size_t kHugePage = 2 << 20;
+constexpr int64_t kLately = 4096;  // requests
 
 #ifdef TT_SANITIZE
 constexpr bool kCached = false;  // overruns and uses after free must be seen
@@ -81,6 +82,7 @@ void* Allocator::allocate(size_t wanted) {
   void* block = take_cached(bytes);
   if (!block) {
     ++statistics_.system_calls;
+    regret(bytes);
     block = from_system(bytes);
     if (!block) {
       drop_all();
@@ -121,17 +123,30 @@ void Allocator::release(void* block, size_t wanted) {
   trim(block, bytes);
 }
 
-// Idle memory over max(64 MiB, a quarter of what is in use) goes back, largest blocks first; the
-// block that has just come back stays, if the limit has room for it: a loop wants it again at once.
+// Memory that was given back lately and is wanted again was given back too early: a training step
+// frees its activations and asks for them in the next, and clearing new pages costs a tenth of it.
+void Allocator::regret(size_t bytes) {
+  if (statistics_.requests - returned_at_ > kLately) returned_ = 0;
+  const size_t again = std::min(bytes, returned_);
+  returned_ -= again;
+  regretted_ += again;
+}
+
+// Idle memory over max(64 MiB, a quarter of what is in use) and what was regretted goes back,
+// largest blocks first; the block that has just come back stays, if the limit has room for it: a
+// loop wants it again at once.
 void Allocator::trim(const void* latest, size_t latest_bytes) {
-  const size_t limit = std::max<size_t>(kMinimumIdle, statistics_.allocated / 4);
+  const size_t limit = std::max<size_t>(kMinimumIdle, statistics_.allocated / 4) + regretted_;
   if (latest_bytes > limit) latest = nullptr;
   for (auto next = large_.end(); idle_ > limit && next != large_.begin();) {
     auto block = std::prev(next);
-    if (block->second == latest)
+    if (block->second == latest) {
       next = block;
-    else
-      next = drop(block);
+      continue;
+    }
+    returned_ += block->first;
+    returned_at_ = statistics_.requests;
+    next = drop(block);
   }
   for (size_t i = small_.size(); idle_ > limit && i-- > 0;) {
     idle_ -= small_[i].size() * i * kAlign;
@@ -157,7 +172,7 @@ void Allocator::drop_all() {
   for (auto& [size, block] : large_) std::free(block);
   large_.clear();
   statistics_.reserved -= idle_;
-  idle_ = 0;
+  idle_ = returned_ = regretted_ = 0;
 }
 
 void Allocator::empty_cache() {

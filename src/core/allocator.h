@@ -54,6 +54,7 @@ class Allocator {
   static size_t rounded(size_t bytes);
   void* take_cached(size_t bytes);
   void* from_system(size_t bytes);
+  void regret(size_t bytes);
   void trim(const void* latest, size_t latest_bytes);
   std::multimap<size_t, void*>::iterator drop(std::multimap<size_t, void*>::iterator block);
   void drop_all();
@@ -64,6 +65,10 @@ class Allocator {
   // The true sizes of large blocks that serve a smaller request.
   std::map<void*, size_t> oversized_;
   size_t idle_ = 0;
+  // Bytes that trim gave back lately, at request `returned_at_`; of such bytes, those that had to
+  // be asked for again, which raise trim's limit.
+  size_t returned_ = 0, regretted_ = 0;
+  int64_t returned_at_ = 0;
   AllocatorStatistics statistics_;
 };
 
