@@ -1,10 +1,10 @@
-"""Convolutions next to PyTorch's, forward and both gradients: python benchmarks/conv.py
+"""Convolutions, forward and both gradients.
 
 The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN and a depthwise layer, each
-in both memory formats where there are two. How the two take turns, and the options: ratios.py.
+in both memory formats where there are two.
 """
 
-from turns import Line, main
+from benchmarks.line import Line
 
 TRANSPOSED = "conv_transpose2d"
 
@@ -48,11 +48,8 @@ def make_lines() -> list[Line]:
             PREPARE.format(form=form, x=x, w=w, function=function, settings=settings),
             f"torch.{function}(x, w, {settings}).backward(g)",
             "x.grad = w.grad = None",
+            flops=f"6 * {'x' if function == TRANSPOSED else 'g'}.numel() * w[0].numel()",
         )
         for name, function, x, w, settings in SHAPES
         for form in ["contiguous_format", "channels_last"][: len(x) - 2]
     ]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

@@ -1,10 +1,9 @@
-"""The DataLoader next to PyTorch's, with and without worker processes: python benchmarks/data.py
+"""The DataLoader, with and without worker processes.
 
 An epoch of 10,000 samples of 3 x 32 x 32 in batches of 64, and the start and stop of workers.
-How the two take turns, and the options: ratios.py, turns.py.
 """
 
-from turns import Line, main
+from benchmarks.line import Line
 
 PREPARE = """
 DataLoader = torch.utils.data.DataLoader
@@ -41,7 +40,3 @@ def make_lines() -> list[Line]:
     ]
     start = "batches = iter(DataLoader(rows, 64, num_workers=2)); next(batches); del batches"
     return [*lines, Line("2 workers, first batch, stop", 1.1, PREPARE, start)]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

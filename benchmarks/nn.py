@@ -1,16 +1,17 @@
-"""Forward and backward of nn's layers and losses next to PyTorch's: python benchmarks/nn.py
+"""Forward and backward of nn's layers and losses."""
 
-How the two take turns, and the options: ratios.py, turns.py.
-"""
-
-from turns import Line, main
+from benchmarks.line import Line
 
 LEAF = "x = torch.randn({shape}, requires_grad=True); F = torch.nn.functional\n"
 
 
-def step(name: str, target: float, shape: str, more: str, call: str, number: int = 1) -> Line:
-    """One forward and backward; `more` prepares what `call` needs beside its leaf x."""
-    return Line(name, target, LEAF.format(shape=shape) + more, call, "x.grad = None", number)
+def step(name: str, target: float, shape: str, more: str, call: str, arrays: int = 0) -> Line:
+    """One forward and backward; `more` prepares what `call` needs beside its leaf x.
+
+    `arrays`: how many of x's size are read and written in both.
+    """
+    prepare, moved = LEAF.format(shape=shape) + more, f"{arrays} * nbytes(x)"
+    return Line(name, target, prepare, call, "x.grad = None", bytes=moved)
 
 
 def make_lines() -> list[Line]:
@@ -22,6 +23,7 @@ def make_lines() -> list[Line]:
             shape,
             f"g = torch.randn({shape})",
             softmax.format(name=name, dim=dim),
+            arrays=5,
         )
         for name, shape, dim in [
             ("softmax", "4096, 1000", -1),
@@ -37,6 +39,7 @@ def make_lines() -> list[Line]:
             f"{rows}, {classes}",
             f"t = torch.randint(0, {classes}, ({rows},))",
             "F.cross_entropy(x, t).backward()",
+            arrays=3,
         )
         for rows, classes, target in [(4096, 1000, 0.5), (560, 5000, 0.5), (16, 10, 0.7)]
     ]
@@ -48,6 +51,7 @@ def make_lines() -> list[Line]:
             f"x, g = x{form}.requires_grad_(), g{form}",
             "layer(x).backward(g)",
             "x.grad = None; layer.zero_grad()",
+            bytes="5 * nbytes(x)",
         )
         for module, shape, form in [
             ("LayerNorm(1000)", "4096, 1000", ""),
@@ -69,6 +73,7 @@ def make_lines() -> list[Line]:
             f"{rows}, {columns}",
             f"t = torch.randint(0, {rows}, ({entries},)); g = torch.randn({entries}, {columns})",
             "F.embedding(t, x).backward(g)",
+            arrays=1,
         )
         for rows, columns, entries in [(5000, 128, 2048), (50000, 256, 4096), (65, 384, 16384)]
     ]
@@ -81,6 +86,7 @@ def make_lines() -> list[Line]:
             "attend = torch.nn.functional.scaled_dot_product_attention",
             f"attend(q, k, v, is_causal={causal}).backward(g)",
             "q.grad = k.grad = v.grad = None",
+            flops=f"12 * q.numel() * {length} / {2 if causal else 1}",  # six matrix products
         )
         for heads, length, width, causal in [
             ("16, 4", 128, 32, True),
@@ -123,6 +129,7 @@ def make_lines() -> list[Line]:
             "1000, 1000",
             "y = torch.rand(1000, 1000)",
             f"F.{name}(x, y).backward()",
+            arrays=5,
         )
         for name, target in [
             ("mse_loss", 0.7),
@@ -139,14 +146,15 @@ def make_lines() -> list[Line]:
             "1000, 1000",
             f"g = torch.ones(F.{call}.shape)",
             f"F.{call}.backward(g)",
+            arrays=arrays,
         )
-        for call, target in [
-            ("dropout(x)", 0.7),
-            ("leaky_relu(x)", 1.0),
-            ("relu6(x)", 1.0),
-            ("softplus(x)", 1.0),
-            ("selu(x)", 1.0),
-            ("glu(x)", 1.0),
+        for call, target, arrays in [
+            ("dropout(x)", 0.7, 4),
+            ("leaky_relu(x)", 1.0, 5),
+            ("relu6(x)", 1.0, 5),
+            ("softplus(x)", 1.0, 5),
+            ("selu(x)", 1.0, 5),
+            ("glu(x)", 1.0, 4),
         ]
     ]
     lines.append(
@@ -165,6 +173,7 @@ def make_lines() -> list[Line]:
             "64, 128, 128",
             "mask = torch.full((128, 128), float('-inf')).triu(1); g = torch.randn(64, 128, 128)",
             "torch.softmax(x + mask, -1).backward(g)",
+            arrays=5,
         )
     )
     return [
@@ -175,9 +184,6 @@ def make_lines() -> list[Line]:
             "8, 21, 64, 64",
             "t = torch.randint(0, 21, (8, 64, 64))",
             "F.cross_entropy(x, t).backward()",
+            arrays=3,
         ),
     ]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

@@ -1,13 +1,11 @@
 """Time of single ops next to PyTorch's: a million elements, and one row of ten for the overhead.
 
-    python benchmarks/ops.py                      # prints the table
-    python benchmarks/ops.py --only sort scatter  # the lines whose names contain one of these
-    python benchmarks/ops.py --out ops-zen5       # writes benchmarks/results/ops-zen5.md
-
-How the two take turns: turns.py. The target is 1.5 times PyTorch's time for a million elements.
+The target is 1.5 times PyTorch's time for a million elements.
 """
 
-from turns import Line, main
+import re
+
+from benchmarks.line import Line
 
 N = 10**6
 TARGET = 1.5
@@ -78,6 +76,14 @@ SMALL = (
 )
 
 
+def moved(statement: str) -> str:
+    """The bytes of operands and results; "0" where an op need not touch all of an operand."""
+    if ":" in statement:
+        return "0"
+    operands = sorted({*re.findall(r"\b[xypijbmkghz]\b", statement)})
+    return f"nbytes({', '.join([*operands, statement])})"
+
+
 def make_lines() -> list[Line]:
     large, small = PREPARE.format(n=N, row=1000), PREPARE.format(n=10, row=5)
     statements = [
@@ -92,10 +98,6 @@ def make_lines() -> list[Line]:
     ]
     statements += [(family, s) for family, text in OTHERS.items() for s in text.split("|")]
     return [
-        *[Line(f"{family}: `{s}`", TARGET, large, s) for family, s in statements],
+        *[Line(f"{family}: `{s}`", TARGET, large, s, bytes=moved(s)) for family, s in statements],
         *[Line(f"small: `{s}`", SMALL_TARGET, small, s, number=200) for s in SMALL.split("|")],
     ]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

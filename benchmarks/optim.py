@@ -1,18 +1,15 @@
-"""Optimiser steps next to PyTorch's foreach: over many small parameters and over a large one.
+"""Optimiser steps (PyTorch's with foreach) over many small parameters and over a large one.
 
-    python benchmarks/optim.py                  # prints the table
-    python benchmarks/optim.py --only Adam clip # the lines whose names contain one of these
-
-Clipping and averages of a model's weights are here too. How the two take turns: turns.py.
+Clipping and averages of a model's weights are here too.
 """
 
-from turns import Line, main
+from benchmarks.line import Line
 
 OPTIONS = {"SGD": "lr=1e-3, momentum=0.9", "Adadelta": "lr=1e-3"}
-NAMES = [
-    *("SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop"),
-    *("Adagrad", "Adadelta", "Rprop", "ASGD"),
-]
+ARRAYS = {  # of the parameters' size, read and written in a step
+    **{"SGD": 5, "RMSprop": 5, "Adagrad": 5, "ASGD": 5, "Adam": 7, "AdamW": 7},
+    **{"NAdam": 7, "RAdam": 7, "Adamax": 7, "Adadelta": 7, "Rprop": 7},
+}
 KINDS = [  # what, shapes, target of a step and of the rest, calls in a sample
     ("100 small", "[(16, 16)] * 100", 0.3, 0.5, 10),
     ("1e7", "[(10**7,)]", 1.0, 1.0, 1),
@@ -30,28 +27,21 @@ def make_lines() -> list[Line]:
     lines = []
     for kind, shapes, target, easier, number in KINDS:
         params = prepared(shapes)
-        for name in NAMES:
+        for name, arrays in ARRAYS.items():
             options = OPTIONS.get(name, "lr=1e-3")
             made = f"optimizer = torch.optim.{name}(params, {options}, foreach=True)"
             prepare = f"{params}{made}\noptimizer.step()"
-            lines.append(Line(f"{name} {kind}", target, prepare, "optimizer.step()", number=number))
-        calls = {
-            "clip_grad_norm_": "torch.nn.utils.clip_grad_norm_(params, 1e9, foreach=True)",
-            "clip_grad_value_": "torch.nn.utils.clip_grad_value_(params, 1e9, foreach=True)",
-        }
-        lines += [
-            Line(f"{name} {kind}", easier, params, call, number=number)
-            for name, call in calls.items()
-        ]
+            step, moved = "optimizer.step()", f"{arrays} * nbytes(params)"
+            lines.append(Line(f"{name} {kind}", target, prepare, step, number=number, bytes=moved))
+        for name, arrays in {"clip_grad_norm_": 3, "clip_grad_value_": 2}.items():
+            call, moved = f"torch.nn.utils.{name}(params, 1e9)", f"{arrays} * nbytes(params)"
+            lines.append(Line(f"{name} {kind}", easier, params, call, number=number, bytes=moved))
         average = (
             f"{params}update = torch.optim.swa_utils.get_ema_multi_avg_fn(0.999)\n"
             "averages = [p.detach().clone() for p in params]\n"
             "values = [p.detach() for p in params]"
         )
-        call = "update(averages, values, 1)"
-        lines.append(Line(f"moving average {kind}", easier, average, call, number=number))
+        call, moved = "update(averages, values, 1)", "3 * nbytes(params)"
+        name = f"moving average {kind}"
+        lines.append(Line(name, easier, average, call, number=number, bytes=moved))
     return lines
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

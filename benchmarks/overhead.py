@@ -1,20 +1,12 @@
 """What a call costs: the everyday functions and methods on tensors of three elements.
 
-    python benchmarks/overhead.py                  # prints the table, worst first
-    python benchmarks/overhead.py --only out= cat  # the lines whose names contain one of these
-    python benchmarks/overhead.py --tries 40       # more samples: the least of each counts
-
-Both frameworks measure in this one process, in turns, with one thread; the least of all samples is
-the one that nothing else disturbed. "grad: x" stands for lines where x requires grad.
+"grad: x" stands for lines where x requires grad.
 """
 
-import argparse
-import importlib
-import timeit
-from typing import Any
+from benchmarks.line import Line
 
 NUMBER = 300  # statements per sample
-FRAMEWORKS = ("tiny_torch", "torch")
+TURN = 0.02
 
 PREPARE = """
 F, nn = torch.nn.functional, torch.nn
@@ -96,55 +88,12 @@ def statements(text: str) -> list[str]:
     return [s for line in text.strip().splitlines() for s in line.split("|")]
 
 
-def make_lines() -> list[tuple[str, bool, str]]:
-    """(name, whether x and m require grad, statement)"""
-    plain = [(s, False, s) for s in statements(DIFFERENTIABLE) + statements(OTHERS)]
+def make_lines() -> list[Line]:
+    plain = statements(DIFFERENTIABLE) + statements(OTHERS)
     tracked = statements(DIFFERENTIABLE) + statements(BACKWARD)
-    return plain + [(f"grad: {s}", True, s) for s in tracked]
-
-
-def names_of(framework: str, grad: bool) -> dict[str, Any]:
-    names = {"torch": importlib.import_module(framework)}
-    names["torch"].set_num_threads(1)
-    names["torch"].set_grad_enabled(True)
-    exec(PREPARE.format(grad=grad), names)
-    return names
-
-
-def measure(lines: list[tuple[str, bool, str]], tries: int) -> list[tuple[float, float, str]]:
-    """(ours, theirs, name): the least seconds per statement."""
-    spaces = {(f, g): names_of(f, g) for f in FRAMEWORKS for g in (False, True)}
-    found = []
-    for name, grad, statement in lines:
-        timers = []
-        for framework in FRAMEWORKS:
-            names = spaces[framework, grad]
-            before = "torch.set_grad_enabled(True)"
-            timers.append(timeit.Timer(statement, before, globals=names))
-        least = [float("inf")] * len(timers)
-        for _ in range(tries):
-            for j, timer in enumerate(timers):
-                least[j] = min(least[j], timer.timeit(NUMBER) / NUMBER)
-        found.append((least[0], least[1], name))
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", nargs="+", default=[""], help="parts of the names of lines")
-    parser.add_argument("--tries", type=int, default=10, help="samples of each")
-    args = parser.parse_args()
-    lines = [line for line in make_lines() if any(part in line[0] for part in args.only)]
-    found = sorted(measure(lines, args.tries), key=lambda row: row[1] / row[0])
-    print("| line | tiny_torch | PyTorch | ratio |\n|---|--:|--:|--:|")
-    for ours, theirs, name in found:
-        cell = name.replace("|", "\\|")
-        print(f"| `{cell}` | {ours * 1e6:.2f} µs | {theirs * 1e6:.2f} µs | {ours / theirs:.2f} |")
-    above = sum(ours > theirs for ours, theirs, _ in found)
-    print(f"\n{len(found) - above} of {len(found)} lines cost at most what PyTorch's do.")
-
-
-if __name__ == "__main__":
-    main()
+    before = "torch.set_grad_enabled(True)"
+    return [
+        Line(name + s, 1.0, PREPARE.format(grad=grad), s, before, NUMBER, turn=TURN)
+        for name, grad, texts in [("", False, plain), ("grad: ", True, tracked)]
+        for s in texts
+    ]

@@ -1,9 +1,6 @@
-"""Forward and backward of pooling and resampling next to PyTorch's: python benchmarks/pool.py
+"""Forward and backward of pooling and resampling."""
 
-How the two take turns, and the options: ratios.py, turns.py.
-"""
-
-from turns import Line, main
+from benchmarks.line import Line
 
 IMAGES, SMALL = "32, 64, 32, 32", "64, 6, 24, 24"
 FORM = ".contiguous(memory_format=torch.channels_last)"
@@ -17,7 +14,9 @@ def step(name: str, target: float, shape: str, call: str, last: bool = False) ->
         f"g = torch.randn(F.{call}.shape){form}"
     )
     title = f"{name} of {shape.replace(', ', ' x ')}{', channels last' if last else ''}"
-    return Line(title, target, prepare, f"F.{call}.backward(g)", "x.grad = None")
+    return Line(
+        title, target, prepare, f"F.{call}.backward(g)", "x.grad = None", bytes="2 * nbytes(x, g)"
+    )
 
 
 def make_lines() -> list[Line]:
@@ -40,7 +39,3 @@ def make_lines() -> list[Line]:
         ),
         step("unfold 3", 1.0, "32, 16, 32, 32", "unfold(x, 3, padding=1)"),
     ]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

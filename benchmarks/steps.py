@@ -1,21 +1,205 @@
-"""Whole training steps next to PyTorch's: forward, backward and optimiser of nine models.
+"""Whole training steps: forward, backward and optimiser of nine models."""
 
-    python benchmarks/steps.py                  # prints the table
-    python benchmarks/steps.py --only LSTM GPT  # the lines whose names contain one of these
+import math
+from collections.abc import Callable
+from typing import Any
 
-The models: models.py. How the two take turns: turns.py.
-"""
+from benchmarks.line import Line
 
-from models import STEPS
-from turns import Line, main
+
+def mlp(torch: Any) -> Callable[[], None]:
+    """784-512-512-10 on 128 images, Adam."""
+    nn: Any = torch.nn
+    model = nn.Sequential(
+        nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
+    )
+    x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
+    return classifier_step(torch, model, x, y)
+
+
+def lenet(torch: Any) -> Callable[[], None]:
+    """LeNet on 64 images of 28x28."""
+    nn: Any = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+    )  # fmt: skip
+    x, y = torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,))
+    return classifier_step(torch, model, x, y)
+
+
+def resnet9(torch: Any) -> Callable[[], None]:
+    """ResNet-9 on 32 images of 3x32x32."""
+    nn: Any = torch.nn
+
+    def block(channels_in: int, channels: int, pool: bool = False) -> list[Any]:
+        layers = [
+            nn.Conv2d(channels_in, channels, 3, padding=1, bias=False),
+            nn.BatchNorm2d(channels),
+            nn.ReLU(inplace=True),
+        ]
+        return [*layers, nn.MaxPool2d(2)] if pool else layers
+
+    class Residual(nn.Module):
+        def __init__(self, channels: int) -> None:
+            super().__init__()
+            self.body = nn.Sequential(*block(channels, channels), *block(channels, channels))
+
+        def forward(self, x: Any) -> Any:
+            return x + self.body(x)
+
+    model = nn.Sequential(
+        *block(3, 64), *block(64, 128, pool=True), Residual(128),
+        *block(128, 256, pool=True), *block(256, 512, pool=True), Residual(512),
+        nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(512, 10),
+    )  # fmt: skip
+    x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
+    return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01, momentum=0.9)
+
+
+def classifier_step(
+    torch: Any, model: Any, x: Any, y: Any, optimizer: Any = None, **options: Any
+) -> Callable[[], None]:
+    make = optimizer or torch.optim.Adam
+    opt = make(model.parameters(), **(options or {"lr": 1e-3}))
+    criterion = torch.nn.CrossEntropyLoss()
+
+    def step() -> None:
+        opt.zero_grad()
+        criterion(model(x), y).backward()
+        opt.step()
+
+    return step
+
+
+def dcgan(torch: Any) -> Callable[[], None]:
+    """A step of both networks on 64 images of 3x32x32."""
+    nn: Any = torch.nn
+    generator = nn.Sequential(
+        nn.ConvTranspose2d(100, 256, 4, 1, 0, bias=False), nn.BatchNorm2d(256), nn.ReLU(True),
+        nn.ConvTranspose2d(256, 128, 4, 2, 1, bias=False), nn.BatchNorm2d(128), nn.ReLU(True),
+        nn.ConvTranspose2d(128, 64, 4, 2, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(True),
+        nn.ConvTranspose2d(64, 3, 4, 2, 1, bias=False), nn.Tanh(),
+    )  # fmt: skip
+    discriminator = nn.Sequential(
+        nn.Conv2d(3, 64, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, True),
+        nn.Conv2d(64, 128, 4, 2, 1, bias=False), nn.BatchNorm2d(128), nn.LeakyReLU(0.2, True),
+        nn.Conv2d(128, 256, 4, 2, 1, bias=False), nn.BatchNorm2d(256), nn.LeakyReLU(0.2, True),
+        nn.Conv2d(256, 1, 4, 1, 0, bias=False), nn.Flatten(0),
+    )  # fmt: skip
+    options = {"lr": 2e-4, "betas": (0.5, 0.999)}
+    opt_g = torch.optim.Adam(generator.parameters(), **options)
+    opt_d = torch.optim.Adam(discriminator.parameters(), **options)
+    criterion = nn.BCEWithLogitsLoss()
+    real = torch.tanh(torch.randn(64, 3, 32, 32))
+    ones, zeros = torch.ones(64), torch.zeros(64)
+
+    def step() -> None:
+        fake = generator(torch.randn(64, 100, 1, 1))
+        opt_d.zero_grad()
+        loss = criterion(discriminator(real), ones)
+        (loss + criterion(discriminator(fake.detach()), zeros)).backward()
+        opt_d.step()
+        opt_g.zero_grad()
+        criterion(discriminator(fake), ones).backward()
+        opt_g.step()
+
+    return step
+
+
+def recurrent(torch: Any, kind: str) -> Callable[[], None]:
+    """A language model: vocabulary 5000, embedding 128, hidden 256, 35 steps of 16 sequences."""
+    nn: Any = torch.nn
+    embedding, decoder = nn.Embedding(5000, 128), nn.Linear(256, 5000)
+    rnn = getattr(nn, kind)(128, 256)
+    parameters = [*embedding.parameters(), *rnn.parameters(), *decoder.parameters()]
+    opt = torch.optim.SGD(parameters, lr=0.1)
+    x, y = torch.randint(0, 5000, (35, 16)), torch.randint(0, 5000, (35 * 16,))
+
+    def step() -> None:
+        opt.zero_grad()
+        output, _ = rnn(embedding(x))
+        logits = decoder(output).view(-1, 5000)
+        nn.functional.cross_entropy(logits, y).backward()
+        nn.utils.clip_grad_norm_(parameters, 0.25)
+        opt.step()
+
+    return step
+
+
+def gpt(torch: Any, fused_attention: bool) -> Callable[[], None]:
+    """4 layers of width 128, 4 heads, 16 sequences of 128 tokens, vocabulary 5000, AdamW."""
+    nn: Any = torch.nn
+    F: Any = torch.nn.functional
+    B, T, C, heads, vocabulary = 16, 128, 128, 4, 5000
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
+            self.register_buffer("mask", torch.tril(torch.ones(T, T)).view(1, 1, T, T))
+
+        def forward(self, x: Any) -> Any:
+            parts = self.qkv(x).split(C, dim=2)
+            q, k, v = [p.view(B, T, heads, C // heads).transpose(1, 2) for p in parts]
+            if fused_attention:
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            else:
+                scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(C // heads))
+                scores = scores.masked_fill(self.mask == 0, float("-inf"))
+                y = F.softmax(scores, dim=-1) @ v
+            return self.proj(y.transpose(1, 2).contiguous().view(B, T, C))
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ln1, self.attention, self.ln2 = nn.LayerNorm(C), Attention(), nn.LayerNorm(C)
+            self.mlp = nn.Sequential(nn.Linear(C, 4 * C), nn.GELU(), nn.Linear(4 * C, C))
+
+        def forward(self, x: Any) -> Any:
+            x = x + self.attention(self.ln1(x))
+            return x + self.mlp(self.ln2(x))
+
+    tokens, places = nn.Embedding(vocabulary, C), nn.Embedding(T, C)
+    blocks = nn.Sequential(*[Block() for _ in range(4)], nn.LayerNorm(C))
+    head = nn.Linear(C, vocabulary, bias=False)
+    model = nn.ModuleList([tokens, places, blocks, head])
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    x, y = torch.randint(0, vocabulary, (B, T)), torch.randint(0, vocabulary, (B * T,))
+
+    def step() -> None:
+        opt.zero_grad()
+        h = blocks(tokens(x) + places(torch.arange(T)))
+        F.cross_entropy(head(h).view(-1, vocabulary), y).backward()
+        opt.step()
+
+    return step
+
+
+# The maker of a step, and the 10^9 multiplications and additions of its matrix products and
+# convolutions: those of the forward pass, and as many for each gradient that is needed.
+STEPS: dict[str, tuple[Callable[[Any], Callable[[], None]], float]] = {
+    "MLP, Adam": (mlp, 0.411),
+    "LeNet": (lenet, 0.145),
+    "ResNet-9": (resnet9, 72.7),
+    "DCGAN": (dcgan, 26.9),
+    "LSTM": (lambda torch: recurrent(torch, "LSTM"), 5.62),
+    "GRU": (lambda torch: recurrent(torch, "GRU"), 5.29),
+    "RNN": (lambda torch: recurrent(torch, "RNN"), 4.63),
+    "GPT, plain attention": (lambda torch: gpt(torch, fused_attention=False), 19.1),
+    "GPT, SDPA": (lambda torch: gpt(torch, fused_attention=True), 18.3),  # half the scores
+}
+
+
+def step_of(torch: Any, name: str) -> Callable[[], None]:
+    torch.manual_seed(0)
+    return STEPS[name][0](torch)
 
 
 def make_lines() -> list[Line]:
+    prepare = "from benchmarks.steps import step_of\nstep = step_of(torch, {!r})"
     return [
-        Line(name, 1.0, f"from models import step_of\nstep = step_of(torch, {name!r})", "step()")
-        for name in STEPS
+        Line(name, 1.0, prepare.format(name), "step()", flops=f"{gflop}e9")
+        for name, (_, gflop) in STEPS.items()
     ]
-
-
-if __name__ == "__main__":
-    main(make_lines, __doc__)

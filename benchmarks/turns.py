@@ -1,90 +1,44 @@
-"""Measures two frameworks in turns: what ratios.py and ops.py share.
+"""Measures two frameworks in turns.
 
-Each framework lives in a process of its own; in a round each measures the same line once, one after
-the other. A round in which other processes took more than a quarter of a core is thrown away and
-repeated. A script gives `main` its function that makes the lines; the processes run it again.
+Each has processes of its own: one per line, or one for consecutive lines with the same `prepare`.
+In a round each measures the line once, one after the other. A round in which other processes took
+more than a quarter of a core is thrown away and repeated.
 """
 
 import argparse
-import datetime
-import importlib
+import itertools
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-import timeit
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-OURS, THEIRS = "tiny_torch", "torch"
-FOREIGN_LOAD = 0.25  # cores that other processes may use in a round that counts
-TURN = 0.25  # seconds that one framework measures in one round
+from benchmarks.line import Line
+
+OURS = "tiny_torch"
 PAUSE = 0.03  # seconds between turns, for OpenMP threads of the other to stop spinning
-CPUINFO = Path("/proc/cpuinfo").read_text()
-
-
-@dataclass(frozen=True)
-class Line:
-    name: str
-    target: (
-        float  # ratio of times, ours to theirs; for flops > 0 ratio of speeds, which must reach it
-    )
-    prepare: str  # run once per process
-    statement: str  # timed
-    before: str = "pass"  # run before each sample, not timed
-    number: int = 1  # statements per sample
-    ops: int = 1  # ops per statement
-    flops: float = 0
-
-
-# ---- the process of one framework ---------------------------------------------------------------
-
-
-def measure(line: Line, names: dict[str, Any]) -> float:
-    """Median seconds per op over the samples that fit into a turn, after one not counted."""
-    timer = timeit.Timer(line.statement, line.before, globals=names)
-    timer.timeit(line.number)
-    samples: list[float] = []
-    end = time.perf_counter() + TURN
-    while not samples or time.perf_counter() < end:
-        samples.append(timer.timeit(line.number) / (line.number * line.ops))
-    return statistics.median(samples)
-
-
-def work(lines: list[Line], framework: str, threads: int) -> None:
-    """Answers each line number on standard input with the seconds per op on standard output."""
-    torch = importlib.import_module(framework)
-    torch.set_num_threads(threads)
-    print(json.dumps(torch.__version__), flush=True)
-    index = -1
-    names: dict[str, Any] = {}
-    for request in sys.stdin:
-        if int(request) != index:
-            index, names = int(request), {"torch": torch}
-            exec(lines[index].prepare, names)
-        print(json.dumps(measure(lines[index], names)), flush=True)
 
 
 class Worker:
     """A framework in a process of its own, asked for one measurement at a time."""
 
     def __init__(self, framework: str, threads: int):
-        command = [sys.executable, sys.argv[0], "--worker", framework, "--threads", str(threads)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.version = self._answer()
+        command = [sys.executable, "-m", "benchmarks.worker", framework, str(threads)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        self.about = self._answer()
 
-    def measure(self, index: int) -> float:
+    def ask(self, request: str) -> Any:
         assert self.process.stdin is not None
         time.sleep(PAUSE)
-        print(index, file=self.process.stdin, flush=True)
-        return float(self._answer())
+        print(request, file=self.process.stdin, flush=True)
+        return self._answer()
 
     def cpu_seconds(self) -> float:
         stat = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -92,11 +46,9 @@ class Worker:
         return sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()
 
-    def _answer(self) -> str:
+    def _answer(self) -> Any:
         assert self.process.stdout is not None
         answer = self.process.stdout.readline()
         if not answer:
@@ -104,33 +56,27 @@ class Worker:
         return json.loads(answer)
 
 
-# ---- rounds -------------------------------------------------------------------------------------
-
-
 @dataclass
 class Result:
     line: Line
-    ours: list[float]  # seconds per op, one per round
-    theirs: list[float]
-    rejected: int
+    memory: tuple[int, int] | None  # peak bytes, ours and theirs; None in shared processes
+    work: tuple[float, float]  # multiplications and additions; bytes
+    times: list[tuple[float, float]] = field(default_factory=list)  # seconds per op, by round
+    rejected: int = 0
 
-    def ratio_of(self, ours: float, theirs: float) -> float:
-        return theirs / ours if self.line.flops else ours / theirs
+    @property
+    def medians(self) -> tuple[float, float]:
+        ours, theirs = zip(*self.times, strict=True)
+        return statistics.median(ours), statistics.median(theirs)
 
     @property
     def ratio(self) -> float:
-        return self.ratio_of(statistics.median(self.ours), statistics.median(self.theirs))
+        return self.medians[0] / self.medians[1]
 
     @property
     def spread(self) -> tuple[float, float]:
-        ratios = [self.ratio_of(*pair) for pair in zip(self.ours, self.theirs, strict=True)]
+        ratios = [ours / theirs for ours, theirs in self.times]
         return min(ratios), max(ratios)
-
-    @property
-    def met(self) -> bool:
-        if self.line.flops:
-            return self.ratio >= self.line.target
-        return self.ratio <= self.line.target
 
 
 def machine_seconds() -> float:
@@ -140,111 +86,49 @@ def machine_seconds() -> float:
     return (sum(fields) - idle) / os.sysconf("SC_CLK_TCK")
 
 
-def run_line(index: int, line: Line, workers: list[Worker], args: argparse.Namespace) -> Result:
-    result = Result(line, [], [], 0)
+def measure(line: Line, workers: list[Worker], alone: bool, args: argparse.Namespace) -> Result:
+    facts = [worker.ask(json.dumps(asdict(line))) for worker in workers]
+    memory = (facts[0]["memory"], facts[1]["memory"]) if alone else None
+    result = Result(line, memory, facts[1]["work"])
 
     def foreign_seconds() -> float:
         return machine_seconds() - sum(w.cpu_seconds() for w in workers) - time.process_time()
 
-    for worker in workers:  # prepares the data; not counted
-        worker.measure(index)
-    while len(result.ours) < args.rounds:
+    while len(result.times) < args.rounds:
         start, foreign = time.perf_counter(), foreign_seconds()
-        order = workers if len(result.ours) % 2 == 0 else workers[::-1]
-        seconds = {worker: worker.measure(index) for worker in order}
+        turns = [0, 1] if len(result.times) % 2 == 0 else [1, 0]
+        seconds = {i: workers[i].ask("") for i in turns}
         load = (foreign_seconds() - foreign) / (time.perf_counter() - start)
-        if load > args.load:
-            result.rejected += 1
-            if result.rejected >= args.tries:
-                raise SystemExit(
-                    f"{line.name}: {args.tries} rounds rejected; this machine is not quiet"
-                )
+        if load <= args.load:
+            result.times.append((seconds[0], seconds[1]))
             continue
-        result.ours.append(seconds[workers[0]])
-        result.theirs.append(seconds[workers[1]])
+        result.rejected += 1
+        if result.rejected >= args.tries:
+            raise SystemExit(
+                f"{line.name}: {args.tries} rounds rejected; this machine is not quiet"
+            )
     return result
 
 
-# ---- the table ----------------------------------------------------------------------------------
+def run(lines: list[Line], args: argparse.Namespace) -> Iterator[Result]:
+    for _, group in itertools.groupby(lines, lambda line: line.prepare):
+        same = list(group)
+        workers = [Worker(name, args.threads) for name in (OURS, args.against)]
+        for line in same:
+            yield measure(line, workers, len(same) == 1, args)
+        for worker in workers:
+            worker.close()
 
 
-def show_time(line: Line, seconds: float) -> str:
-    if line.flops:
-        return f"{line.flops / seconds / 1e9:.0f} GFLOP/s"
-    unit, scale = next((u, s) for u, s in [("ms", 1e3), ("µs", 1e6)] if seconds * s >= 1 or s > 1e3)
-    return f"{seconds * scale:.3g} {unit}"
-
-
-def rows(results: list[Result]) -> Iterator[str]:
-    yield f"| line | {OURS} | PyTorch | ratio | over rounds | target | |"
-    yield "|---|--:|--:|--:|--:|--:|---|"
-    for r in results:
-        low, high = r.spread
-        columns = [
-            r.line.name,
-            show_time(r.line, statistics.median(r.ours)),
-            show_time(r.line, statistics.median(r.theirs)),
-            f"{r.ratio:.2f}",
-            f"{low:.2f}-{high:.2f}",
-            f"{'≥' if r.line.flops else '≤'} {r.line.target}",
-            "pass" if r.met else "**miss**",
-        ]
-        yield "| " + " | ".join(columns) + " |"
-
-
-def machine_in_words() -> str:
-    models = [x.partition(":")[2].strip() for x in CPUINFO.splitlines() if "model name" in x]
-    return f"{os.cpu_count()} cores, {models[0] if models else platform.machine()}"
-
-
-def report(results: list[Result], workers: list[Worker], args: argparse.Namespace) -> str:
-    rejected = sum(r.rejected for r in results)
-    missed = sum(not r.met for r in results)
-    return "\n".join(
-        [
-            f"# {OURS} {workers[0].version} next to PyTorch {workers[1].version}",
-            "",
-            f"{args.machine}; {args.threads} threads; {datetime.date.today()}.",
-            f"Medians of {args.rounds} rounds; {rejected} more were not quiet enough to count.",
-            "Ratio: for sgemm speed, else time, ours to PyTorch's.",
-            "",
-            *rows(results),
-            "",
-            f"{len(results) - missed} of {len(results)} lines reach their target.",
-            "",
-        ]
-    )
-
-
-def main(make_lines: Callable[[], list[Line]], description: str | None) -> None:
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=9, help="rounds that count, per line")
-    parser.add_argument("--tries", type=int, default=200, help="rejected rounds before giving up")
-    parser.add_argument(
-        "--load", type=float, default=FOREIGN_LOAD, help="cores that others may use in a round"
-    )
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", nargs="+", default=[""], help="parts of the names of lines")
-    parser.add_argument("--machine", default=machine_in_words(), help="the machine, in words")
-    parser.add_argument("--out", help="name of a file in benchmarks/results/")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.worker:
-        return work(make_lines(), args.worker, args.threads)
-
-    workers = [Worker(OURS, args.threads), Worker(THEIRS, args.threads)]
-    results = []
-    for index, line in enumerate(make_lines()):
-        if any(part in line.name for part in args.only):
-            results.append(run_line(index, line, workers, args))
-            print(list(rows(results[-1:]))[-1], file=sys.stderr, flush=True)
-    text = report(results, workers, args)
-    for worker in workers:
-        worker.close()
-    print(text)
-    if args.out:
-        path = Path(__file__).parent / "results" / f"{args.out}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+def limits(threads: int) -> tuple[float, float]:
+    """FLOP/s and bytes/s that this machine reaches: see limits.cpp, which needs g++."""
+    source = Path(__file__).with_name("limits.cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "limits"
+        flags = ["-O3", "-march=native", "-fopenmp"]
+        subprocess.run(["g++", *flags, str(source), "-o", str(program)], check=True)
+        output = subprocess.run(
+            [program, str(threads)], check=True, capture_output=True, text=True
+        ).stdout
+    flops, bandwidth = map(float, output.split())
+    return flops, bandwidth

@@ -1,0 +1,1 @@
+"""Speed and memory next to PyTorch's: `python -m benchmarks --against torch`."""
