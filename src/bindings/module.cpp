@@ -94,6 +94,7 @@ PYBIND11_MODULE(_core, module) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };
   py::add_array_type(module.ptr());
+  py::add_arguments(module.ptr());
   py::add_tensor(module.ptr());
   py::add_graph(module.ptr());
   if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();

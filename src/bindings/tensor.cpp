@@ -218,6 +218,138 @@ PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
   return make_view(base, kind, stamp);
 }
 
+// ------------------------------------------------------------------------------ recording an op
+PyObject *leaf, *renew;  // graph.py's, once it has said so
+
+// The tensor's edge, or None where it does not require grad. A view whose memory has been written
+// since asks graph.py.
+PyObject* edge_of(PyObject*, PyObject* tensor) {
+  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "edge_of(tensor)");
+  const TensorObject& x = tensor_of(tensor);
+  PyObject* edge = x.edge;
+  if (x.view != Py_None) {
+    const long long stamp = stamp_of_array(x.array);
+    if (stamp == -1 && PyErr_Occurred()) return nullptr;
+    if (stamp != reinterpret_cast<ViewObject*>(x.view)->stamp) {
+      edge = PyObject_CallFunctionObjArgs(renew, tensor, x.view, nullptr);
+      if (edge != leaf) return edge;
+      Py_DECREF(edge);
+    }
+  }
+  return edge == leaf ? edge_to(tensor, 0) : Py_NewRef(edge);
+}
+
+// edges_of(op, *inputs): the inputs' edges, None for one without; None if nothing is to be
+// recorded: there are none, the op has no gradient, or the modes say so.
+PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
+  PyObject* const op = *args++;
+  --count;
+  bool tracked = false;
+  for (Py_ssize_t i = 0; i < count && !tracked; ++i)
+    tracked = is_tensor(args[i]) &&
+              (tensor_of(args[i]).edge != Py_None || tensor_of(args[i]).view != Py_None);
+  if (!tracked || mode_bits & (kNoGrad | kInference)) Py_RETURN_NONE;
+  static PyObject* const backward = PyUnicode_InternFromString("backward");
+  PyObject* const formula = PyObject_GetAttr(op, backward);
+  if (formula == Py_None) return formula;
+  PyObject* const edges = formula ? PyTuple_New(count) : nullptr;
+  Py_XDECREF(formula);
+  if (!edges) return nullptr;
+  tracked = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const edge = is_tensor(args[i]) ? edge_of(nullptr, args[i]) : Py_NewRef(Py_None);
+    if (!edge) {
+      Py_DECREF(edges);
+      return nullptr;
+    }
+    tracked |= edge != Py_None;
+    PyTuple_SET_ITEM(edges, i, edge);
+  }
+  if (tracked) return edges;
+  Py_DECREF(edges);
+  Py_RETURN_NONE;
+}
+
+// arrays_of(inputs): the arrays of tensors, and what is none as it is.
+PyObject* arrays_of(PyObject*, PyObject* inputs) {
+  PyObject* const sequence = PySequence_Fast(inputs, "arrays_of(inputs)");
+  if (!sequence) return nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+  PyObject* const arrays = PyTuple_New(count);
+  for (Py_ssize_t i = 0; arrays && i < count; ++i) {
+    PyObject* const input = PySequence_Fast_GET_ITEM(sequence, i);
+    PyObject* const array = is_tensor(input) ? tensor_of(input).array : input;
+    PyTuple_SET_ITEM(arrays, i, Py_NewRef(array));
+  }
+  Py_DECREF(sequence);
+  return arrays;
+}
+
+// changed(arrays, edges, result): per input with an edge (shape, dtype) if the result has others,
+// else None; None alone if that holds for all.
+PyObject* changed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) ||
+      PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1]))
+    return PyErr_Format(PyExc_TypeError, "changed(arrays, edges, result)");
+  PyObject *const arrays = args[0], *const edges = args[1], *const result = args[2];
+  static PyObject* const unless_like = PyUnicode_InternFromString("unless_like");
+  const Py_ssize_t size = PyTuple_GET_SIZE(arrays);
+  PyObject* answer = nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const array = PyTuple_GET_ITEM(arrays, i);
+    if (PyTuple_GET_ITEM(edges, i) == Py_None) continue;
+    if (is_array(array) && is_array(result) &&
+        array_of(array).dtype() == array_of(result).dtype() &&
+        array_of(array).shape() == array_of(result).shape())
+      continue;
+    PyObject* const own = PyObject_CallMethodOneArg(array, unless_like, result);
+    if (own && !answer && own != Py_None) {
+      answer = PyTuple_New(size);
+      for (Py_ssize_t j = 0; answer && j < size; ++j)
+        PyTuple_SET_ITEM(answer, j, Py_NewRef(Py_None));
+    }
+    if (!own || (!answer && own != Py_None)) {
+      Py_XDECREF(own);
+      Py_XDECREF(answer);
+      return nullptr;
+    }
+    if (own == Py_None) {
+      Py_DECREF(own);
+      continue;
+    }
+    PyTuple_SetItem(answer, i, own);
+  }
+  return answer ? answer : Py_NewRef(Py_None);
+}
+
+// keep(used_by, saved, edges): what a node has to hold of `saved`: None in place of what no
+// gradient will be computed from, because the inputs that used_by names for it have no edge.
+PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
+    return PyErr_Format(PyExc_TypeError, "keep(used_by, saved, edges)");
+  PyObject *const used_by = args[0], *const saved = args[1], *const edges = args[2];
+  const Py_ssize_t size = PyTuple_GET_SIZE(saved);
+  const Py_ssize_t places = std::min(PyTuple_GET_SIZE(used_by), size);
+  auto is_wanted = [=](Py_ssize_t k) {
+    PyObject* const users = PyTuple_GET_ITEM(used_by, k);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(users); ++i) {
+      const Py_ssize_t input = PyLong_AsSsize_t(PyTuple_GET_ITEM(users, i));
+      if (PyTuple_GET_ITEM(edges, input) != Py_None) return true;
+    }
+    return false;
+  };
+  Py_ssize_t first = 0;
+  while (first < places && is_wanted(first)) ++first;
+  if (first == places) return Py_NewRef(saved);
+  PyObject* const kept = PyTuple_New(size);
+  for (Py_ssize_t k = 0; kept && k < size; ++k)
+    PyTuple_SET_ITEM(
+        kept, k,
+        Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
+  return kept;
+}
+
 // ------------------------------------------------------------------------- what tensors are asked
 // A shape is a torch.Size, made without asking that class.
 PyObject* size_of(PyObject* array) {
@@ -262,6 +394,15 @@ PyObject* register_classes(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// What edge_of needs: register_graph(LEAF, renew).
+PyObject* register_graph(PyObject*, PyObject* args) {
+  PyObject *mark, *function;
+  if (!PyArg_ParseTuple(args, "OO", &mark, &function)) return nullptr;
+  leaf = Py_NewRef(mark);
+  renew = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
 PyGetSetDef tensor_properties[] = {{"shape", get_shape, nullptr, nullptr, nullptr},
                                    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef mode_properties[] = {
@@ -277,6 +418,12 @@ void* slot(F* function) {
 PyMethodDef functions[] = {
     {"wrap", reinterpret_cast<PyCFunction>(slot(wrap)), METH_FASTCALL, nullptr},
     {"finish", reinterpret_cast<PyCFunction>(slot(finish)), METH_FASTCALL, nullptr},
+    {"edge_of", edge_of, METH_O, nullptr},
+    {"edges_of", reinterpret_cast<PyCFunction>(slot(edges_of)), METH_FASTCALL, nullptr},
+    {"arrays_of", arrays_of, METH_O, nullptr},
+    {"changed", reinterpret_cast<PyCFunction>(slot(changed)), METH_FASTCALL, nullptr},
+    {"keep", reinterpret_cast<PyCFunction>(slot(keep)), METH_FASTCALL, nullptr},
+    {"register_graph", register_graph, METH_VARARGS, nullptr},
     {"register_classes", register_classes, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

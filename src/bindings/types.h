@@ -10,6 +10,7 @@ void set_dtype_object(DType dtype, PyObject* object);
 
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
 void add_array_type(PyObject* module);        // throws PythonError
+void add_arguments(PyObject* module);         // throws PythonError
 void add_graph(PyObject* module);             // throws PythonError
 void add_tensor(PyObject* module);            // throws PythonError
 void add_dlpack(pybind11::module_& module);

@@ -16,32 +16,39 @@ from tiny_torch.autograd.graph import (
     PLAIN,
     Node,
     Unrelated,
-    edge_of,
     modes,
     node_stamp,
     note,
     rebase,
     refusal,
 )
-from tiny_torch.tensor import Tensor, wrap
+from tiny_torch.tensor import Tensor
 
 # finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors. Those of
 # floats are outputs of the node, if there is one. If x is given they are views of it, or of its
 # base, made as the modes and their number say: view.py.
 finish = _core.finish
+# edges_of(op, *inputs): edge_of of each; None if nothing is to be recorded: no input has an edge,
+# the op has no gradient, or the modes say so.
+edges_of = _core.edges_of
+arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
+changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
+keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
 
 
 def apply1(op, x, *constants):
     """An op of one tensor."""
-    result, saved = op.forward(x.array, *constants) if constants else op.forward(x.array)
-    if (x.edge is None and x._view is None) or op.backward is None:
+    if not constants:
+        result, saved = op.forward(x.array)
+    elif len(constants) == 1:  # spread out: `*constants` costs a tenth of a microsecond
+        result, saved = op.forward(x.array, constants[0])
+    else:
+        result, saved = op.forward(x.array, *constants)
+    edges = edges_of(op, x)
+    if edges is None:
         return finish(result)
-    bits = modes.bits
-    edge = None if bits and bits & OFF else edge_of(x)
-    if edge is None:
-        return finish(result)
-    node = Node(op, (edge,), saved, None, constants)
-    return finish(result, node if not bits else note(node))
+    node = Node(op, edges, saved, None, constants)
+    return finish(result, node if not modes.bits else note(node))
 
 
 def apply2(op, x, y):
@@ -49,59 +56,28 @@ def apply2(op, x, y):
     a = x.array if isinstance(x, Tensor) else x
     b = y.array if isinstance(y, Tensor) else y
     result, saved = op.forward(a, b)
-    # edge_of, but for the call
-    if a is x:
-        edge_x = None
-    elif x._view is None:
-        edge_x = x.edge if x.edge is not LEAF else (x, 0)
-    else:
-        edge_x = edge_of(x)
-    if b is y:
-        edge_y = None
-    elif y._view is None:
-        edge_y = y.edge if y.edge is not LEAF else (y, 0)
-    else:
-        edge_y = edge_of(y)
-    if (edge_x is None and edge_y is None) or op.backward is None:
-        return wrap(result)
-    bits = modes.bits
-    if bits and bits & OFF:
-        return wrap(result)
-    inputs = None
-    if op.broadcasts:
-        first = a.unless_like(result) if edge_x is not None else None
-        second = b.unless_like(result) if edge_y is not None else None
-        if first is not None or second is not None:
-            inputs = (first, second)
-    if op.used_by and (edge_x is None or edge_y is None):
-        saved = keep(op, saved, (edge_x, edge_y))
-    node = Node(op, (edge_x, edge_y), saved, inputs)
-    return wrap(result, (node if not bits else note(node), 0))
+    edges = edges_of(op, x, y)
+    if edges is None:
+        return finish(result)
+    inputs = changed((a, b), edges, result) if op.broadcasts else None
+    if op.used_by:
+        saved = keep(op.used_by, saved, edges)
+    node = Node(op, edges, saved, inputs)
+    return finish(result, node if not modes.bits else note(node))
 
 
 def applyn(op, tensors, *constants):
     """An op of any number of tensors, of which some may be None or numbers."""
-    arrays = []
-    tracked = False  # whether one may have a history
-    for t in tensors:
-        if isinstance(t, Tensor):
-            arrays.append(t.array)
-            if t.edge is not None or t._view is not None:
-                tracked = True
-        else:
-            arrays.append(t)
+    arrays = arrays_of(tensors)
     result, saved = op.forward(*arrays, *constants)
-    if not tracked or op.backward is None:
+    edges = edges_of(op, *tensors)
+    if edges is None:
         return finish(result)
-    bits = modes.bits
-    if bits & OFF:
-        return finish(result)
-    edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in tensors])
-    if edges.count(None) == len(edges):
-        return finish(result)
-    inputs = broadcast_inputs(op, arrays, edges, result)
-    node = Node(op, edges, keep(op, saved, edges), inputs, constants)
-    return finish(result, node if not bits else note(node))
+    inputs = changed(arrays, edges, result) if op.broadcasts else None
+    if op.used_by:
+        saved = keep(op.used_by, saved, edges)
+    node = Node(op, edges, saved, inputs, constants)
+    return finish(result, node if not modes.bits else note(node))
 
 
 def apply(op, *arguments):
@@ -119,90 +95,43 @@ def apply_fused(op, *arguments):
     return applyn(op, arguments[:arity], *arguments[arity:])
 
 
-def is_wanted(op, k, edges) -> bool:
-    """Whether a gradient that may be asked for is computed from saved[k]."""
-    if not op.used_by:
-        return True
-    for i in op.used_by[k]:  # noqa: SIM110  a generator costs five times as much
-        if edges[i] is not None:
-            return True
-    return False
-
-
-def keep(op, saved, edges):
-    """What a node has to hold: None in place of what no gradient will be computed from."""
-    used_by = op.used_by
-    if not used_by or None not in edges:
-        return saved
-    if len(edges) == 2:  # the most common case, in a third of the time
-        i = 1 if edges[0] is None else 0
-        if len(saved) == 2:
-            return saved[0] if i in used_by[0] else None, saved[1] if i in used_by[1] else None
-    places = len(used_by)
-    return tuple(
-        [v if k >= places or is_wanted(op, k, edges) else None for k, v in enumerate(saved)]
-    )
-
-
-def broadcast_inputs(op, arrays, edges, result):
-    if not op.broadcasts:
-        return None
-    inputs = tuple(
-        [
-            None if edge is None else array.unless_like(result)
-            for array, edge in zip(arrays, edges, strict=True)
-        ]
-    )
-    return None if inputs.count(None) == len(inputs) else inputs
-
-
 def apply_view(op, x, *constants):
     """An op whose result, or several, show x's own memory."""
-    result, saved = op.forward(x.array, *constants)
-    if x.edge is None and x._view is None:
+    if len(constants) == 1:
+        result, saved = op.forward(x.array, constants[0])
+    else:
+        result, saved = op.forward(x.array, *constants)
+    edges = edges_of(op, x)
+    if edges is None:
         return finish(result, None, x)
-    bits = modes.bits
-    edge = None if bits & OFF else edge_of(x)
-    if edge is None:
-        return finish(result, None, x)
-    node = Node(op, (edge,), saved, None, constants)
-    return finish(result, node if not bits else note(node), x)
+    node = Node(op, edges, saved, None, constants)
+    return finish(result, node if not modes.bits else note(node), x)
 
 
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
-    array = x.array
-    arrays = [array]
-    tracked = x.edge is not None or x._view is not None
-    for t in arguments:
-        if isinstance(t, Tensor):
-            arrays.append(t.array)
-            if t.edge is not None or t._view is not None:
-                tracked = True
-        else:
-            arrays.append(t)
-    if not tracked or modes.bits & OFF:
-        op.forward(*arrays, out=array)
-        return x
-    edges = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in (x, *arguments)])
-    recording = edges.count(None) != len(edges) or x.requires_grad
-    if recording:
-        check_inplace(x)
-        if modes.inference_seen:
-            node_stamp(keep(op, saved_inputs(op, arrays), edges))  # raises before x is written
-    if recording and 0 in op.saves and is_wanted(op, op.saves.index(0), edges):
-        arrays[0] = arrays[0].clone()  # backward wants what is about to be overwritten
+    arrays = arrays_of((x, *arguments))
+    edges = edges_of(op if op.backward is not None else Unrelated, x, *arguments)
+    if edges is None:
+        if x._view is None or modes.bits & OFF or not x.requires_grad:
+            op.forward(*arrays, out=x.array)
+            return x
+        edges = (None,) * len(arrays)  # a view from before its base required grad
+    check_inplace(x)
+    if modes.inference_seen:
+        node_stamp(keep(op.used_by, saved_inputs(op, arrays), edges))  # raises before x is written
+    if 0 in op.saves and is_wanted(op, op.saves.index(0), edges):
+        # Backward wants what is about to be overwritten.
+        arrays = (arrays[0].clone(), *arrays[1:])
     result, saved = op.forward(*arrays, out=x.array)
-    if not recording:
-        return x
     if op.backward is None:
         rebase(x, Node(Unrelated, edges[:1], (), None, (op.__name__,)))
         return x
     inputs = None
     if op.broadcasts:  # x's gradient, too: the op may have computed in another dtype
-        inputs = broadcast_inputs(op, arrays, edges, result) or (None,) * len(edges)
+        inputs = changed(arrays, edges, result) or (None,) * len(edges)
         inputs = ((result.shape, result.dtype), *inputs[1:])
-    saved = keep(op, saved, edges)
+    saved = keep(op.used_by, saved, edges)
     if op.composite is None:
         node = Node(op, edges, saved, inputs)
     else:
@@ -211,6 +140,11 @@ def apply_inplace(op, x, *arguments):
         result.mark_written()  # makes the node's saved value stale
     rebase(x, node if not modes.bits else note(node))
     return x
+
+
+def is_wanted(op, k, edges) -> bool:
+    """Whether a gradient that may be asked for is computed from saved[k]."""
+    return not op.used_by or any(edges[i] is not None for i in op.used_by[k])
 
 
 def saved_inputs(op, arrays) -> tuple:

@@ -222,13 +222,9 @@ def named(node):
     return node
 
 
-def edge_of(tensor):
-    """The tensor's edge, or None where it does not require grad."""
-    edge = tensor.edge
-    view = tensor._view
-    if view is not None and view.stamp != tensor.array.stamp:
-        edge = renew(tensor, view)
-    return (tensor, 0) if edge is LEAF else edge
+# edge_of(tensor): its edge, or None where it does not require grad; (tensor, 0) of a leaf. A view
+# whose stamp is not its memory's is renewed first.
+edge_of: Any = _core.edge_of
 
 
 def renew(tensor, view):
@@ -249,6 +245,9 @@ def renew(tensor, view):
         tensor.edge = (node, 0)
         view.stamp = array.stamp
     return tensor.edge
+
+
+_core.register_graph(LEAF, renew)
 
 
 def note(node):

@@ -170,6 +170,9 @@ def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
 
 # ------------------------------------------------------------------------------- x[...], x[...] = y
 
+# basic_index(array, index): the view, if it is one of ints, slices, None and Ellipsis; else None.
+basic_index = _core.basic_index
+
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """x[index]: a view for ints, slices, None and Ellipsis; a copy for index tensors and masks.
@@ -183,20 +186,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             [5, 3]]))
     """
     array = self.array
-    kind = type(index)
-    is_place = kind is int and array.ndim > 0 and -LIMIT <= index < LIMIT
     if self.edge is None and (self._view is None or self._view.stamp == array.stamp):
         # Without a history nobody asks how the view came about.
-        view = None
-        if is_place:
-            view = array.select(0, index)
-        elif kind is slice and array.ndim:
-            view = array.slice(0, *slice_bounds(index, array.shape[0]))
-        elif kind is tuple:
-            view = simple_view(array, index)
+        view = basic_index(array, index)
         if view is not None:
             return finish(view, None, self)
-    elif is_place:
+    elif type(index) is int and array.ndim > 0 and -LIMIT <= index < LIMIT:
         return apply_view(Select, self, (("select", (0, index)),))
     steps, indices = parse(array, index)
     if steps:
@@ -204,23 +199,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     elif not indices:
         return apply_view(Alias, self, (("view", (self.array.shape,)),))
     return apply1(Index, self, *indices) if indices else self
-
-
-def simple_view(array: Any, index: tuple) -> Any:
-    """The view that ints and slices lead to, None where there is anything else in the index."""
-    if len(index) > array.ndim:
-        return None
-    dim = 0
-    for item in index:
-        kind = type(item)
-        if kind is int and -LIMIT <= item < LIMIT:
-            array = array.select(dim, item)
-        elif kind is slice:
-            array = array.slice(dim, *slice_bounds(item, array.shape[dim]))
-            dim += 1
-        else:
-            return None
-    return array
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -115,6 +115,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     torch.Size([2, 12])
     """
     shape = input.array.shape
+    if start_dim == 0 and end_dim == -1 and len(shape) > 1:
+        return reshaped(input, (input.array.size,))
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -166,7 +168,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def squeeze_steps(x: Tensor, dim: Any) -> Steps:
     shape = x.array.shape
     if dim is None:
-        dims = tuple([i for i, n in enumerate(shape) if n == 1])
+        dims = tuple(range(len(shape)))  # of which those of size 1 go
     elif isinstance(dim, (tuple, list)):
         dims = unique_dims(dim, len(shape))
     else:
@@ -228,7 +230,7 @@ def check_matrix(x: Tensor) -> None:
 
 def reversed_dims(self: Tensor) -> Tensor:
     """Tensor.T: all dims in reverse order, as a view."""
-    return apply_view(Permute, self, tuple(range(self.array.ndim))[::-1])
+    return apply_view(Permute, self, tuple(range(self.array.ndim - 1, -1, -1)))
 
 
 def matrix_transposed(self: Tensor) -> Tensor:

@@ -16,6 +16,9 @@ from tiny_torch.autograd.graph import OFF, Node, Op, edge_of, modes, move_retain
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
 
+show = _core.show  # (array, steps): the view that a chain of its own methods leads to
+are_ints = _core.are_ints  # (values): whether it is a tuple of ints
+
 Steps = tuple[tuple[str, tuple], ...]  # names of an array's view methods, and their arguments
 
 # --------------------------------------------------------------------------------- what ops share
@@ -25,13 +28,6 @@ def zeros(like: Any, shape: tuple) -> Any:
     """An array of zeros with the dtype and device of an array or tensor."""
     array = getattr(like, "array", like)
     return array_module(array.device).full(shape, 0, array.dtype)
-
-
-def show(array: Any, steps: Steps) -> Any:
-    """The view of an array that a chain of its own methods leads to."""
-    for name, arguments in steps:
-        array = getattr(array, name)(*arguments)
-    return array
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -55,13 +51,15 @@ def unique_dims(dims: Any, ndim: int) -> tuple:
 
 def int_tuple(function: str, argument: str, values: Any) -> tuple:
     """Sizes or dims as a tuple of ints; TypeError where they are none."""
+    if are_ints(values):
+        return values
     if not isinstance(values, (tuple, list)):
         raise TypeError(
             f"{function}(): argument '{argument}' must be tuple of ints, not "
             f"{type(values).__name__}"
         )
     for position, value in enumerate(values):
-        if type(value) is int and -(2**63) <= value < 2**63:
+        if are_ints((value,)):
             continue
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise TypeError(
@@ -78,15 +76,12 @@ def int_tuple(function: str, argument: str, values: Any) -> tuple:
 
 def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tuple:
     """Ints that a method was given one by one, as one sequence, or by name."""
+    if named is None and values and are_ints(values):
+        return values
     if named is not None:
         return int_tuple(function, argument, named)
     if not values:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
-    for value in values:
-        if type(value) is not int or not -(2**63) <= value < 2**63:
-            break
-    else:
-        return values
     single = len(values) == 1 and isinstance(values[0], (tuple, list))
     return int_tuple(function, argument, values[0] if single else values)
 

@@ -1,0 +1,118 @@
+// What Python files ask about arguments in every call, so that it should cost little: are these
+// ints, which view does this index name.
+#include <Python.h>
+
+#include "bindings/bind.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+// Whether `object` is an int, and no bool, of 64 bits.
+bool is_int(PyObject* object, int64_t* value = nullptr) {
+  if (!PyLong_CheckExact(object)) return false;
+  int overflow;
+  const int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (value) *value = number;
+  return !overflow;
+}
+
+// are_ints(values): whether it is a tuple of ints.
+PyObject* are_ints(PyObject*, PyObject* values) {
+  if (!PyTuple_CheckExact(values)) Py_RETURN_FALSE;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i)
+    if (!is_int(PyTuple_GET_ITEM(values, i))) Py_RETURN_FALSE;
+  Py_RETURN_TRUE;
+}
+
+// show(array, steps): the view that a chain of the array's own methods leads to. `steps` are tuples
+// (name of the method, its arguments).
+PyObject* show(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyTuple_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "show(array, steps)");
+  PyObject *array = Py_NewRef(args[0]), *const steps = args[1];
+  for (Py_ssize_t i = 0; array && i < PyTuple_GET_SIZE(steps); ++i) {
+    PyObject* const step = PyTuple_GET_ITEM(steps, i);
+    PyObject *name, *arguments, *next = nullptr;
+    if (PyTuple_Check(step) && PyArg_ParseTuple(step, "UO!", &name, &PyTuple_Type, &arguments)) {
+      PyObject* values[1 + kMaxDims] = {array};
+      const Py_ssize_t size = std::min<Py_ssize_t>(PyTuple_GET_SIZE(arguments), kMaxDims);
+      for (Py_ssize_t k = 0; k < size; ++k) values[1 + k] = PyTuple_GET_ITEM(arguments, k);
+      next = PyObject_VectorcallMethod(name, values, 1 + size, nullptr);
+    }
+    Py_DECREF(array);
+    array = next;
+  }
+  return array;
+}
+
+// One item of an index: `dim` is that of `array` which it speaks for, and is moved on. false if it
+// is no int, slice, None or Ellipsis that can be done here.
+bool take(PyObject* item, int ellipsis, NDArray& array, int& dim) {
+  int64_t place;
+  if (item == Py_None) {
+    array = array.unsqueeze(dim++);
+  } else if (item == Py_Ellipsis) {
+    dim += ellipsis;
+  } else if (is_int(item, &place)) {
+    array = array.select(dim, place);
+  } else if (PySlice_Check(item)) {
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(item, &start, &stop, &step) < 0) throw PythonError();
+    if (step < 1) return false;
+    PySlice_AdjustIndices(array.shape()[dim], &start, &stop, step);
+    array = array.slice(dim, start, stop, step);
+    ++dim;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// basic_index(array, index): the view array[index] for ints, slices, None and Ellipsis; None for
+// any other index or array, and where the index does not fit.
+PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "basic_index(array, index)");
+  PyObject* const index = args[1];
+  if (!is_array(args[0])) Py_RETURN_NONE;
+  PyObject* const* items = &args[1];
+  Py_ssize_t size = 1;
+  if (PyTuple_CheckExact(index)) {
+    items = &PyTuple_GET_ITEM(index, 0);
+    size = PyTuple_GET_SIZE(index);
+  }
+  int dims = 0, ellipses = 0;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    ellipses += items[i] == Py_Ellipsis;
+    dims += items[i] != Py_Ellipsis && items[i] != Py_None;
+  }
+  const NDArray& array = array_of(args[0]);
+  if (dims > array.ndim() || ellipses > 1 || size == 0 || size == ellipses) Py_RETURN_NONE;
+  try {
+    NDArray view = array;
+    int dim = 0;
+    for (Py_ssize_t i = 0; i < size; ++i)
+      if (!take(items[i], array.ndim() - dims, view, dim)) Py_RETURN_NONE;
+    return to_python(std::move(view));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+template <class F>
+PyCFunction fast(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
+                           {"show", fast(show), METH_FASTCALL, nullptr},
+                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void add_arguments(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+}
+
+}  // namespace tt::py
