@@ -6,6 +6,7 @@ elements are kept for backward, which finds two sums per set and writes the grad
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,9 @@ from tiny_torch.tensor import Tensor, wrap
 
 
 def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True) -> Tensor:
-    """x less its mean, over the root of its variance, both along dims."""
+    """x less its mean, over the root of its variance, both along dims; of halves, in float32."""
+    if x.dtype.itemsize == 2:  # whose rsqrt has a derivative beyond float16
+        return normalised(x.float(), dims, eps, centered).to(x.dtype)
     if centered:
         x = x - x.mean(dims, keepdim=True)
     return x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
@@ -123,7 +126,8 @@ class NativeGroupNorm(Op):
         shape = (1, -1) + (1,) * (x.ndim - 2)
         weight = None if weight is None else weight.view(shape)
         bias = None if bias is None else bias.view(shape)
-        y = normalised(x.reshape((x.shape[0], groups, -1)), (2,), eps)
+        size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
+        y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
         return scaled(y.reshape(x.shape), weight, bias)
 
 

@@ -22,7 +22,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return ops.linear(input, weight, bias)
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """int64 (*) of class numbers -> int64 (*, num_classes), 1 at the class and 0 elsewhere.
 
     By default num_classes is the largest number plus 1. Raises RuntimeError for another dtype, a
@@ -35,21 +35,21 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     check_int("one_hot", "num_classes", 2, num_classes)
-    if tensor.dtype != torch.int64:
+    if input.dtype != torch.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if tensor.numel() == 0:
+    if input.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return tensor.new_zeros((*tensor.shape, num_classes))
-    if tensor.min().item() < 0:
+        return input.new_zeros((*input.shape, num_classes))
+    if input.min().item() < 0:
         raise RuntimeError("Class values must be non-negative.")
-    largest = int(tensor.max())
+    largest = int(input.max())
     if num_classes == -1:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    zeros = tensor.new_zeros((*tensor.shape, num_classes))
-    return zeros.scatter_(-1, tensor.unsqueeze(-1), 1)
+    zeros = input.new_zeros((*input.shape, num_classes))
+    return zeros.scatter_(-1, input.unsqueeze(-1), 1)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -265,7 +265,8 @@ def unpad_sequence(
     """The sequences of a padded batch, each cut to its length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
+    steps = torch.arange(padded_sequences.shape[1])
+    return [s[steps < n] for s, n in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -39,8 +39,8 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[T_co]):
-    """A stream of samples: subclasses define `__iter__`.
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """A stream of samples: subclasses define `__iter__`, else making one raises TypeError.
 
     Source: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
 
@@ -51,9 +51,6 @@ class IterableDataset(Dataset[T_co]):
     >>> list(DataLoader(Count(), batch_size=2))
     [tensor([0, 1]), tensor([2])]
     """
-
-    def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Dataset[Any]) -> Dataset[Any]:
         return ChainDataset([self, other])
