@@ -6,6 +6,7 @@ python docs/make_compatibility.py --json found.json  # from what tests/sweep.py 
 
 import argparse
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from string import ascii_letters
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from api_names import NAMESPACES  # noqa: E402
 
@@ -30,26 +31,37 @@ dtypes and five layouts.
 *Same* names answered every call as PyTorch does; a letter refers to an exception in the list below.
 *Differs* says how. *Absent* are the other public names of the same namespace: using one raises
 `AttributeError`. Complex, sparse, quantised and named tensors are outside of tiny_torch altogether.
-The names of `torch.nn`, `torch.optim` and `torch.utils.data` are not on this page.
 """
 
 
-def public(space: str) -> set[str]:
-    """PyTorch's public names in a namespace."""
+def find(package: Any, space: str) -> Any:
+    """A namespace such as "torch.nn.functional" of a package."""
+    for part in space.split(".")[1:]:
+        if not hasattr(package, part):
+            package = importlib.import_module(f"{package.__name__}.{part}")
+        else:
+            package = getattr(package, part)
+    return package
+
+
+def missing(space: str) -> set[str]:
+    """PyTorch's public names in a namespace that we lack."""
     import torch
 
-    found: Any = torch
-    for part in space.split(".")[1:]:
-        if not hasattr(found, part):
-            found = importlib.import_module(f"{found.__name__}.{part}")
-        else:
-            found = getattr(found, part)
-    names = getattr(found, "__all__", None) or dir(found)
-    modules = type(torch)
+    import tiny_torch
+
+    theirs = find(torch, space)
+    try:
+        ours = find(tiny_torch, space)
+    except (AttributeError, ModuleNotFoundError):
+        ours = None
+    names = getattr(theirs, "__all__", None) or dir(theirs)
     return {
-        n
-        for n in names
-        if not n.startswith("_") and not isinstance(getattr(found, n, None), modules)
+        name
+        for name in names
+        if not name.startswith("_")
+        and not hasattr(ours, name)
+        and not inspect.ismodule(getattr(theirs, name, None))
     }
 
 
@@ -80,7 +92,7 @@ def page(results: dict[str, dict]) -> str:
             if w == "same"
         ]
         absent = sorted(
-            {n for n, (w, _) in found.items() if w == "absent"} | (public(space) - set(names))
+            {n for n, (w, _) in found.items() if w == "absent"} | (missing(space) - set(names))
         )
         body += [f"\n## {space}\n"]
         if same:

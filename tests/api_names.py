@@ -6,24 +6,26 @@ FIRST are the names that ordinary training scripts use every day; THEN are the o
 
 FIRST = {
     "torch": """
-        __version__ abs add addcdiv addcmul addmm all allclose amax amin any arange argmax argmin
-        argsort as_tensor atan atan2 baddbmm bernoulli bfloat16 bincount bitwise_and bitwise_not
-        bitwise_or bitwise_xor bmm bool broadcast_to cat ceil chunk clamp clamp_max clamp_min clip
-        clone concat contiguous_format cos cumprod cumsum device diag div dot double dtype einsum
-        empty empty_like enable_grad eq equal erf exp eye finfo flatten flip float float16 float32
-        float64 FloatTensor floor floor_divide from_numpy full full_like gather ge Generator
-        get_default_dtype get_num_threads get_rng_state gt half hstack iinfo index_add index_put
-        index_select inf inference_mode initial_seed int int16 int32 int64 int8 is_floating_point
-        is_grad_enabled is_tensor isclose isfinite isinf isnan le lerp linspace load log log1p log2
-        log_softmax logical_and logical_not logical_or logsumexp long LongTensor lt manual_seed
-        masked_fill masked_select matmul max maximum mean median meshgrid min minimum mm mul
-        multinomial mv nan narrow ne neg no_grad nonzero norm normal numel ones ones_like outer
-        permute pi pow prod rand rand_like randint randn randn_like randperm reciprocal relu
-        remainder repeat_interleave reshape roll round rsqrt save scatter scatter_add seed select
-        set_default_dtype set_float32_matmul_precision set_grad_enabled set_num_threads
-        set_printoptions set_rng_state short sigmoid sign sin Size softmax sort split sqrt square
-        squeeze stack std strided sub sum t tan tanh Tensor tensor topk transpose tril triu trunc
-        uint8 unbind unique unsqueeze use_deterministic_algorithms var vstack where zeros zeros_like
+        __version__ abs add addcdiv addcmul addmm all allclose amax amin any arange argmax
+        argmin argsort as_tensor atan atan2 baddbmm bernoulli bfloat16 bincount bitwise_and
+        bitwise_not bitwise_or bitwise_xor bmm bool broadcast_to cat ceil channels_last
+        chunk clamp clamp_max clamp_min clip clone concat contiguous_format cos cumprod
+        cumsum device diag div dot double dtype einsum empty empty_like enable_grad eq equal
+        erf exp eye finfo flatten flip float float16 float32 float64 FloatTensor floor
+        floor_divide from_numpy full full_like gather ge Generator get_default_dtype
+        get_num_threads get_rng_state gt half hstack iinfo index_add index_put index_select
+        inf inference_mode initial_seed int int16 int32 int64 int8 is_floating_point
+        is_grad_enabled is_tensor isclose isfinite isinf isnan le lerp linspace load log
+        log1p log2 log_softmax logical_and logical_not logical_or logsumexp long LongTensor
+        lt manual_seed masked_fill masked_select matmul max maximum mean median meshgrid min
+        minimum mm mul multinomial mv nan narrow ne neg no_grad nonzero norm normal numel
+        ones ones_like outer permute pi pow prod rand rand_like randint randn randn_like
+        randperm reciprocal relu remainder repeat_interleave reshape roll round rsqrt save
+        scatter scatter_add seed select set_default_dtype set_float32_matmul_precision
+        set_grad_enabled set_num_threads set_printoptions set_rng_state short sigmoid sign
+        sin Size softmax sort split sqrt square squeeze stack std strided sub sum t tan tanh
+        Tensor tensor topk transpose tril triu trunc uint8 unbind unique unsqueeze
+        use_deterministic_algorithms var vstack where zeros zeros_like
     """,
     "torch.linalg": "norm",
     "torch.random": "manual_seed",
@@ -73,31 +75,96 @@ FIRST = {
     "torch.backends.cudnn": "benchmark deterministic enabled",
     "torch.accelerator": "current_accelerator device_count is_available",
     "torch.backends.mps": "is_available is_built",
+    "torch.nn": """
+        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool2d AvgPool1d AvgPool2d
+        BatchNorm1d BatchNorm2d BCELoss BCEWithLogitsLoss ConstantPad2d Conv1d Conv2d
+        ConvTranspose1d ConvTranspose2d CosineSimilarity CrossEntropyLoss Dropout Dropout2d
+        ELU Embedding Flatten Fold GELU GLU GroupNorm GRU GRUCell Hardsigmoid Hardswish
+        Hardtanh HuberLoss Identity InstanceNorm2d KLDivLoss L1Loss LayerNorm LeakyReLU
+        Linear LogSigmoid LogSoftmax LSTM LSTMCell MaxPool1d MaxPool2d Mish Module
+        ModuleDict ModuleList MSELoss MultiheadAttention NLLLoss Parameter ParameterDict
+        ParameterList PixelShuffle PReLU ReflectionPad2d ReLU ReLU6 ReplicationPad2d RMSNorm
+        RNN RNNCell SELU Sequential Sigmoid SiLU SmoothL1Loss Softmax Softplus Tanh
+        Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+        TransformerEncoderLayer TripletMarginLoss Unflatten Unfold Upsample ZeroPad2d
+    """,
+    "torch.nn.Module": """
+        __call__ __getattr__ __repr__ __setattr__ add_module apply buffers children cpu cuda
+        double eval extra_repr float forward half load_state_dict modules named_buffers
+        named_children named_modules named_parameters parameters register_buffer
+        register_forward_hook register_forward_pre_hook register_parameter requires_grad_
+        state_dict to train training zero_grad
+    """,
+    "torch.nn.parameter": "Parameter",
+    "torch.nn.Sequential": "append extend insert",
+    "torch.nn.ModuleList": "append extend insert",
+    "torch.nn.functional": """
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d avg_pool1d avg_pool2d
+        batch_norm binary_cross_entropy binary_cross_entropy_with_logits conv1d conv2d
+        conv_transpose1d conv_transpose2d cosine_similarity cross_entropy dropout dropout2d
+        elu embedding fold gelu glu group_norm gumbel_softmax hardsigmoid hardswish hardtanh
+        huber_loss instance_norm interpolate kl_div l1_loss layer_norm leaky_relu linear
+        log_softmax logsigmoid max_pool1d max_pool2d mish mse_loss nll_loss normalize
+        one_hot pad pixel_shuffle prelu relu relu6 rms_norm scaled_dot_product_attention
+        selu sigmoid silu smooth_l1_loss softmax softplus tanh triplet_margin_loss unfold
+    """,
+    "torch.nn.init": """
+        calculate_gain constant_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_
+        orthogonal_ trunc_normal_ uniform_ xavier_normal_ xavier_uniform_ zeros_
+    """,
+    "torch.nn.utils": """
+        clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters
+        weight_norm
+    """,
+    "torch.nn.utils.rnn": """
+        pack_padded_sequence pack_sequence PackedSequence pad_packed_sequence pad_sequence
+    """,
+    "torch.optim": "Adadelta Adagrad Adam AdamW lr_scheduler NAdam Optimizer RMSprop SGD",
+    "torch.optim.Optimizer": """
+        __repr__ add_param_group defaults load_state_dict param_groups state state_dict step
+        zero_grad
+    """,
+    "torch.optim.lr_scheduler": """
+        ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts ExponentialLR LambdaLR
+        LinearLR LRScheduler MultiStepLR OneCycleLR ReduceLROnPlateau SequentialLR StepLR
+    """,
+    "torch.optim.lr_scheduler.LRScheduler": """
+        get_last_lr last_epoch load_state_dict state_dict step
+    """,
+    "torch.utils.data": """
+        BatchSampler ConcatDataset DataLoader Dataset default_collate get_worker_info
+        IterableDataset random_split RandomSampler Sampler SequentialSampler Subset
+        SubsetRandomSampler TensorDataset WeightedRandomSampler
+    """,
 }
 THEN = {
     "torch": """
         absolute acos acosh addbmm addmv addr aminmax arccos arcsin arctan arctan2
-        are_deterministic_algorithms_enabled argwhere as_strided asarray asin asinh atanh atleast_1d
-        atleast_2d atleast_3d bitwise_left_shift bitwise_right_shift block_diag BoolTensor
-        broadcast_shapes broadcast_tensors bucketize ByteTensor can_cast cartesian_prod cdist
-        CharTensor column_stack combinations concatenate copysign corrcoef cosh count_nonzero cov
-        cross cummax cummin cumulative_trapezoid deg2rad det diag_embed diagflat diagonal
-        diagonal_scatter diff digamma dist divide DoubleTensor dsplit dstack e empty_strided erfc
-        erfinv exp2 expm1 fix fliplr flipud float_power fmax fmin fmod frac frexp from_dlpack
-        frombuffer gcd get_default_device get_float32_matmul_precision get_num_interop_threads
-        gradient greater greater_equal HalfTensor heaviside histc histogram hsplit hypot index_copy
-        index_fill index_reduce inner IntTensor inverse is_complex is_inference
-        is_inference_mode_enabled is_nonzero isin isneginf isposinf kron kthvalue layout lcm ldexp
-        less less_equal lgamma log10 logaddexp logaddexp2 logcumsumexp logdet logical_xor logit
-        logspace masked_scatter matrix_exp memory_format mode moveaxis movedim msort multiply
-        nan_to_num nanmean nanmedian nanquantile nansum negative newaxis not_equal poisson polygamma
-        positive preserve_format promote_types put quantile rad2deg randint_like ravel renorm
-        result_type return_types rot90 row_stack scalar_tensor scatter_reduce searchsorted
-        select_scatter set_default_device set_default_tensor_type set_num_interop_threads sgn
-        ShortTensor signbit sinc sinh slice_scatter slogdet split_with_sizes std_mean subtract
-        swapaxes swapdims take take_along_dim tensor_split tensordot tile trace trapezoid trapz
-        tril_indices triu_indices true_divide typename unflatten unique_consecutive unravel_index
-        vander var_mean vdot vsplit xlogy
+        are_deterministic_algorithms_enabled argwhere as_strided asarray asin asinh atanh
+        atleast_1d atleast_2d atleast_3d avg_pool1d bitwise_left_shift bitwise_right_shift
+        block_diag BoolTensor broadcast_shapes broadcast_tensors bucketize ByteTensor
+        can_cast cartesian_prod cdist celu CharTensor column_stack combinations concatenate
+        conv1d conv2d conv_transpose2d copysign corrcoef cosh cosine_similarity
+        count_nonzero cov cross cummax cummin cumulative_trapezoid deg2rad det diag_embed
+        diagflat diagonal diagonal_scatter diff digamma dist divide DoubleTensor dropout
+        dsplit dstack e empty_strided erfc erfinv exp2 expm1 fix fliplr flipud float_power
+        fmax fmin fmod frac frexp from_dlpack frombuffer gcd get_default_device
+        get_float32_matmul_precision get_num_interop_threads gradient greater greater_equal
+        group_norm HalfTensor heaviside histc histogram hsplit hypot index_copy index_fill
+        index_reduce inner IntTensor inverse is_complex is_inference
+        is_inference_mode_enabled is_nonzero isin isneginf isposinf kron kthvalue layer_norm
+        layout lcm ldexp less less_equal lgamma log10 logaddexp logaddexp2 logcumsumexp
+        logdet logical_xor logit logspace masked_scatter matrix_exp max_pool1d max_pool2d
+        memory_format mode moveaxis movedim msort multiply nan_to_num nanmean nanmedian
+        nanquantile nansum negative newaxis not_equal pairwise_distance poisson polygamma
+        positive prelu preserve_format promote_types put quantile rad2deg randint_like ravel
+        renorm result_type return_types rot90 row_stack rrelu scalar_tensor scatter_reduce
+        searchsorted select_scatter selu set_default_device set_default_tensor_type
+        set_num_interop_threads sgn ShortTensor signbit sinc sinh slice_scatter slogdet
+        split_with_sizes std_mean subtract swapaxes swapdims take take_along_dim
+        tensor_split tensordot threshold tile trace trapezoid trapz tril_indices
+        triu_indices true_divide typename unflatten unique_consecutive unravel_index vander
+        var_mean vdot vsplit xlogy
     """,
     "torch.linalg": """
         cholesky cond cross det diagonal eigh eigvalsh inv LinAlgError lstsq matmul matrix_exp
@@ -154,10 +221,72 @@ THEN = {
     "torch.backends.cudnn": "allow_tf32 is_available version",
     "torch.backends.cuda": "is_built matmul",
     "torch.version": "cuda hip",
+    "torch.nn": """
+        AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d AdaptiveMaxPool3d
+        AlphaDropout AvgPool3d BatchNorm3d Bilinear Buffer CELU ChannelShuffle CircularPad1d
+        CircularPad2d CircularPad3d ConstantPad1d ConstantPad3d Conv3d ConvTranspose3d
+        CosineEmbeddingLoss CTCLoss Dropout1d Dropout3d EmbeddingBag FeatureAlphaDropout
+        GaussianNLLLoss Hardshrink HingeEmbeddingLoss InstanceNorm1d InstanceNorm3d
+        LazyBatchNorm2d LazyConv2d LazyLinear LocalResponseNorm LPPool1d LPPool2d
+        MarginRankingLoss MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss
+        MultiLabelSoftMarginLoss MultiMarginLoss PairwiseDistance PixelUnshuffle
+        PoissonNLLLoss ReflectionPad1d ReflectionPad3d ReplicationPad1d ReplicationPad3d
+        RNNBase RNNCellBase RReLU SoftMarginLoss Softmax2d Softmin Softshrink Softsign
+        Tanhshrink Threshold TripletMarginWithDistanceLoss UpsamplingBilinear2d
+        UpsamplingNearest2d ZeroPad1d ZeroPad3d
+    """,
+    "torch.nn.Module": """
+        __delattr__ __setstate__ bfloat16 get_buffer get_extra_state get_parameter
+        get_submodule register_full_backward_hook register_full_backward_pre_hook
+        register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module
+        register_state_dict_post_hook register_state_dict_pre_hook set_extra_state
+        set_submodule share_memory to_empty type
+    """,
+    "torch.nn.parameter": "Buffer",
+    "torch.nn.attention": "sdpa_kernel SDPBackend",
+    "torch.nn.functional": """
+        adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool3d affine_grid
+        alpha_dropout avg_pool3d bilinear celu celu_ channel_shuffle conv3d conv_transpose3d
+        cosine_embedding_loss ctc_loss dropout1d dropout3d elu_ embedding_bag
+        feature_alpha_dropout gaussian_nll_loss grid_sample hardshrink hardtanh_
+        hinge_embedding_loss leaky_relu_ local_response_norm lp_pool1d lp_pool2d
+        margin_ranking_loss max_pool3d max_unpool1d max_unpool2d max_unpool3d
+        multi_head_attention_forward multi_margin_loss multilabel_margin_loss
+        multilabel_soft_margin_loss pairwise_distance pdist pixel_unshuffle poisson_nll_loss
+        relu_ rrelu rrelu_ selu_ soft_margin_loss softmin softshrink softsign tanhshrink
+        threshold threshold_ triplet_margin_with_distance_loss
+    """,
+    "torch.nn.init": "constant dirac_ kaiming_normal normal sparse_ xavier_uniform",
+    "torch.nn.utils": """
+        clip_grads_with_norm_ fuse_conv_bn_eval get_total_norm remove_spectral_norm
+        remove_weight_norm skip_init spectral_norm
+    """,
+    "torch.nn.utils.rnn": "unpack_sequence unpad_sequence",
+    "torch.nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "torch.nn.utils.parametrize": """
+        is_parametrized register_parametrization remove_parametrizations
+    """,
+    "torch.optim": "Adamax ASGD LBFGS RAdam Rprop swa_utils",
+    "torch.optim.Optimizer": """
+        register_load_state_dict_post_hook register_load_state_dict_pre_hook
+        register_state_dict_post_hook register_state_dict_pre_hook register_step_post_hook
+        register_step_pre_hook
+    """,
+    "torch.optim.swa_utils": "AveragedModel get_ema_multi_avg_fn SWALR update_bn",
+    "torch.optim.lr_scheduler": """
+        _LRScheduler ChainedScheduler CyclicLR MultiplicativeLR PolynomialLR
+    """,
+    "torch.utils.data": "ChainDataset default_convert DistributedSampler StackDataset",
 }
 
 NAMESPACES = {
     space: [*FIRST.get(space, "").split(), *THEN.get(space, "").split()]
     for space in {**FIRST, **THEN}
 }
+# What __init__ sets: the classes themselves have no such attribute.
+OF_INSTANCES = {
+    "torch.nn.Module.training", "torch.optim.Optimizer.defaults",
+    "torch.optim.Optimizer.param_groups", "torch.optim.Optimizer.state",
+    "torch.optim.lr_scheduler.LRScheduler.last_epoch",
+}  # fmt: skip
 NAMES = [f"{space}.{name}" for space, names in NAMESPACES.items() for name in names]

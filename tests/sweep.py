@@ -13,6 +13,7 @@ sweep_compare.py; differences that have a reason: sweep_explained.py.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -25,7 +26,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from api_names import NAMES
+from api_names import NAMES, OF_INSTANCES
 
 MINIMUM = 10
 TIME_LIMIT = 300  # seconds for one name
@@ -35,18 +36,19 @@ def examine(name: str, limit: int, note: Any) -> dict:
     """Every sample of a name; how many, and what differs."""
     from sweep_compare import differences
     from sweep_explained import reason
+    from sweep_modules import module_samples
     from sweep_samples import has, samples
 
     import tiny_torch
 
-    if not has(tiny_torch, name):
+    if name not in OF_INSTANCES and not has(tiny_torch, name):
         return broken(name, "absent")
     found: list[list[str]] = []
     explained: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     dtypes: Counter[str] = Counter()
     layouts: Counter[str] = Counter()
-    for sample in samples(name):
+    for sample in itertools.chain(samples(name), module_samples(name)):
         note(sample.where)
         more, done = differences(sample)
         if not done:

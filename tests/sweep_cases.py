@@ -12,7 +12,14 @@ OPINFO_NAMES = {
     "slogdet": "linalg.slogdet",
     "Tensor.slogdet": "linalg.slogdet",
     "Tensor.matrix_power": "linalg.matrix_power",
-}
+    **{
+        name: f"nn.functional.{name}"
+        for name in (
+            "avg_pool1d", "celu", "cosine_similarity", "group_norm", "layer_norm", "max_pool1d",
+            "max_pool2d", "pairwise_distance", "prelu", "rrelu", "selu", "threshold",
+        )
+    },
+}  # fmt: skip
 
 # Statements before every expression of a name.
 PREPARE: dict[str, str] = {}

@@ -260,7 +260,8 @@ def compare_gradients(sample: Sample) -> tuple[list[str], set[str]]:
 def compare_grads(sample: Sample, ours: list, theirs: list, where: str) -> list[str]:
     """A gradient that is None is as good as zeros."""
     if not ours and theirs:
-        return [f"{where}none of the results require grad"]
+        zero = all(their is None or not np.any(values(their)) for their in theirs)
+        return [f"{where}none of the results require grad{', it is 0' if zero else ''}"]
     found = []
     for i, (our, their) in enumerate(zip(ours, theirs, strict=False)):
         if our is None or their is None:

@@ -3,7 +3,7 @@
 1. PyTorch's own table of ops (OpInfo, in the installed package): arguments that its authors thought
    of, for functions, methods, in-place forms and `out=`, and the wrong ones with their exceptions.
 2. The tables of this folder, op_cases*.py.
-3. sweep_cases.py: expressions that both packages evaluate, for what is not an op.
+3. sweep_cases*.py: expressions that both packages evaluate, for what is not an op.
 
 Each is tried in every dtype that PyTorch supports, and in other layouts.
 """
@@ -25,6 +25,7 @@ import sys
 import types
 import unittest
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from sweep_cases import EXPRESSIONS, OPINFO_NAMES, PREPARE
 from sweep_compare import DTYPES, Sample, is_tensor
 from torch.utils import _pytree
 
+for path in Path(__file__).parent.glob("sweep_cases_*.py"):
+    importlib.import_module(path.stem)  # which adds to EXPRESSIONS
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 MAIN = ("float32", "int64", "bool")  # tried in every layout
 LIMIT = 12  # samples of one kind, dtype and layout
@@ -79,13 +82,18 @@ def usable(tensor: torch.Tensor) -> bool:
 # ----------------------------------------------------------------------------------------- OpInfo
 
 
-@functools.cache
-def op_infos() -> dict[str, list]:
-    """PyTorch's records by the names of ops and their aliases."""
-    if "expecttest" not in sys.modules:  # its tests need this package, its table does not
+def no_expecttest() -> None:
+    """PyTorch's tests need this package, its tables do not."""
+    if "expecttest" not in sys.modules:
         stub: Any = types.ModuleType("expecttest")
         stub.TestCase = unittest.TestCase
         sys.modules["expecttest"] = stub
+
+
+@functools.cache
+def op_infos() -> dict[str, list]:
+    """PyTorch's records by the names of ops and their aliases."""
+    no_expecttest()
     from torch.testing._internal.common_methods_invocations import op_db
 
     # Importing it forbids to set the flags of torch.backends.
@@ -226,6 +234,9 @@ def of_dtype(
     grad = info.supports_autograd and dtype in FLOATING
     torch.manual_seed(3)
     source = info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=grad)
+    out = info.supports_out and not in_place and not label.startswith("Tensor.")
+    if label.startswith("nn.functional"):  # those of C++ take `out`, which no page of theirs says
+        out = False
     plain = 0
     for number, sample in enumerate(itertools.islice(source, 200)):
         if plain >= LIMIT * (3 if dtype in MAIN else 1):
@@ -244,7 +255,7 @@ def of_dtype(
         yield made
         if dtype in MAIN and plain <= LIMIT:
             yield from other_layouts(made)
-        if info.supports_out and not in_place and not label.startswith("Tensor.") and plain <= 4:
+        if out and plain <= 4:
             yield from with_out(made)
 
 
@@ -428,7 +439,8 @@ class Expression:
     def __call__(self, module: Any, names: dict, dtype: str) -> Any:
         scope = {
             "torch": module, "np": np, "math": math, "copy": copy, "pickle": pickle, "io": io,
-            "operator": operator, "inspect": inspect, **names,
+            "operator": operator, "inspect": inspect, "nn": module.nn,
+            "F": module.nn.functional, "data": module.utils.data, **names,
         }  # fmt: skip
         if "d" in self.names:
             scope["d"] = getattr(module, dtype)

@@ -7,13 +7,15 @@ import inspect
 import re
 
 import pytest
-from api_names import FIRST, NAMES, NAMESPACES
+from api_names import FIRST, NAMES, NAMESPACES, OF_INSTANCES
 
 import tiny_torch
 
 CLASSES = {  # not modules
     "torch.Tensor", "torch.Size", "torch.Generator", "torch.autograd.Function",
-    "torch.autograd.function.FunctionCtx", "torch.backends.cuda.matmul",
+    "torch.autograd.function.FunctionCtx", "torch.backends.cuda.matmul", "torch.nn.Module",
+    "torch.nn.Sequential", "torch.nn.ModuleList", "torch.optim.Optimizer",
+    "torch.optim.lr_scheduler.LRScheduler",
 }  # fmt: skip
 
 
@@ -33,7 +35,7 @@ def test_namespaces_are_modules(space):
 
 def is_there(name):
     """Whether we have a name; what a ctx has is set by its instance, see tests/test_function.py."""
-    if name.startswith("torch.autograd.function.FunctionCtx."):
+    if name.startswith("torch.autograd.function.FunctionCtx.") or name in OF_INSTANCES:
         return True
     try:
         find(tiny_torch, name)
@@ -42,11 +44,28 @@ def is_there(name):
     return True
 
 
+def absences(packages):
+    """Absent names, of nn, optim and data or of the rest; the share of them; those of FIRST."""
+    spaces = [s for s in NAMESPACES if (s.split(".")[1:] or [""])[0] in packages]
+    names = [f"{space}.{name}" for space in spaces for name in NAMESPACES[space]]
+    absent = [name for name in names if not is_there(name)]
+    firsts = {f"{space}.{name}" for space in spaces for name in FIRST.get(space, "").split()}
+    return absent, len(absent) / len(names), sorted(firsts & set(absent))
+
+
+TRAINING = {"nn", "optim", "utils"}
+
+
 def test_few_names_are_absent():
-    absent = [name for name in NAMES if not is_there(name)]
-    assert len(absent) <= 0.03 * len(NAMES)
-    firsts = {f"{space}.{name}" for space, names in FIRST.items() for name in names.split()}
-    assert not firsts & set(absent)
+    others = {(space.split(".")[1:] or [""])[0] for space in NAMESPACES} - TRAINING
+    absent, share, first = absences(others)
+    assert share <= 0.03 and not first, absent
+
+
+@pytest.mark.xfail(reason="losses, attention and resizing of images are being built", strict=False)
+def test_few_names_of_training_are_absent():
+    absent, share, first = absences(TRAINING)
+    assert share <= 0.03 and not first, absent
 
 
 # -------------------------------------------------------------------------------------- signatures
@@ -111,7 +130,10 @@ def overloads(oracle, name):
 FUNCTIONS = [
     name
     for name in NAMES
-    if re.fullmatch(r"torch\.((Tensor|linalg|func|autograd|autograd\.functional)\.)?[a-z]\w*", name)
+    if re.fullmatch(
+        r"torch\.((Tensor|linalg|func|autograd|autograd\.functional|nn\.functional)\.)?[a-z]\w*",
+        name,
+    )
 ]
 
 
@@ -155,3 +177,33 @@ def test_arguments(oracle, name):
                 )
                 break
     assert not wrong, f"{signature} does not take\n" + "\n".join(wrong)
+
+
+PYTHONS = [  # what PyTorch has in Python: modules, optimisers, schedulers, datasets, init, utils
+    name
+    for name in NAMES
+    if re.match(r"torch\.(nn|optim|utils)\.", name) and name not in OF_INSTANCES
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_parameters_of_training(oracle, name):
+    """The same names, kinds and defaults, where PyTorch's are in Python and say them."""
+    theirs = find(oracle, name)
+    if not is_there(name):
+        pytest.xfail(f"{name} is absent")
+    try:
+        wanted = inspect.signature(theirs)
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_POSITIONAL for p in wanted.parameters.values()):
+        return  # as RNN(*args): it says nothing
+    assert parameters(inspect.signature(find(tiny_torch, name))) == parameters(wanted)
+
+
+def parameters(signature):
+    plain = (bool, int, float, str, tuple, type(None))
+    return [
+        (p.name, p.kind.name, p.default if isinstance(p.default, plain) else "of another type")
+        for p in signature.parameters.values()
+    ]
