@@ -148,7 +148,7 @@ of(
 of(
     "nn.functional.multi_head_attention_forward",
     *[
-        f"E = x[..., :4]\nW = torch.linspace(-1, 1, 48).reshape(12, 4).to(d)\n"
+        f"E = x[..., :4]\nW = torch.linspace(-1, 1, 48, dtype=torch.float64).reshape(12, 4).to(d)\n"
         f"torch.NAME(E, E, E, 4, {heads}, W, None, None, None, False, 0.0, n, None{more})"
         for heads, more in (("2", ""), ("1", ", need_weights=False"), ("2", ", average_attn_weights=False"), ("3", ""), ("2", ", attn_mask=torch.ones(3, 3, dtype=torch.bool).triu(1)"))
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import sweep_explained_training as training
+
 EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.(Tensor\.)?(u?int\d*|long|short|char|byte|to|type)",
@@ -209,61 +211,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "raised NotImplementedError.*, PyTorch RuntimeError.*more than one element",
         "both refuse integers and expanded tensors: which of the two is said first",
     ),
-    # -------------------------------------------------------------------------- nn, optim and data
-    (
-        r"torch\.(nn\..*|(avg|max)_pool\dd|prelu|celu|selu|rrelu|threshold)",
-        "",
-        "^second gradient: none of the results require grad, it is 0$",
-        "a second derivative that is 0 everywhere is not recorded, PyTorch's is, as zeros",
-    ),
-    (
-        r"torch\.group_norm",
-        r"wrong 0 \(float32\[1\], 1\)",
-        "^raised RuntimeError.Expected at least 2 dim.*PyTorch IndexError",
-        "torch.group_norm says what nn.functional.group_norm says; PyTorch's looks for x.shape[1]",
-    ),
-    (
-        r"torch\.nn\.functional\.normalize",
-        r"float16 .* p=0\.5",
-        "^second gradient: of leaf 0: ",
-        "roots and their powers of four are rounded to float16 at other places",
-    ),
-    (
-        r"torch\.((nn\.functional\.)?conv_transpose\dd|nn\.ConvTranspose\dd)",
-        "special values",
-        "^gradient: of leaf 0: .* such as .*, not .*nan",
-        "PyTorch multiplies infinities by the zeros of the padding",
-    ),
-    (
-        r"torch\.nn\.functional\.(batch|instance)_norm",
-        "special values",
-        r"^input 1 afterwards: 1 of \d values, such as \[nan\], not \[-?inf\]",
-        "the mean of both infinities is NaN; PyTorch's is that of the one it read last",
-    ),
-    (
-        r"torch\.nn\.functional\.batch_norm",
-        r"\(b?float\d\d\[0\], ",
-        r"^raised RuntimeError.\[batch_norm\] expected \(N, C, \*\), got \[0\]",
-        "an empty tensor has no channels, but PyTorch returns it before it looks for them",
-    ),
-    (
-        r"torch\.nn\.functional\.instance_norm",
-        "broadcast",
-        "^nothing raised, PyTorch: RuntimeError.unsupported operation: more than one element",
-        "PyTorch writes running statistics into the layout given, ours go to memory of their own",
-    ),
-    (
-        r"torch\.nn\.(functional\.gelu|GELU)",
-        "special values",
-        r"^1 of \d+ values, such as \[-?(inf|0\.0)\], not \[nan\]",
-        "gelu has the limits x and 0 at the infinities; PyTorch's multiplies one of them by 0",
-    ),
-    (
-        r"torch\.nn\.functional\.hardsigmoid",
-        "float64",
-        r"^gradient: of leaf 0: .* such as \[-?0\.\d{3,}",
-        "PyTorch's gradient in float64 multiplies by 1 / 6 rounded to float32",
-    ),
     # --------------------------------------------------------------- linear algebra, distributions
     (
         r"torch\.(linalg\.|Tensor\.)?matrix_exp",
@@ -337,7 +284,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
 ]
 PATTERNS = [
     (re.compile(name), re.compile(where), re.compile(difference), why)
-    for name, where, difference, why in EXPLAINED
+    for name, where, difference, why in EXPLAINED + training.EXPLAINED
 ]
 # Numbers that differ by rounding, which has a reason to be large; up to this part of the largest.
 CLOSE: list[tuple[str, str, float, str]] = [
@@ -374,7 +321,7 @@ def reason(name: str, where: str, difference: str) -> str | None:
     for names, places, differences, why in PATTERNS:
         if names.fullmatch(name) and places.search(where) and differences.search(difference):
             return why
-    for name_pattern, pattern, part, why in CLOSE:
+    for name_pattern, pattern, part, why in CLOSE + training.CLOSE:
         said = f"{where} {difference}"
         if re.fullmatch(name_pattern, name) and re.search(pattern, said, re.S):
             return why if close(difference, part) else None

@@ -50,17 +50,11 @@ class Recipe:
         )
 
     def filled(self, module: Any, tensors: Any) -> tuple:
-        leaves = [self.translated(module, leaf) for leaf in self.others]
+        leaves = [translated(module, leaf) for leaf in self.others]
         for place, tensor in zip(self.places, tensors, strict=True):
             leaves[place] = tensor
         call, construct = _pytree.tree_unflatten(leaves, self.spec)
         return construct, call
-
-    @staticmethod
-    def translated(module: Any, leaf: Any) -> Any:
-        if callable(leaf) and getattr(leaf, "__module__", "") == "torch.nn.functional":
-            return getattr(module.nn.functional, leaf.__name__)
-        return translated(module, leaf)
 
     def build(self, module: Any, construct: tuple) -> Any:
         args, kwargs = construct

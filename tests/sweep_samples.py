@@ -113,6 +113,11 @@ def translated(module: Any, value: Any) -> Any:
         return module.device(str(value))
     if isinstance(value, torch.Size):
         return tuple(value)
+    if isinstance(value, torch.nn.PairwiseDistance):
+        return module.nn.PairwiseDistance(value.norm, value.eps, value.keepdim)
+    name = getattr(value, "__name__", "")
+    if callable(value) and getattr(torch.nn.functional, name, None) is value:
+        return getattr(module.nn.functional, name)
     return value
 
 

@@ -65,6 +65,7 @@ void for_each_block(const Planes<T>& planes, F f) {
 
 struct Moments {
   double count = 0, mean = 0, squares = 0;  // of distances from the mean
+  double sum = 0;
 
   void merge(double n, double other_mean, double other_squares) {
     const double distance = other_mean - mean, total = count + n;
@@ -89,7 +90,10 @@ Moments moments_of(const Planes<T>& planes) {
       terms[1] = terms[0] * terms[0];
     });
     moments.merge(n, mean + rest[0] / n, rest[1] - rest[0] * rest[0] / n);
+    moments.sum += sum[0];
   });
+  // An infinity has no distance from itself, but a mean.
+  if (moments.mean != moments.mean) moments.mean = moments.sum / moments.count;
   return moments;
 }
 

@@ -101,7 +101,8 @@ void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T
         sum[v] += distance * distance;
       }
     for (int v = 0; v < kVectors; ++v) {
-      memory.store(means + c + v * lanes<T>, mean[v] + rest[v] / n);
+      const Vec<T> exact = mean[v] + rest[v] / n;  // NaN where the mean is infinite
+      memory.store(means + c + v * lanes<T>, select(exact == exact, exact, mean[v]));
       memory.store(squares + c + v * lanes<T>, sum[v] - rest[v] * rest[v] / n);
     }
   });

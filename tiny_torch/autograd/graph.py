@@ -465,8 +465,13 @@ class CopySlices(Op):
     def backward(saved, grad, needs):
         origin, geometry, node, shown = saved
         region = run(Region, grad, origin, *geometry)
-        values = node.unpack(hasattr(grad, "array"), shown and shown())
-        inner = node.op.backward(values, region, needs)
+        if hasattr(grad, "array") and node.op.composite is not None and 0 in node.op.saves:
+            from tiny_torch.autograd.engine import through_composite  # which needs this module
+
+            inner = through_composite(node, region, needs)
+        else:
+            values = node.unpack(hasattr(grad, "array"), shown and shown())
+            inner = node.op.backward(values, region, needs)
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiny_torch.autograd.apply import apply_fused
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
@@ -29,7 +31,19 @@ class ScaledDotProductFlashAttentionForCpu(Op):
 
     @staticmethod
     def composite(q, k, v, mask, causal, scale):
-        return probabilities(q, k, mask, causal, scale) @ v
+        return composed(q, k, v, mask, causal, scale, lambda weights: weights)
+
+
+def composed(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, drop: Any
+) -> Tensor:
+    """From simple ops, in float32 for halves: `drop` is called with the probabilities."""
+    dtype = q.dtype
+    if dtype.itemsize == 2:
+        q, k, v = q.float(), k.float(), v.float()
+        if mask is not None and mask.is_floating_point():
+            mask = mask.float()
+    return (drop(probabilities(q, k, mask, causal, scale)) @ v).to(dtype)
 
 
 def probabilities(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:

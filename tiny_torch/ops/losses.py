@@ -135,6 +135,9 @@ class BinaryCrossEntropy(Op):
 
     @staticmethod
     def composite(x, target, reduction):
+        if x.dtype.itemsize == 2:  # 1e-12 is 0 in float16
+            wide = BinaryCrossEntropy.composite(x.float(), target.float(), reduction)
+            return wide.to(x.dtype)
         value = x.detach()
         at_end = value * (1 - value) < 1e-12
         inner = x.masked_fill(at_end, 0.5)

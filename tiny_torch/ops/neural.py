@@ -12,7 +12,7 @@ from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.ops import activation
 from tiny_torch.ops.lapack import check_precision
 from tiny_torch.ops.norms import vector_norm
-from tiny_torch.ops.pointwise import result_type
+from tiny_torch.ops.pointwise import check_number, result_type
 from tiny_torch.ops.public import check_tensor, write_out
 from tiny_torch.ops.random import on_cpu
 from tiny_torch.random import core_of
@@ -28,7 +28,7 @@ def require_float(name: str, input: Tensor) -> None:
 
 
 def check_celu(input: Tensor, alpha: float) -> None:
-    if alpha == 0:
+    if check_number("celu", "alpha", alpha) == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     require_float("elu", input)
 
@@ -80,6 +80,8 @@ def relu_(input: Tensor) -> Tensor:
 def limits(name: str, input: Tensor, *numbers: float) -> tuple:
     """The numbers as kernels of the input's dtype take them: cut to integers where it is one."""
     check_tensor(name, "input", 1, input)
+    for number in numbers:
+        check_number(name, "value", number)
     if input.is_floating_point():
         return numbers
     if input.dtype is torch.bool:
@@ -168,6 +170,7 @@ def rrelu_(
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """leaky_relu in place."""
+    check_number("leaky_relu_", "negative_slope", negative_slope)
     require_float("leaky_relu", input)
     op = activation.LeakyReluInPlace if negative_slope >= 0 else activation.LeakyRelu
     return apply_inplace(op, input, negative_slope)

@@ -128,15 +128,15 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
     """The sizes asked for; those that are None are x's."""
     check_tensor(function, "input", 1, x)
     shape = x.array.shape
-    if dims > 1 and isinstance(output_size, (tuple, list)) and None in output_size:
-        if len(output_size) > len(shape):
+    if dims > 1 and isinstance(output_size, (tuple, list)):
+        if len(output_size) >= len(shape):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+        if len(output_size) != dims:
+            raise RuntimeError(f"{function}: output_size must be {dims}, but got {output_size}")
         output_size = [
             have if want is None else want
-            for want, have in zip(output_size, shape[-len(output_size) :], strict=True)
+            for want, have in zip(output_size, shape[-dims:], strict=True)
         ]
-    if isinstance(output_size, (tuple, list)) and len(output_size) != dims:
-        raise RuntimeError(f"{function}: output_size must be {dims}, but got {output_size}")
     sizes = numbers(function, "output_size", output_size, dims)
     if min(sizes) < 0:
         raise RuntimeError(

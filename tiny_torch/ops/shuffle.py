@@ -22,10 +22,15 @@ def arranged(x, split: tuple, groups: tuple):
     last = lead == 1 and array_module(x.device).looks_channels_last(x)
     order = (*rows, *columns, *channels) if last else (*channels, *rows, *columns)
     y = x.reshape((*x.shape[:lead], *split))
-    y = y.permute((*range(lead), *[lead + d for d in order])).contiguous()
+    y = copied(y.permute((*range(lead), *[lead + d for d in order])))
     if last:
         return y.reshape((x.shape[0], *sizes[1:], sizes[0])).permute((0, 3, 1, 2))
     return y.reshape((*x.shape[:lead], *sizes))
+
+
+def copied(x):
+    """In order, and in memory of its own."""
+    return x.clone() if x.is_contiguous() else x.contiguous()
 
 
 class PixelShuffle(Op):
@@ -64,7 +69,7 @@ class ChannelShuffle(Op):
         y = x.permute((0, *range(2, x.ndim), 1)) if last else x
         at = y.ndim - 1 if last else 1
         y = y.reshape((*y.shape[:at], groups, c // groups, *y.shape[at + 1 :]))
-        y = y.transpose(at, at + 1).contiguous()
+        y = copied(y.transpose(at, at + 1))
         y = y.reshape((*y.shape[:at], c, *y.shape[at + 2 :]))
         return y.permute((0, y.ndim - 1, *range(1, y.ndim - 1))) if last else y, (c // groups,)
 

@@ -283,8 +283,7 @@ class Optimizer:
         packed_groups = []
         for group in self.param_groups:
             params = group["params"]
-            for i, param in enumerate(params, start):
-                numbers.setdefault(id(param), i)
+            numbers.update({id(p): i for i, p in enumerate(params, start) if id(p) not in numbers})
             start += len(params)
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [numbers[id(param)] for param in params]

@@ -159,6 +159,9 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     if (running && running->shape() != Dims{args.channels})
       throw RuntimeError("[batch_norm] expected running statistics of shape [", args.channels,
                          "], got ", running->shape());
+  if (training)
+    for (const NDArray* running : {running_mean, running_var})
+      if (running) check_writable(*running);
   const NDArray y = call.layout.empty(call.compute);
   args.fixed = !training;
   if (args.fixed) {

@@ -26,6 +26,7 @@ from ...ops.activation import (
     Softshrink,
 )
 from ...ops.neural import leaky_relu_, require_float
+from ...ops.pointwise import check_number
 from ...ops.public import check_tensor
 from ...tensor import Tensor
 
@@ -137,8 +138,11 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _applied(Elu, "elu", input, inplace, alpha)
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """elu in place."""
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """elu in place. NotImplementedError for scales that are not 1."""
+    check_number("elu_", "alpha", alpha)
+    if scale != 1 or input_scale != 1:
+        raise NotImplementedError("elu_(): scale and input_scale are not supported")
     return elu(input, alpha, True)
 
 
@@ -317,6 +321,10 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    return _limited(input, min_val, max_val, inplace)
+
+
+def _limited(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Tensor:
     check_tensor("hardtanh", "input", 1, input)
     if input.is_floating_point():
         if inplace:
@@ -324,15 +332,15 @@ def hardtanh(
         return apply1(Hardtanh, input, min_val, max_val)
     if input.dtype == torch.bool:
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input.dtype == torch.uint8 and min_val < 0:
+    if input.dtype == torch.uint8 and min(min_val, max_val) <= -1:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     clamp = input.clamp_ if inplace else input.clamp
     return clamp(int(min_val), int(max_val))
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """hardtanh in place."""
-    return hardtanh(input, min_val, max_val, True)
+    """hardtanh in place, which is max_val everywhere if min_val is larger."""
+    return _limited(input, min_val, max_val, True)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

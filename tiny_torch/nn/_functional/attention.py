@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import tiny_torch as torch
 from tiny_torch.autograd.graph import edge_of
@@ -54,8 +55,8 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         check_mask(attn_mask, query, key)
     if dropout_p or only_composed() or (attn_mask is not None and edge_of(attn_mask) is not None):
-        weights = kernels.probabilities(query, key, attn_mask, is_causal, factor)
-        return torch.nn.functional.dropout(weights, dropout_p) @ value
+        drop = partial(torch.nn.functional.dropout, p=dropout_p)
+        return kernels.composed(query, key, value, attn_mask, is_causal, factor, drop)
     return kernels.attention(query, key, value, attn_mask, is_causal, factor)
 
 

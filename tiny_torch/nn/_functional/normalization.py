@@ -309,9 +309,9 @@ def local_response_norm(
         return input
     if size < 1:
         raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
-    spatial = (0, 0) * (input.ndim - 2)
-    squares = torch.nn.functional.pad(input * input, (*spatial, size // 2, (size - 1) // 2))
-    mean = squares.unfold(1, size, 1).mean(-1)
+    squares = (input * input).reshape((len(input), 1, input.shape[1], -1))
+    squares = torch.nn.functional.pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    mean = torch.nn.functional.avg_pool2d(squares, (size, 1), stride=1).reshape(input.shape)
     return input / (mean * alpha + k) ** beta
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
+
 from ...autograd.apply import apply1
 from ...ops.fold import Col2Im, Im2Col
 from ...ops.public import check_int, check_tensor
@@ -57,10 +59,10 @@ def unfold(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Tensor:
-    """Windows of an image as columns: (N, C, H, W) -> (N, C * kH * kW, windows), floating.
+    """Windows of an image as columns: (N, C, H, W) -> (N, C * kH * kW, windows).
 
-    Without N where the input has none. A convolution is a product of its weight with these. Raises
-    RuntimeError where shapes or settings do not fit.
+    Floating or bool; without N where the input has none. A convolution is a product of its weight
+    with these. Raises RuntimeError where shapes or settings do not fit.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.unfold.html
 
     >>> import tiny_torch as torch
@@ -87,6 +89,8 @@ def unfold(
             f"{windows[0]}, calculated shape of the array of sliding blocks as {count}, but its "
             "components must be at least one."
         )
+    if input.dtype is _core.bool:
+        return unfold(input.float(), kernel_size, dilation, padding, stride).bool()
     check_floating("unfold", input)
     if len(shape) == 4:
         return apply1(Im2Col, input, windows)
@@ -103,8 +107,8 @@ def fold(
 ) -> Tensor:
     """The image of `output_size` whose windows are these columns; where they overlap they add up.
 
-    (N, C * kH * kW, windows) -> (N, C, H, W), floating; without N where the input has none. Raises
-    RuntimeError where shapes or settings do not fit.
+    (N, C * kH * kW, windows) -> (N, C, H, W), floating or bool; without N where the input has none.
+    Raises RuntimeError where shapes or settings do not fit.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.fold.html
 
     >>> import tiny_torch as torch
@@ -134,6 +138,8 @@ def fold(
             f"dimension 2 to match the calculated number of sliding blocks {count[0]} * "
             f"{count[1]} = {count[0] * count[1]}, but got input of shape {list(shape)}"
         )
+    if input.dtype is _core.bool:
+        return fold(input.float(), output_size, kernel_size, dilation, padding, stride).bool()
     check_floating("fold", input)
     if len(shape) == 3:
         return apply1(Col2Im, input, size, windows)

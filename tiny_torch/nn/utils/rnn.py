@@ -57,8 +57,12 @@ class PackedSequence(_Fields):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
-        if batch_sizes is None:  # of a pair
+        if batch_sizes is None:
+            if not isinstance(data, list | tuple) or len(data) != 2:
+                raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
+        elif batch_sizes.device.type != "cpu":
+            raise ValueError("batch_sizes should always be on CPU.")
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -148,12 +152,7 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([4, 1, 3, 5, 2, 6]), tensor([3, 2, 1]))
     """
-    if not isinstance(lengths, Tensor):
-        lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
-    if lengths.dtype is not torch.int64:
-        raise RuntimeError(
-            f"expected `lengths` to be a 1D CPU int64 tensor, got {lengths.ndim}D {lengths.dtype}"
-        )
+    lengths = torch.as_tensor(lengths, dtype=torch.int64)
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = torch.sort(lengths, descending=True)
@@ -198,7 +197,8 @@ def pad_packed_sequence(
     With `total_length` there are so many steps. Raises ValueError where the sequences are longer.
     Source: PyTorch, nn.utils.rnn.pad_packed_sequence.
     """
-    data, batch_sizes, _, unsorted_indices = sequence
+    batch_sizes = sequence.batch_sizes
+    data, unsorted_indices = sequence.data, sequence.unsorted_indices
     batch, steps = int(batch_sizes[0]), batch_sizes.numel()
     if total_length is not None and total_length < steps:
         raise ValueError(
@@ -248,10 +248,12 @@ def pad_sequence(
         raise RuntimeError(
             f"Expected padding_side to be one of left or right, but got {padding_side}."
         )
+    if sequences[0].ndim == 0:
+        raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0")
     longest = max(s.size(0) for s in sequences)
     rest = sequences[0].shape[1:]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
-    padded = sequences[0].new_full((*shape, *rest), padding_value)
+    padded = sequences[0].new_full((*shape, *rest), float(padding_value))
     for i, sequence in enumerate(sequences):
         start = 0 if padding_side == "right" else longest - sequence.size(0)
         row = padded.select(0 if batch_first else 1, i)
@@ -265,7 +267,7 @@ def unpad_sequence(
     """The sequences of a padded batch, each cut to its length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    steps = torch.arange(padded_sequences.shape[1])
+    steps = torch.arange(padded_sequences.shape[1], device=lengths.device)
     return [s[steps < n] for s, n in zip(padded_sequences, lengths, strict=True)]
 
 

@@ -238,7 +238,9 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: torch.Generator | None = None
+    dataset: Any,
+    lengths: Sequence[int | float],
+    generator: torch.Generator | None = torch.default_generator,
 ) -> list[Subset[Any]]:
     """Splits a dataset at random into Subsets of `lengths`, or of fractions that sum up to 1.
 
