@@ -133,8 +133,15 @@ from ._functional.unpooling import (
 )
 
 # Of PyTorch's own parser, which takes NumPy's names of arguments.
-linear = published(__name__, "linear", linear)
-cosine_similarity = published(__name__, "cosine_similarity", cosine_similarity)
+for _name in (
+    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_similarity", "elu_", "gelu", "hardshrink", "hardtanh_",
+    "leaky_relu_", "linear", "logsigmoid", "one_hot", "pairwise_distance", "pdist",
+    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
+    "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
+):  # fmt: skip
+    globals()[_name] = published(__name__, _name, globals()[_name])
 
 __all__ = [
     "adaptive_avg_pool1d",
