@@ -13,6 +13,7 @@ from tiny_torch.dtypes import check_range
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
+are_ints = _core.are_ints  # (values): whether it is a tuple of ints
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
@@ -195,6 +196,8 @@ def empty_strided(
 
 def sequence(function: str, argument: str, position: int, values: Any) -> tuple:
     """Ints in a tuple or list, as a tuple."""
+    if are_ints(values):
+        return values
     if not isinstance(values, (tuple, list)):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not "
@@ -249,6 +252,8 @@ def full(
 
 def as_fill(function: str, argument: str, position: int, value: Any) -> Any:
     """A number that fills a tensor: Python's, NumPy's, or a 0-d tensor's."""
+    if type(value) is float:
+        return value
     if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
         value = value.item()
     if not isinstance(value, bool | int | float | np.generic):

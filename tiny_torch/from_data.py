@@ -36,8 +36,10 @@ def tensor(
     tensor([[1, 2],
             [3, 4]])
     """
-    check_options("tensor", None, pin_memory)
-    dtype = as_dtype("tensor", dtype)
+    if pin_memory:
+        check_options("tensor", None, pin_memory)
+    if dtype is not None:
+        dtype = as_dtype("tensor", dtype)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -72,13 +74,17 @@ def from_data(data: Any, dtype: Any):
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    sizes = sizes_of(data)
+    sizes: tuple = ()
     leaves: list = []
-    collect(data, sizes, 0, leaves)
+    if type(data) is float or type(data) is int:
+        leaves.append(data)
+    else:
+        sizes = sizes_of(data)
+        collect(data, sizes, 0, leaves)
     if dtype is None:
         dtype = dtype_of_leaves(leaves)
     flat = flat_array(leaves, dtype) if leaves else _core.empty((0,), dtype)
-    return flat.view(sizes)
+    return flat if len(sizes) == 1 else flat.view(sizes)
 
 
 def is_sequence(data: Any) -> bool:
@@ -159,21 +165,17 @@ def flat_array(leaves: list, dtype: Any) -> Any:
     """A 1-d NDArray of numbers. RuntimeError or ValueError where one does not fit an integer."""
     if not set(map(type, leaves)) <= {float, int, bool}:
         leaves = [plain_number(leaf, dtype) for leaf in leaves]
-    if dtype is _core.bool:
-        return _core.from_numpy(np.array([bool(leaf) for leaf in leaves]))
+    if dtype is _core.bool or dtype is _core.float64:
+        return _core.numbers(leaves, dtype)
     if dtype.is_floating_point:
-        flat = np.array(leaves, dtype=np.float64)
-        if dtype is not _core.float64:
-            with np.errstate(over="ignore"):  # float32 has no larger number than inf
-                flat = flat.astype(np.float32)
-        array = _core.from_numpy(flat)
+        array = _core.numbers(leaves, _core.float32)
         return array if array.dtype is dtype else array.astype(dtype)
     floats = [leaf for leaf in leaves if type(leaf) is float]
     if floats:
         check_range(min(floats), dtype)
         check_range(max(floats), dtype)
     try:
-        flat = np.array([int(leaf) for leaf in leaves], dtype=np.int64)
+        array = _core.numbers([int(leaf) for leaf in leaves], int64)
     except OverflowError:
         if any(isinstance(leaf, float) for leaf in leaves):
             raise RuntimeError(
@@ -184,9 +186,10 @@ def flat_array(leaves: list, dtype: Any) -> Any:
         raise RuntimeError(
             f"value cannot be converted to type {dtype.name} without overflow"
         ) from None
-    check_elements(flat, dtype)
-    array = _core.from_numpy(flat)
-    return array if array.dtype is dtype else array.astype(dtype)
+    if dtype is int64:
+        return array
+    check_elements(array.numpy(), dtype)
+    return array.astype(dtype)
 
 
 def plain_number(leaf: Any, dtype: Any) -> Any:

@@ -100,12 +100,69 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
+// is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
+PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyTuple_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "is_result_shape(out, operands)");
+  static PyObject* const name = PyUnicode_InternFromString("shape");
+  try {
+    auto shape_of = [](PyObject* array) {
+      if (is_array(array)) return array_of(array).shape();
+      PyObject* const shape = PyObject_GetAttr(array, name);
+      if (!shape) throw PythonError();
+      const Dims dims = dims_from(shape);
+      Py_DECREF(shape);
+      return dims;
+    };
+    Dims shape;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
+      PyObject* const operand = PyTuple_GET_ITEM(args[1], i);
+      if (is_array(operand) || PyObject_HasAttr(operand, name))
+        shape = broadcast(shape, shape_of(operand));
+    }
+    return PyBool_FromLong(shape == shape_of(args[0]));
+  } catch (const PythonError&) {
+    return nullptr;
+  } catch (const Error&) {  // they do not broadcast: the op will say so
+    Py_RETURN_FALSE;
+  }
+}
+
+// numbers(values, dtype): a list of Python numbers as an array of bool, int64, float32 or float64.
+// OverflowError where one does not fit an int64 or a double.
+PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyList_Check(args[0]))
+    return PyErr_Format(PyExc_TypeError, "numbers(list, dtype)");
+  try {
+    const DType dtype = dtype_from(args[1]);
+    const Py_ssize_t size = PyList_GET_SIZE(args[0]);
+    NDArray array = NDArray::empty({size}, dtype);
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      PyObject* const value = PyList_GET_ITEM(args[0], i);
+      Scalar scalar = Scalar::of_bool(false);
+      if (is_floating(dtype))
+        scalar = Scalar::of_double(PyFloat_AsDouble(value));
+      else if (dtype == DType::Bool)
+        scalar = Scalar::of_bool(PyObject_IsTrue(value) > 0);
+      else
+        scalar = Scalar::of_int(PyLong_AsLongLong(value));
+      if (PyErr_Occurred()) return nullptr;
+      scalar.write(dtype, array.data() + i * itemsize(dtype));
+    }
+    return to_python(std::move(array));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
 template <class F>
 PyCFunction fast(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
+                           {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
+                           {"numbers", fast(numbers), METH_FASTCALL, nullptr},
                            {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

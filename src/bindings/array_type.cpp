@@ -52,7 +52,10 @@ PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(
 PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromSize_t(itemsize(array_of(self).dtype()));
 }
-PyObject* get_device(PyObject*, void*) { return PyUnicode_InternFromString("cpu"); }
+PyObject* get_device(PyObject*, void*) {
+  static PyObject* const cpu = PyUnicode_InternFromString("cpu");
+  return Py_NewRef(cpu);
+}
 PyObject* get_stamp(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(array_of(self).stamp());
 }

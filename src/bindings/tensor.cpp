@@ -240,7 +240,7 @@ PyObject* edge_of(PyObject*, PyObject* tensor) {
 }
 
 // edges_of(op, *inputs): the inputs' edges, None for one without; None if nothing is to be
-// recorded: there are none, the op has no gradient, or the modes say so.
+// recorded: there are none, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
   PyObject* const op = *args++;
@@ -251,8 +251,8 @@ PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
               (tensor_of(args[i]).edge != Py_None || tensor_of(args[i]).view != Py_None);
   if (!tracked || mode_bits & (kNoGrad | kInference)) Py_RETURN_NONE;
   static PyObject* const backward = PyUnicode_InternFromString("backward");
-  PyObject* const formula = PyObject_GetAttr(op, backward);
-  if (formula == Py_None) return formula;
+  PyObject* const formula = op == Py_None ? Py_NewRef(op) : PyObject_GetAttr(op, backward);
+  if (formula == Py_None && op != Py_None) return formula;
   PyObject* const edges = formula ? PyTuple_New(count) : nullptr;
   Py_XDECREF(formula);
   if (!edges) return nullptr;

@@ -29,7 +29,7 @@ from tiny_torch.tensor import Tensor
 # base, made as the modes and their number say: view.py.
 finish = _core.finish
 # edges_of(op, *inputs): edge_of of each; None if nothing is to be recorded: no input has an edge,
-# the op has no gradient, or the modes say so.
+# the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
@@ -111,10 +111,15 @@ def apply_view(op, x, *constants):
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     arrays = arrays_of((x, *arguments))
-    edges = edges_of(op if op.backward is not None else Unrelated, x, *arguments)
+    edges = edges_of(None, x, *arguments)
     if edges is None:
         if x._view is None or modes.bits & OFF or not x.requires_grad:
-            op.forward(*arrays, out=x.array)
+            if len(arrays) == 1:  # spread out, as in apply1
+                op.forward(x.array, out=x.array)
+            elif len(arrays) == 2:
+                op.forward(x.array, arrays[1], out=x.array)
+            else:
+                op.forward(*arrays, out=x.array)
             return x
         edges = (None,) * len(arrays)  # a view from before its base required grad
     check_inplace(x)

@@ -105,7 +105,11 @@ def convert(
 ) -> Tensor:
     """x in another dtype, on another device; x itself where it is so already, unless `copy`."""
     result = x
-    if where is not None and array_module(where) is not array_module(x.array.device):
+    if (
+        where is not None
+        and where != x.array.device
+        and array_module(where) is not array_module(x.array.device)
+    ):
         result = apply1(ToDevice, result, device(where).type)
     if dtype is not None and dtype is not x.array.dtype:
         result = apply1(ToCopy if dtype.is_floating_point else ToInteger, result, dtype)
@@ -129,6 +133,12 @@ def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) ->
     >>> torch.tensor([1.5]).to(torch.int64)
     tensor([1])
     """
+    if len(target) == 1 and not options:
+        only = target[0]
+        if isinstance(only, _core.dtype):
+            return convert(self, only, None, False, memory_format)
+        if isinstance(only, Tensor):
+            return convert(self, only.array.dtype, only.array.device, False, memory_format)
     if target and isinstance(target[0], _core.dtype | type):
         names: tuple[str, ...] = TO_DTYPE
     elif target and isinstance(target[0], Tensor):

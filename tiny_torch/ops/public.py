@@ -11,11 +11,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tiny_torch import _core, return_types
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
-from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, arrays_of, edges_of
+from tiny_torch.autograd.graph import Op, edge_of
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -27,6 +25,8 @@ SAME_OUT = {  # `out` has to be of the input's dtype
     *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
     *("sgn", "sign", "trunc"),
 }
+# is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
+is_result_shape = _core.is_result_shape
 LARGE = 1e38  # less than float32's largest
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
@@ -162,40 +162,21 @@ def fits(number: Any, *tensors: Any) -> bool:
 
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
     """The op's result, written into `out`, which records no history."""
-    check_tensor(function, "out", len(arguments) + 1, out)
+    if not isinstance(out, Tensor):
+        check_tensor(function, "out", len(arguments) + 1, out)
     if function in BOOL_OUT and out.dtype is not _core.bool:
         raise RuntimeError(f"{function} does not support non-boolean outputs.")
     if function in SAME_OUT and out.dtype is not arguments[0].dtype:
         raise RuntimeError(
             f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
         )
-    arrays = []
-    tracked = out.edge is not None or out._view is not None
-    for argument in arguments:
-        if isinstance(argument, Tensor):
-            arrays.append(argument.array)
-            if argument.edge is not None or argument._view is not None:
-                tracked = True
-        else:
-            arrays.append(argument)
-    if tracked and not modes.bits & NO_GRAD:
-        for argument in (*arguments, out):
-            if isinstance(argument, Tensor) and edge_of(argument) is not None:
-                raise RuntimeError(f"{function}(): {NO_HISTORY}")
-    if has_shape_of_result(out.array, arrays):
+    if edges_of(None, out, *arguments) is not None:
+        raise RuntimeError(f"{function}(): {NO_HISTORY}")
+    arrays = arrays_of(arguments)
+    if is_result_shape(out.array, arrays):
         op.forward(*arrays, out=out.array)
         return out
     return into(out, wrap(op.forward(*arrays)[0]))
-
-
-def has_shape_of_result(out: Any, operands: list) -> bool:
-    shapes = [x.shape for x in operands if hasattr(x, "shape")]
-    if shapes.count(out.shape) == len(shapes):
-        return True
-    try:
-        return np.broadcast_shapes(*shapes) == out.shape
-    except ValueError:  # the op will say so
-        return False
 
 
 def into(out: Tensor | None, result: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.creation import as_dtype, as_sizes, check_options, filled, like
 from tiny_torch.ops.public import check_tensor, into
-from tiny_torch.random import Generator, core_of
+from tiny_torch.random import Generator, core_of, default_generator
 from tiny_torch.tensor import Tensor, wrap
 
 # ------------------------------------------------------------------------------------ arguments
@@ -33,6 +33,8 @@ def bind(function: str, values: tuple, named: dict, *overloads: tuple) -> dict:
 
 
 def integer(function: str, argument: str, value: Any) -> int:
+    if type(value) is int:
+        return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
             f"{function}(): argument '{argument}' must be int, not {type(value).__name__}"
@@ -69,9 +71,14 @@ class Draw(Op):
 
 def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
     """Overwrites a tensor with draws; what it was before has no gradient through them."""
-    if self.array.device != "cpu":
-        on_cpu(sampler.__name__, self.array)
-    return apply_inplace(Draw, self, sampler, core_of(generator), *numbers)
+    core = default_generator.core if generator is None else core_of(generator)
+    array = self.array
+    if array.device != "cpu":
+        on_cpu(sampler.__name__, array)
+    if self.edge is None and self._view is None:
+        sampler(array, core, *numbers)
+        return self
+    return apply_inplace(Draw, self, sampler, core, *numbers)
 
 
 def uniform_(
@@ -226,7 +233,8 @@ def randint(
     size = (given["size"],)
     dtype = dtype or (_core.int64 if out is None else None)
     result = new_random("randint", size, out, dtype, device, layout, pin_memory)
-    return random_(result, low, high, generator=generator).requires_grad_(requires_grad)
+    draw(result, _core.random_range_, generator, low, high)
+    return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
 def ordered(function: str, given: dict) -> tuple[int, int]:
@@ -307,9 +315,9 @@ def random_like(
     memory_format: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    check_options(function, layout, pin_memory)
-    result = like(function, input, None, dtype, device, False, layout, memory_format)
-    return sampler(result, *numbers, generator=generator).requires_grad_(requires_grad)
+    result = like(function, input, None, dtype, device, False, layout, memory_format, pin_memory)
+    sampler(result, *numbers, generator=generator)
+    return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
 FUNCTIONS = {
