@@ -6,23 +6,12 @@
 // (gemm_int.cpp).
 #include "cpu/gemm.h"
 
-#include "cpu/gemm_tile.h"
+#include "cpu/gemm_block.h"
 #include "cpu/gemm_vector.h"
 #include "cpu/tasks.h"
 
 namespace tt::cpu {
 namespace {
-
-// Typed, and without batch dims. The bias has strides over both dims so that it can be transposed.
-template <class T>
-struct Product {
-  int64_t m, n, k;
-  const T *a, *b;
-  T* c;
-  const T* bias;
-  int64_t a_row, a_col, b_row, b_col, c_row, c_col, bias_row, bias_col;
-  bool accumulate;
-};
 
 template <class T>
 Product<T> product_at(const Gemm& g, int64_t index) {
@@ -74,110 +63,6 @@ void naive(const Gemm& gemm) {
           c = begin == 0 && !g.accumulate ? sums[0] : c + sums[0];
         }
         if (g.bias) c += element(g.bias + j * g.bias_col);
-      }
-    }
-  }
-}
-
-// C^T = B^T @ A^T.
-template <class T>
-Product<T> transposed(const Product<T>& g) {
-  return {g.n,     g.m,     g.k,     g.b,     g.a,     g.c,        g.bias,     g.b_col,
-          g.b_row, g.a_col, g.a_row, g.c_col, g.c_row, g.bias_col, g.bias_row, g.accumulate};
-}
-
-// How many elements of memory lie between B[p, j] and the end of B: they may be read, if not used.
-template <class T>
-int64_t readable_b(const Product<T>& g, int64_t p, int64_t j) {
-  return (g.k - 1 - p) * g.b_row + (g.n - 1 - j) * g.b_col + 1;
-}
-template <class T>
-int64_t readable_a(const Product<T>& g, int64_t i, int64_t p) {
-  return (g.m - 1 - i) * g.a_row + (g.k - 1 - p) * g.a_col + 1;
-}
-
-// C[i:, j:] (rows, cols) = or += sums.
-template <class T>
-void write_sums(const Product<T>& g, const T* sums, int64_t sums_row, int64_t i, int64_t j,
-                int64_t rows, int64_t cols, bool add) {
-  for (int64_t r = 0; r < rows; ++r) {
-    T* c = g.c + (i + r) * g.c_row + j * g.c_col;
-    const T* sum = sums + r * sums_row;
-    for (int64_t s = 0; s < cols; ++s) c[s * g.c_col] = add ? c[s * g.c_col] + sum[s] : sum[s];
-  }
-}
-
-template <class T>
-void add_bias(const Product<T>& g, int64_t i, int64_t j, int64_t rows, int64_t cols) {
-  for (int64_t r = i; r < i + rows; ++r) {
-    T* c = g.c + r * g.c_row;
-    const T* bias = g.bias + r * g.bias_row;
-    for (int64_t s = j; s < j + cols; ++s) c[s * g.c_col] += element(bias + s * g.bias_col);
-  }
-}
-
-// ---- C in blocks: B's panels are packed once per block of k, then met by one panel of A at a
-// time.
-
-// A part of C, and the block of k that is under way.
-struct Range {
-  int64_t i, i_end, j, j_end, p, depth;
-};
-
-template <class T, int Rows>
-void multiply_rows(const Product<T>& g, const Range& range, T* panel_a, const T* panels_b) {
-  constexpr int64_t cols = kCols<T>;
-  const int64_t i = range.i, p = range.p, depth = range.depth;
-  const int64_t rows = smaller(Rows, range.i_end - i);
-  const bool add = g.accumulate || p > 0;
-  pack<T, Rows>(panel_a, g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row, depth, g.m - i,
-                readable_a(g, i, p));
-  for (int64_t j = range.j; j < range.j_end; j += cols) {
-    const T* panel_b = panels_b + (j - range.j) * depth;
-    const int64_t width = smaller(cols, range.j_end - j);
-    if (rows == Rows && width == cols && g.c_col == 1) {
-      multiply_tile<T, Rows>(panel_a, panel_b, depth, g.c + i * g.c_row + j, g.c_row, add);
-    } else {
-      T sums[Rows * cols];
-      multiply_tile<T, Rows>(panel_a, panel_b, depth, sums, cols, false);
-      write_sums(g, sums, cols, i, j, rows, width, add);
-    }
-  }
-  if (g.bias && p + depth == g.k) add_bias(g, i, range.j, rows, range.j_end - range.j);
-}
-
-// In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
-template <class T>
-int64_t panel_a_size(int64_t k) {
-  return round_up(kRows * smaller(k, kDepth) + kCols<T>, 64);
-}
-
-template <class T>
-void block_product(const Product<T>& g, Range range, T* scratch) {
-  constexpr int64_t cols = kCols<T>;
-  T* panel_a = scratch;
-  T* panels_b = scratch + panel_a_size<T>(g.k);
-  const int64_t i_begin = range.i;
-  for (range.p = 0; range.p == 0 || range.p < g.k; range.p += kDepth) {
-    range.depth = smaller(kDepth, g.k - range.p);
-    // A B that lies by rows is packed some rows at a time, so that memory is read in long runs.
-    const int64_t rows = g.b_col == 1 ? 16 : kDepth;
-    for (int64_t q = 0; q < range.depth; q += rows) {
-      const int64_t p = range.p + q;
-      for (int64_t j = range.j; j < range.j_end; j += cols) {
-        pack<T, cols>(panels_b + (j - range.j) * range.depth + q * cols,
-                      g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col,
-                      smaller(rows, range.depth - q), g.n - j, readable_b(g, p, j));
-      }
-    }
-    for (range.i = i_begin; range.i < range.i_end; range.i += kRows) {
-      const int64_t rows = range.i_end - range.i;
-      if (rows > kRows * 2 / 3) {
-        multiply_rows<T, kRows>(g, range, panel_a, panels_b);
-      } else if (rows > kRows / 3) {
-        multiply_rows<T, kRows * 2 / 3>(g, range, panel_a, panels_b);
-      } else {
-        multiply_rows<T, kRows / 3>(g, range, panel_a, panels_b);
       }
     }
   }
@@ -293,15 +178,30 @@ Gemm folded(Gemm g) {
   return g;
 }
 
-// Whether C^T fills register tiles better than C, or as well and is written in order.
+// What C takes, in multiply-adds of vectors: register tiles, which count whole, and for operands
+// that lie across the order in which tiles read and write them, the transposing, by element.
+template <class T>
+double cost(const Gemm& g) {
+  const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
+  const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
+  const double c = double(g.m) * double(g.n) * double(blocks(g.k, kDepth));
+  const auto across = [](int64_t good, int64_t bad, double some) {
+    return good == 1 ? 0 : bad == 1 ? some : 3;
+  };
+  return rows * vectors * k + a * across(g.a_col, g.a_row, 0.3) +
+         b * across(g.b_col, g.b_row, 0.8) + c * across(g.c_col, g.c_row, 1.2);
+}
+
+// Whether C^T is computed, as B^T @ A^T.
 template <class T>
 bool better_transposed(const Gemm& g) {
   if (g.m == 1 || g.n == 1) return g.m != 1;
-  const int64_t rows = kRows / 3, cols = kCols<T>;
-  const int64_t straight = round_up(g.m, rows) * round_up(g.n, cols);
-  const int64_t turned = round_up(g.n, rows) * round_up(g.m, cols);
-  const bool in_order = g.c_row == 1 && g.c_col != 1;
-  return in_order ? turned * 4 <= straight * 5 : turned * 5 < straight * 4;
+  Gemm turned = g;
+  turned.m = g.n, turned.n = g.m;
+  turned.a_row = g.b_col, turned.a_col = g.b_row;
+  turned.b_row = g.a_col, turned.b_col = g.a_row;
+  turned.c_row = g.c_col, turned.c_col = g.c_row;
+  return cost<T>(turned) < cost<T>(g);
 }
 
 template <class T>
@@ -321,8 +221,7 @@ void fast(const Gemm& request) {
   const int64_t tiles = batch * grid.size();
   const bool split = tiles < workers && g.k > kDepth;
 
-  const int64_t panels_b_size = round_up(grid.cols, kCols<T>) * smaller(g.k, kDepth);
-  const int64_t per_worker = g.m == 1 ? 0 : panel_a_size<T>(g.k) + panels_b_size;
+  const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, g.k);
   const int64_t partial_size = split ? blocks(g.k, kDepth) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
   T* scratch = size ? static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T))) : nullptr;
