@@ -78,6 +78,25 @@ def test_elementwise_values_do_not_depend_on_their_place(name, dtype):
         assert same_bits(getattr(x[start:], name)(), expected[start:])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int64", "int32", "uint8"])
+def test_conversions_do_not_depend_on_their_place(dtype):
+    """Whole vectors and what is left of a row; every kind of NaN."""
+    bits = np.random.default_rng(0).integers(0, 2**32, 1001, dtype=np.uint32)
+    bits[::7] = bits[::7] & 0x007FFFFF | 0x7F800000
+    x = torch.from_numpy(bits.view(np.float32))
+
+    def converted(values):
+        result = values.to(getattr(torch, dtype)).contiguous()
+        return result.view(torch.int16) if dtype == "bfloat16" else result  # NumPy has none
+
+    expected, back = converted(x), x.to(getattr(torch, dtype)).float()
+    for other in layouts(x):
+        assert same_bits(converted(other), expected)
+    for start in (1, 2, 3, 5, 31, 997):
+        assert same_bits(converted(x[start:]), expected[start:])
+        assert same_bits(x.to(getattr(torch, dtype))[start:].float(), back[start:])
+
+
 INDEXED = {
     "gather": lambda x, rows, at: x.gather(1, at),
     "scatter": lambda x, rows, at: x.scatter(1, at, x * 2),

@@ -150,7 +150,16 @@ def neighbours(values):
 
 
 # name, the numbers tried, largest error allowed, in ulp of float32
+ANGLES = np.concatenate([np.linspace(-50, 50, 4001), np.geomspace(1e-7, 3e7, 999)])
+POSITIVE = np.concatenate([np.linspace(0, 3, 4001), np.geomspace(1e-44, 1e38, 999)])
 ACCURACY = {
+    "sin": (ANGLES, 1.5),
+    "cos": (ANGLES, 1.5),
+    "tan": (ANGLES, 2),
+    "atan": (ANGLES, 1.5),
+    "log": (POSITIVE, 1),
+    "log2": (POSITIVE, 2),
+    "log10": (POSITIVE, 1.5),
     "asin": (np.linspace(-1, 1, 4001), 2),
     "acos": (np.linspace(-1, 1, 4001), 2),
     "sinh": (np.linspace(-89, 89, 4001), 2.5),
@@ -158,7 +167,7 @@ ACCURACY = {
     "asinh": (np.concatenate([np.linspace(-5, 5, 4001), np.geomspace(1e-7, 1e38, 999)]), 1),
     "acosh": (1 + np.geomspace(1e-6, 1e38, 4001), 1),
     "atanh": (np.linspace(-1, 1, 4001), 2.5),
-    "erfc": (np.linspace(-4, 9, 4001), 1),
+    "erfc": (np.linspace(-4, 9, 4001), 3.5),
     "erfinv": (np.concatenate([np.linspace(-1, 1, 4001), 1 - np.geomspace(6e-8, 0.1, 999)]), 3),
     "lgamma": (np.concatenate([np.linspace(-3, 12, 4001), np.geomspace(1e-30, 1e35, 999)]), 4),
     "digamma": (np.concatenate([np.linspace(0.01, 12, 4001), np.geomspace(1e-30, 1e35, 999)]), 2),

@@ -65,12 +65,13 @@ V mish_backward(V g, V x) {
 
 template <class V>
 V log_sigmoid(V x) {
-  return minimum(x, V{}) - log1p(exp(-abs(x)));
+  return minimum(x, V{}) - log1p_to_one(exp(-abs(x)));
 }
 template <class V>
 V softplus(V x, V beta, V threshold) {
   const V scaled = x * beta;
-  return select(scaled > threshold, x, log1p(exp(minimum(scaled, threshold))) / beta);
+  const V value = maximum(scaled, V{}) + log1p_to_one(exp(-abs(scaled)));
+  return select(scaled > threshold, x, value / beta);
 }
 
 template <class V>

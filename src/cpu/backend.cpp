@@ -25,6 +25,7 @@ namespace {
 struct Isa {
   const char* name;
   bool (*supported)();
+  const ConversionTable* conversion;
   const ElementwiseTable* elementwise;
   const ReduceTable* reduce;
   const GemmTable* gemm;
@@ -39,21 +40,25 @@ struct Isa {
 
 #if defined(__x86_64__)
 const Isa kIsas[] = {
-    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::elementwise_table,
-     &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table, &v4::optim_table, &v4::conv_table,
-     &v4::norm_table, &v4::recurrent_table, &v4::pool_table, &v4::attention_table},
-    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::elementwise_table,
-     &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table, &v3::optim_table, &v3::conv_table,
-     &v3::norm_table, &v3::recurrent_table, &v3::pool_table, &v3::attention_table},
-    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::elementwise_table,
-     &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table, &v2::optim_table, &v2::conv_table,
-     &v2::norm_table, &v2::recurrent_table, &v2::pool_table, &v2::attention_table},
+    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::conversion_table,
+     &v4::elementwise_table, &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table,
+     &v4::optim_table, &v4::conv_table, &v4::norm_table, &v4::recurrent_table, &v4::pool_table,
+     &v4::attention_table},
+    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::conversion_table,
+     &v3::elementwise_table, &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table,
+     &v3::optim_table, &v3::conv_table, &v3::norm_table, &v3::recurrent_table, &v3::pool_table,
+     &v3::attention_table},
+    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::conversion_table,
+     &v2::elementwise_table, &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table,
+     &v2::optim_table, &v2::conv_table, &v2::norm_table, &v2::recurrent_table, &v2::pool_table,
+     &v2::attention_table},
 };
 #else
-const Isa kIsas[] = {{"base", [] { return true; }, &base::elementwise_table, &base::reduce_table,
-                      &base::gemm_table, &base::box_muller_table, &base::optim_table,
-                      &base::conv_table, &base::norm_table, &base::recurrent_table,
-                      &base::pool_table, &base::attention_table}};
+const Isa kIsas[] = {{"base", [] { return true; }, &base::conversion_table,
+                      &base::elementwise_table, &base::reduce_table, &base::gemm_table,
+                      &base::box_muller_table, &base::optim_table, &base::conv_table,
+                      &base::norm_table, &base::recurrent_table, &base::pool_table,
+                      &base::attention_table}};
 #endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
@@ -90,6 +95,9 @@ Table merged(const Table& best, const Table& common) {
 
 }  // namespace
 
+Loop conversion(DType from, DType to) {
+  return chosen().conversion->loops[static_cast<int>(from)][static_cast<int>(to)];
+}
 const BoxMullerTable& box_muller() { return *chosen().box_muller; }
 const OptimTable& optim() { return *chosen().optim; }
 

@@ -22,8 +22,8 @@ struct WholeVector {
 template <class T>
 struct PartOfVector {
   int64_t n;
-  Vec<T> load(const T* from, T pad = 0) const { return load_first(from, n, pad); }
-  void store(T* to, Vec<T> v) const { store_first(to, v, n); }
+  Vec<T> load(const T* from, T pad = 0) const { return load_partial(from, n, pad); }
+  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
 };
 
 // f(i, memory) for each vector of a row of n elements.

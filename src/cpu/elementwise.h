@@ -38,19 +38,32 @@ Vec<T> load_row(const char* from) {
   return from_memory<T>(v);
 }
 
-// n <= lanes elements, `stride` bytes apart; the other lanes are 1, which no op objects to.
+// n <= lanes elements, `stride` bytes apart; the other lanes are 1, which no op objects to. Not
+// inlined, as scatter is not: each op has several of both, of which few are ever run.
 template <class T>
-Vec<T> gather(const char* from, int64_t stride, int64_t n) {
+__attribute__((noinline)) Vec<T> gather(const char* from, int64_t stride, int64_t n) {
   Vec<T> v = Vec<T>{} + 1;
-  for (int64_t i = 0; i < n; ++i)
-    __builtin_memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), from + i * stride, sizeof(T));
+  auto copy = [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      __builtin_memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), from + i * stride, sizeof(T));
+  };
+  if (n == lanes<T>)
+    copy(lanes<T>);
+  else
+    copy(n);
   return from_memory<T>(v);
 }
 
 template <class T>
-void scatter(char* to, int64_t stride, int64_t n, const char* elements) {
-  for (int64_t i = 0; i < n; ++i)
-    __builtin_memcpy(to + i * stride, elements + i * sizeof(T), sizeof(T));
+__attribute__((noinline)) void scatter(char* to, int64_t stride, int64_t n, const char* elements) {
+  auto copy = [&](int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      __builtin_memcpy(to + i * stride, elements + i * sizeof(T), sizeof(T));
+  };
+  if (n == lanes<T>)
+    copy(lanes<T>);
+  else
+    copy(n);
 }
 
 // Calls emit(i, n, x...) with the row's elements [i, i + n) in vectors: n is a vector's lanes, or

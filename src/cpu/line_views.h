@@ -21,27 +21,6 @@ T* numbers(char* data) {
   return reinterpret_cast<T*>(data);
 }
 
-// As load_partial and store_partial, a lane at a time: loops that the compiler turns into one
-// masked move, where the machine has such. (Inside the template, since a type loses its attributes
-// as an argument of one.)
-template <class T>
-inline Vec<T> load_first(const T* from, int64_t n, T pad = T{}) {
-  typedef T Element __attribute__((aligned(1), may_alias));
-  const Element* const elements = reinterpret_cast<const Element*>(from);
-  const int count = static_cast<int>(n);
-  Vec<T> v{};
-  for (int i = 0; i < lanes<T>; ++i) v[i] = i < count ? elements[i] : pad;
-  return v;
-}
-template <class T>
-inline void store_first(T* to, Vec<T> v, int64_t n) {
-  typedef T Element __attribute__((aligned(1), may_alias));
-  Element* const elements = reinterpret_cast<Element*>(to);
-  const int count = static_cast<int>(n);
-  for (int i = 0; i < lanes<T>; ++i)
-    if (i < count) elements[i] = v[i];
-}
-
 struct Plus {
   template <class V>
   V operator()(V a, V b) const {
@@ -116,12 +95,12 @@ struct Row {
     char* const* data;
     int64_t i, n;
     Vec<T> load(int stream, T pad = 0) const {
-      return load_first(reinterpret_cast<const T*>(data[stream]) + i, n, pad);
+      return load_partial(reinterpret_cast<const T*>(data[stream]) + i, n, pad);
     }
-    Vec<T> load_class(const T* per_class) const { return load_first(per_class + i, n); }
-    void store_class(T* per_class, Vec<T> v) const { store_first(per_class + i, v, n); }
+    Vec<T> load_class(const T* per_class) const { return load_partial(per_class + i, n); }
+    void store_class(T* per_class, Vec<T> v) const { store_partial(per_class + i, v, n); }
     void store(int stream, Vec<T> v) const {
-      store_first(reinterpret_cast<T*>(data[stream]) + i, v, n);
+      store_partial(reinterpret_cast<T*>(data[stream]) + i, v, n);
     }
   };
 

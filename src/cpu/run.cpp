@@ -1,8 +1,6 @@
 #include "cpu/run.h"
 
-#include <cstring>
-#include <limits>
-#include <type_traits>
+#include <algorithm>
 
 #include "core/gil.h"
 #include "cpu/parallel.h"
@@ -10,56 +8,6 @@
 namespace tt::cpu {
 
 namespace {
-
-template <class From, class To>
-To convert_one(From value) {
-  if constexpr (is_half_type<From> && !is_half_type<To>)
-    return convert_one<float, To>(value);
-  else if constexpr (is_half_type<To>)
-    return To(static_cast<float>(value));
-  else if constexpr (std::is_same_v<To, bool>)
-    return value != From{};
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
-    // Through int64, where it fits: C++ leaves anything else undefined.
-    return value >= -9223372036854775808.0 && value < 9223372036854775808.0
-               ? static_cast<To>(static_cast<int64_t>(value))
-               : static_cast<To>(std::numeric_limits<int64_t>::min());
-  else
-    return static_cast<To>(value);
-}
-
-// Through memcpy: a NumPy address need not be aligned. A bool may hold any byte: it is true if not
-// 0.
-template <class From, class To>
-void convert(char* const* data, const int64_t* strides, int64_t n) {
-  constexpr bool from_bool = std::is_same_v<From, bool>;
-  using Raw = std::conditional_t<from_bool, uint8_t, From>;
-  char* const out = data[0];
-  const char* const x = data[1];
-  auto rows = [=](int64_t out_stride, int64_t x_stride) {
-    for (int64_t i = 0; i < n; ++i) {
-      Raw value;
-      std::memcpy(&value, x + i * x_stride, sizeof(From));
-      const To converted = from_bool ? static_cast<To>(value != 0) : convert_one<Raw, To>(value);
-      std::memcpy(out + i * out_stride, &converted, sizeof(To));
-    }
-  };
-  if (strides[0] != sizeof(To))
-    rows(strides[0], strides[1]);
-  else if (strides[1] != sizeof(From))
-    rows(sizeof(To), strides[1]);
-  else if (std::is_same_v<From, To>)
-    std::memcpy(out, x, n * sizeof(To));
-  else
-    rows(sizeof(To), sizeof(From));
-}
-
-template <class From>
-constexpr void fill_row(Loop* row) {
-#define X(name, type, text, category) *row++ = convert<From, type>;
-  TT_FOR_EACH_DTYPE(X)
-#undef X
-}
 
 // One row of up to kBlock elements whose operands need conversion.
 struct Converter {
@@ -126,19 +74,6 @@ void walk(const Iter& iter, int64_t begin, int64_t end, int64_t longest, Row&& r
 }
 
 }  // namespace
-
-Loop conversion(DType from, DType to) {
-  struct Table {
-    Loop loops[kDTypes][kDTypes];
-    constexpr Table() : loops() {
-#define X(name, type, text, category) fill_row<type>(loops[static_cast<int>(DType::name)]);
-      TT_FOR_EACH_DTYPE(X)
-#undef X
-    }
-  };
-  static constexpr Table table;
-  return table.loops[static_cast<int>(from)][static_cast<int>(to)];
-}
 
 void run(const Iter& iter, Loop loop) {
   if (iter.numel == 0) return;

@@ -1,8 +1,13 @@
 // What each per-instruction-set build exports: constant tables of function pointers, nothing else.
 #pragma once
-#include "core/backend.h"
+#include "cpu/run.h"
 
 namespace tt::cpu {
+
+// [from][to]: out[i] = x[i], converted.
+struct ConversionTable {
+  Loop loops[kDTypes][kDTypes];
+};
 
 // How one reduction works on a piece of the input; every state is one element of compute dtype.
 struct ReduceOps {
@@ -22,6 +27,7 @@ extern const ReduceTable reduce_int_table;
 
 #define TT_DECLARE_TABLES(isa)                     \
   namespace isa {                                  \
+  extern const ConversionTable conversion_table;   \
   extern const ElementwiseTable elementwise_table; \
   extern const ReduceTable reduce_table;           \
   }

@@ -58,18 +58,27 @@ inline Vec<bool> splat<bool>(bool x) {
   return splat<uint8_t>(x);
 }
 
-// The first n elements (0 <= n <= lanes), the other lanes filled with `pad`.
+// The first n elements (0 <= n <= lanes), the other lanes filled with `pad`. Loops over the lanes,
+// which the compiler turns into one masked move where the machine has such; memcpy would be a call.
+// (Element stands inside the template, since a type loses its attributes as an argument of one.)
 template <class T>
 inline Vec<T> load_partial(const T* from, int64_t n, T pad = T{}) {
-  Vec<T> v = splat<T>(pad);
-  __builtin_memcpy(&v, from, static_cast<uint64_t>(n) * sizeof(T));
+  typedef T Element __attribute__((aligned(1), may_alias));
+  const Element* const elements = reinterpret_cast<const Element*>(from);
+  const int count = static_cast<int>(n);
+  Vec<T> v{};
+  for (int i = 0; i < lanes<T>; ++i) v[i] = i < count ? elements[i] : pad;
   return v;
 }
 
 // Writes only the first n lanes.
 template <class T>
 inline void store_partial(T* to, Vec<T> v, int64_t n) {
-  __builtin_memcpy(to, &v, static_cast<uint64_t>(n) * sizeof(T));
+  typedef T Element __attribute__((aligned(1), may_alias));
+  Element* const elements = reinterpret_cast<Element*>(to);
+  const int count = static_cast<int>(n);
+  for (int i = 0; i < lanes<T>; ++i)
+    if (i < count) elements[i] = v[i];
 }
 
 // Elements that stand `byte_stride` bytes apart; 0 repeats one element.
@@ -100,15 +109,6 @@ inline void store_strided(T* to, int64_t byte_stride, Vec<T> v) {
 template <class M, class V>
 inline V select(M mask, V yes, V no) {
   return mask ? yes : no;
-}
-
-template <class M>
-inline bool any(M mask) {
-  int64_t words[sizeof mask / 8];
-  __builtin_memcpy(words, &mask, sizeof mask);
-  int64_t seen = 0;
-  for (int64_t word : words) seen |= word;
-  return seen != 0;
 }
 
 // One byte per lane of Mask<T>, 0 or 1: lanes<T> bytes of a bool array.

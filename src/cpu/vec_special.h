@@ -7,7 +7,7 @@
 // double: libm where it has the function, else these algorithms to more terms.
 #pragma once
 #include "cpu/special.h"
-#include "cpu/vec_math.h"
+#include "cpu/vec_trig.h"
 
 namespace tt::cpu {
 namespace {
@@ -30,9 +30,6 @@ inline AsinParts asin_parts(Vec<float> a) {
   return {s, s * z * tail, folded};
 }
 
-// pi/2 in two, the first rounded to float.
-constexpr float kHalfPi = 1.57079637f, kHalfPiRest = -4.37113883e-8f;
-
 inline Vec<float> asin(Vec<float> x) {
   const AsinParts p = asin_parts(abs(x));
   const Vec<float> folded = (kHalfPi - 2 * p.s) - (2 * p.rest - kHalfPiRest);
@@ -49,7 +46,7 @@ inline Vec<float> acos(Vec<float> x) {
 // e^|x| / 2, which overflows no earlier than sinh and cosh do.
 inline Vec<float> half_exp(Vec<float> x) {
   const ExpParts e = exp_parts(at_most(abs(x), 91.0f));
-  return scale(e.m, e.k - 1);
+  return scale(e.m, e.n - 1);
 }
 
 // x + x^3 P(x^2) below 1, else (e^x - e^-x) / 2.
@@ -88,12 +85,15 @@ inline Vec<float> erfinv(Vec<float> x) {
   return select(abs(x) == 1, x * __builtin_inff(), r);
 }
 
-// ---------------------------------------------------------------- float: by doubles, on each half
-
-// ln(1 + x) for x >= 0: where 1 + x loses x, by the series.
-inline Vec<double> wide_log1p(Vec<double> x) {
-  return select(x < 1e-5, x - 0.5 * x * x, wide_log(1 + x));
+// ln(1 + x) for x in [0, 1]: x + x^2 P(x). 1.0 ulp.
+inline Vec<float> log1p_to_one(Vec<float> x) {
+  const Vec<float> tail =
+      polynomial(x, -0.499999315f, 0.33330512f, -0.249585882f, 0.196954072f, -0.153554171f,
+                 0.106805898f, -0.0576647818f, 0.020204762f, -0.00331851118f);
+  return multiply_add(x * x, tail, x);
 }
+
+// ---------------------------------------------------------------- float: by doubles, on each half
 
 inline Vec<float> asinh(Vec<float> x) {
   const Vec<float> r =
@@ -104,25 +104,6 @@ inline Vec<float> asinh(Vec<float> x) {
 inline Vec<float> acosh(Vec<float> x) {
   const Vec<float> r = in_double(x, [](Vec<double> a) { return wide_log(a + sqrt(a * a - 1)); });
   return select(x < 1, splat(__builtin_nanf("")), r);
-}
-
-// ln(e^x + e^y) = x + ln(1 + e^(y - x)) for x >= y; equal infinities have no difference.
-template <class V, class Tail>
-inline V log_of_sum(V x, V y, double at_equal, Tail tail) {
-  const V larger = (x > y) | (x != x) ? x : y;
-  return select(x == y, x + at_equal, larger + tail(-abs(x - y)));
-}
-
-inline Vec<float> logaddexp(Vec<float> x, Vec<float> y) {
-  return in_double(x, y, [](Vec<double> a, Vec<double> b) {
-    return log_of_sum(a, b, 1 / kLog2E, [](Vec<double> d) { return wide_log1p(wide_exp(d)); });
-  });
-}
-inline Vec<float> logaddexp2(Vec<float> x, Vec<float> y) {
-  return in_double(x, y, [](Vec<double> a, Vec<double> b) {
-    return log_of_sum(
-        a, b, 1.0, [](Vec<double> d) { return wide_log1p(wide_exp(d * (1 / kLog2E))) * kLog2E; });
-  });
 }
 
 // For x > 0, where gamma's logarithm is (x - 1)(x - 2) P(x) on [1, 2]; below 1 it is that of x + 1,
@@ -246,12 +227,7 @@ TT_EACH_LANE(cosh, __builtin_cosh)
 TT_EACH_LANE(lgamma, log_gamma)
 #undef TT_EACH_LANE
 
-inline Vec<double> logaddexp(Vec<double> x, Vec<double> y) {
-  return log_of_sum(x, y, 1 / kLog2E, [](Vec<double> d) { return log1p(exp(d)); });
-}
-inline Vec<double> logaddexp2(Vec<double> x, Vec<double> y) {
-  return log_of_sum(x, y, 1.0, [](Vec<double> d) { return log1p(exp2(d)) * kLog2E; });
-}
+inline Vec<double> log1p_to_one(Vec<double> x) { return log1p(x); }
 
 // As the float's, in three pieces, good to 2^-29.
 inline Vec<double> erfinv_near(Vec<double> x, Vec<double> w) {
@@ -295,6 +271,24 @@ inline Vec<double> trigamma(Vec<double> x) {
 
 template <class V>
 using IfFloats = decltype(from_bits(as_bits(V{})));
+
+// ln(e^x + e^y) = x + ln(1 + e^(y - x)) for x >= y; equal infinities have no difference.
+template <class V, class Tail>
+inline V log_of_sum(V x, V y, double at_equal, Tail tail) {
+  const V larger = (x > y) | (x != x) ? x : y;
+  const V twice = x + static_cast<decltype(x[0] + 0)>(at_equal);
+  return select(x == y, twice, larger + tail(-abs(x - y)));
+}
+template <class V>
+inline IfFloats<V> logaddexp(V x, V y) {
+  return log_of_sum(x, y, 1 / kLog2E, [](V d) { return log1p_to_one(exp(d)); });
+}
+template <class V>
+inline IfFloats<V> logaddexp2(V x, V y) {
+  return log_of_sum(x, y, 1.0, [](V d) {
+    return log1p_to_one(exp2(d)) * static_cast<decltype(d[0] + 0)>(kLog2E);
+  });
+}
 
 // 0 ln y is 0, unless y is NaN.
 template <class V>

@@ -1,0 +1,114 @@
+// What a vector's operators leave to the compiler's luck: x86's instructions by name, and beside
+// them the same in C++. (A loop over lanes becomes one instruction or, where a neighbour takes the
+// lanes apart, one per lane.) Built once per instruction set.
+#pragma once
+#include "core/half.h"
+#include "cpu/vec.h"
+
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
+
+namespace tt::cpu {
+namespace {
+
+// a b + c rounded once, where the machine has that; else twice.
+inline Vec<float> fused(Vec<float> a, Vec<float> b, Vec<float> c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__FP_FAST_FMAF)
+  for (int i = 0; i < lanes<float>; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+inline Vec<double> fused(Vec<double> a, Vec<double> b, Vec<double> c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_pd(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_pd(a, b, c);
+#elif defined(__FP_FAST_FMA)
+  for (int i = 0; i < lanes<double>; ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+
+// a > b ? a : b and a < b ? a : b: a NaN in b stays, one in a is lost. (GCC warns of the forms
+// without a mask.)
+template <class V>
+inline V larger_of(V a, V b) {
+#ifdef __AVX512F__
+  if constexpr (sizeof a[0] == 4)
+    return _mm512_maskz_max_ps(-1, a, b);
+  else
+    return _mm512_maskz_max_pd(-1, a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+template <class V>
+inline V smaller_of(V a, V b) {
+#ifdef __AVX512F__
+  if constexpr (sizeof a[0] == 4)
+    return _mm512_maskz_min_ps(-1, a, b);
+  else
+    return _mm512_maskz_min_pd(-1, a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+template <class M>
+inline bool any(M mask) {
+#if defined(__AVX512F__)
+  const __m512i bits = reinterpret_cast<__m512i>(mask);
+  return (sizeof mask[0] == 8 ? _mm512_movepi64_mask(bits) : _mm512_movepi32_mask(bits)) != 0;
+#elif defined(__FMA__)
+  return _mm256_movemask_epi8(reinterpret_cast<__m256i>(mask)) != 0;
+#else
+  int64_t words[sizeof mask / 8];
+  __builtin_memcpy(words, &mask, sizeof mask);
+  int64_t seen = 0;
+  for (int64_t word : words) seen |= word;
+  return seen != 0;
+#endif
+}
+
+// float16, a half vector of its bits, and float.
+using HalfBits = VecOf<uint16_t, kVectorBytes / 2>::type;
+
+inline Vec<float> float_of_half(HalfBits bits) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtph_ps(-1, reinterpret_cast<__m256i>(bits));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(bits));
+#else
+  Vec<float> r;
+  for (int i = 0; i < lanes<float>; ++i) {
+    Half half;
+    half.bits = bits[i];
+    r[i] = half;
+  }
+  return r;
+#endif
+}
+
+inline HalfBits half_of_float(Vec<float> x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<HalfBits>(_mm512_maskz_cvtps_ph(-1, x, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#else
+  HalfBits r;
+  for (int i = 0; i < lanes<float>; ++i) r[i] = Half(x[i]).bits;
+  return r;
+#endif
+}
+
+}  // namespace
+}  // namespace tt::cpu
