@@ -276,10 +276,10 @@ bool lies_as(const int64_t* actual, const int64_t (&strides)[4], const int64_t (
   return true;
 }
 
-// A window as large as the image is one pixel with a channel for each element of the window. Sums
-// for y run over them, and should in the same order for any layout: that of (taps, channels).
+// A window as large as the image is one pixel with a channel for each element of the window. Not
+// for y, whose sums run over them, and in the same order for any layout.
 void take_windows_as_channels(ConvArgs& g, ConvResult result) {
-  if (g.groups > 1) return;
+  if (g.groups > 1 || result == ConvResult::Y) return;
   for (int d = 0; d < 3; ++d)
     if (g.y_size[d] > 1 || g.padding[d] > 0 || g.x_size[d] != g.taps[d]) return;
   const int64_t c = g.x_channels, *t = g.taps, size[] = {c, t[0], t[1], t[2]};
@@ -287,7 +287,7 @@ void take_windows_as_channels(ConvArgs& g, ConvResult result) {
   const int64_t last[] = {1, t[1] * t[2] * c, t[2] * c, c};
   const bool is_last = lies_as(g.x_strides, last, size) && lies_as(g.w_strides, last, size);
   const bool is_plain = lies_as(g.x_strides, plain, size) && lies_as(g.w_strides, plain, size);
-  if (!is_last && !(is_plain && result != ConvResult::Y)) return;
+  if (!is_last && !is_plain) return;
   g.x_channels *= plain[0];
   for (int d = 0; d < 3; ++d) g.x_size[d] = g.taps[d] = g.stride[d] = 1;
   g.x_strides[1] = g.w_strides[1] = 1;
