@@ -160,12 +160,12 @@ def array_module(where: Any = None) -> Any:
 
     Raises AssertionError for CUDA, and RuntimeError where there is no such device.
     """
+    if where == "cpu":
+        return _core
     if where is None:
         where = default.device
         if where is None:
             return _core
-    if where == "cpu":
-        return _core
     name = where if where in TYPES else device(where).type
     if name == "cpu":
         return _core

@@ -10,7 +10,7 @@ from tiny_torch.creation import as_dtype, as_number, check_options, finish, int6
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
 from tiny_torch.ops.public import check_tensor, into
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 
 def arange(
@@ -35,8 +35,10 @@ def arange(
     >>> torch.arange(1, 7, 2)
     tensor([1, 3, 5])
     """
-    check_options("arange", layout, pin_memory)
-    dtype = dtype_of(out, "arange", dtype)
+    if layout is not None or pin_memory:
+        check_options("arange", layout, pin_memory)
+    if out is not None or dtype is not None:
+        dtype = dtype_of(out, "arange", dtype)
     if len(bounds) == 1 and end is None:
         end = bounds[0]
     elif bounds:
@@ -55,18 +57,19 @@ def arange(
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if dtype is None:
-        floats = any(isinstance(v, float) for v in (start, end, step))
+        floats = float in (type(start), type(end), type(step))
         dtype = _core.get_default_dtype() if floats else int64
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if dtype is int64:
+    whole = dtype is int64
+    if whole:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    count = -((start - end) // step) if dtype is int64 else math.ceil((end - start) / step)
-    if not dtype.is_floating_point:
+    count = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    if not whole and not dtype.is_floating_point:
         check_not_bool("arange_cpu", dtype)
         start, step = int(start), int(step)
     if count >= 2**63:
@@ -168,6 +171,8 @@ def endpoint(function: str, value: Any) -> float:
 
 
 def number(function: str, argument: str, value: Any) -> Any:
+    if type(value) is int or type(value) is float:
+        return value
     value = as_number(value)
     if not isinstance(value, bool | int | float):
         raise TypeError(
@@ -192,7 +197,7 @@ def check_not_bool(kernel: str, dtype: Any) -> None:
 
 
 def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
-    result = finish(array, requires_grad and out is None)
+    result = wrap(array) if not requires_grad else finish(array, out is None)
     if out is None:
         return result
     if out.numel() == array.size:  # the values, in whatever shape it has

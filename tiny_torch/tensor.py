@@ -52,10 +52,13 @@ class Tensor(TensorBase):
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 
     if TYPE_CHECKING:
-
+        # TensorBase's, too, for they are asked most.
         @property
-        def shape(self) -> Size:  # TensorBase's, too: it is asked most
-            ...
+        def shape(self) -> Size: ...
+        @property
+        def ndim(self) -> int: ...
+        @property
+        def dtype(self) -> Any: ...
 
         # What ops/methods.py attaches.
         def __getattr__(self, name: str) -> Any: ...
@@ -97,17 +100,14 @@ class Tensor(TensorBase):
         """The shape, or one size of it."""
         if dim is None:
             return self.shape
-        ndim = self.array.ndim
-        if not -max(ndim, 1) <= dim < max(ndim, 1):
+        shape = self.array.shape
+        if not -len(shape) <= dim < len(shape):
+            limit = len(shape) or 1
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
-                f"{max(ndim, 1) - 1}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but "
+                f"got {dim})"
             )
-        return self.array.shape[dim]
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
+        return shape[dim]
 
     def dim(self) -> int:
         return self.array.ndim
@@ -139,10 +139,6 @@ class Tensor(TensorBase):
 
     def data_ptr(self) -> int:
         return self.array.data_ptr
-
-    @property
-    def dtype(self) -> Any:
-        return self.array.dtype
 
     @property
     def device(self) -> Any:

@@ -1,8 +1,6 @@
 // What Python files ask about arguments in every call, so that it should cost little: are these
 // ints, which view does this index name.
-#include <Python.h>
-
-#include "bindings/bind.h"
+#include "bindings/tensor.h"
 #include "bindings/types.h"
 
 namespace tt::py {
@@ -24,6 +22,50 @@ PyObject* are_ints(PyObject*, PyObject* values) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i)
     if (!is_int(PyTuple_GET_ITEM(values, i))) Py_RETURN_FALSE;
   Py_RETURN_TRUE;
+}
+
+// wrap_dim(dim, ndim): the dim counted from the front; IndexError where there is none.
+PyObject* wrapped_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "wrap_dim(dim, ndim)");
+  try {
+    return PyLong_FromLong(wrap_dim(int_from(args[0]), static_cast<int>(int_from(args[1]))));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+// check_tensor(function, argument, position, value): TypeError where it is no tensor.
+PyObject* check_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4) return PyErr_Format(PyExc_TypeError, "check_tensor() takes 4 arguments");
+  if (is_tensor(args[3])) Py_RETURN_NONE;
+  return PyErr_Format(PyExc_TypeError, "%S(): argument '%S' (position %S) must be Tensor, not %s",
+                      args[0], args[1], args[2], Py_TYPE(args[3])->tp_name);
+}
+
+// fits(number, *tensors): whether they are tensors of one common float dtype, which surely holds a
+// plain number.
+PyObject* fits(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1) return PyErr_Format(PyExc_TypeError, "fits(number, *tensors)");
+  constexpr double kLarge = 1e38;  // less than float32's largest
+  PyObject* const number = args[0];
+  double value = kLarge;
+  if (PyFloat_CheckExact(number)) {
+    value = PyFloat_AS_DOUBLE(number);
+  } else if (PyLong_CheckExact(number)) {
+    int overflow;
+    value = static_cast<double>(PyLong_AsLongLongAndOverflow(number, &overflow));
+    if (overflow) Py_RETURN_FALSE;
+  }
+  if (!(-kLarge < value && value < kLarge)) Py_RETURN_FALSE;
+  std::optional<DType> common;
+  for (Py_ssize_t i = 1; i < count; ++i) {
+    PyObject* const array = is_tensor(args[i]) ? tensor_of(args[i]).array : args[i];
+    if (!is_array(array) || array == args[i]) Py_RETURN_FALSE;
+    const DType dtype = array_of(array).dtype();
+    if (common && *common != dtype) Py_RETURN_FALSE;
+    common = dtype;
+  }
+  return PyBool_FromLong(common == DType::Float32 || common == DType::Float64);
 }
 
 // show(array, steps): the view that a chain of the array's own methods leads to. `steps` are tuples
@@ -160,6 +202,9 @@ PyCFunction fast(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
+                           {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
+                           {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
+                           {"fits", fast(fits), METH_FASTCALL, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
                            {"numbers", fast(numbers), METH_FASTCALL, nullptr},

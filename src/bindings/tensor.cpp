@@ -1,31 +1,18 @@
 // Makes tensors: around an array, around an op's results, as views. What else a tensor is and does
 // stands in Python.
-#include <Python.h>
+#include "bindings/tensor.h"
+
 #include <structmember.h>
 
-#include "bindings/bind.h"
 #include "bindings/types.h"
 
 namespace tt::py {
 
+PyTypeObject* tensor_type;
+
 namespace {
 
-// The fields of classes that are Python's: tensor.py and view.py say what they mean.
-struct TensorObject {
-  PyObject_HEAD PyObject *array, *edge, *view, *grad;
-  PyObject *hooks, *post_hooks;  // null before the first
-};
-struct ViewObject {
-  PyObject_HEAD PyObject* base;
-  int kind;
-  long long stamp;
-};
-
-PyTypeObject *tensor_type, *size_type;  // tiny_torch.Tensor and Size, once they have said so
-PyTypeObject* view_type;
-
-bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
-TensorObject& tensor_of(PyObject* object) { return *reinterpret_cast<TensorObject*>(object); }
+PyTypeObject *view_type, *size_type;  // size_type is tiny_torch.Size, once it has said so
 
 // The bits of autograd/graph.py's modes, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
@@ -367,6 +354,17 @@ PyObject* size_of(PyObject* array) {
   Py_DECREF(shape);
   return size;
 }
+PyObject* as_python(int number) { return PyLong_FromLong(number); }
+PyObject* as_python(DType dtype) { return to_python(dtype); }
+// Of an array of any device.
+template <auto own>
+PyObject* get_of_array(PyObject* self, void* name) {
+  PyObject* const array = tensor_of(self).array;
+  if (array && is_array(array)) return as_python((array_of(array).*own)());
+  if (array) return PyObject_GetAttrString(array, static_cast<const char*>(name));
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
 PyObject* get_shape(PyObject* self, void*) {
   PyObject* const array = tensor_of(self).array;
   if (array) return size_of(array);
@@ -403,8 +401,12 @@ PyObject* register_graph(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyGetSetDef tensor_properties[] = {{"shape", get_shape, nullptr, nullptr, nullptr},
-                                   {nullptr, nullptr, nullptr, nullptr, nullptr}};
+char dtype_name[] = "dtype", ndim_name[] = "ndim";
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, nullptr, nullptr},
+    {dtype_name, get_of_array<&NDArray::dtype>, nullptr, nullptr, dtype_name},
+    {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef mode_properties[] = {
     {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
     {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",

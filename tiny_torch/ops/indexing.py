@@ -16,6 +16,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops.elementwise import Cast
+from tiny_torch.ops.public import fits
 from tiny_torch.ops.views import zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -200,6 +201,8 @@ def plain_number(value: Any, x: Tensor) -> Any:
 
 def checked_number(value: Any, x: Tensor) -> Any:
     """A number that x can hold; TypeError, OverflowError or RuntimeError if it cannot."""
+    if fits(value, x):
+        return value
     value = plain_number(value, x)
     if type(value) is int and not -LIMIT <= value < LIMIT:
         if not 0 < value < 2 * LIMIT:
@@ -211,6 +214,8 @@ def checked_number(value: Any, x: Tensor) -> Any:
 
 def assigned_number(value: Any, x: Tensor) -> Any:
     """A number that x[index] takes: of a half dtype beyond its largest, too, as infinity."""
+    if fits(value, x):
+        return value
     value = plain_number(value, x)
     if type(value) is int and not -LIMIT <= value < LIMIT:
         raise ValueError("Overflow when unpacking long long")

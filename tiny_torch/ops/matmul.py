@@ -110,7 +110,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     check_tensor("matmul", "input", 1, input)
     check_tensor("matmul", "other", 2, other)
     op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
-    return into_same(out, apply2(op, input, other))
+    result = apply2(op, input, other)
+    return result if out is None else into_same(out, result)
 
 
 BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
@@ -118,15 +119,16 @@ BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
 
 def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any) -> Tensor:
     """A product of operands with a fixed number of dims."""
-    name = op.__name__.lower()
-    check_tensor(name, "input", 1, x)
-    check_tensor(name, second, 2, y)
-    if (x.ndim, y.ndim) != dims:
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor) and (x.ndim, y.ndim) == dims):
+        name = op.__name__.lower()
+        check_tensor(name, "input", 1, x)
+        check_tensor(name, second, 2, y)
         raise RuntimeError(
             f"{name}: expected tensors of {dims[0]} and {dims[1]} dimensions, got shapes "
             f"{list(x.shape)} and {list(y.shape)}"
         )
-    return into_same(out, apply2(op, x, y))
+    result = apply2(op, x, y)
+    return result if out is None else into_same(out, result)
 
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -148,8 +150,8 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def check_batches(name: str, x: Any, y: Any) -> None:
     """RuntimeError where two stacks differ in their number of matrices."""
-    sizes = [t.shape[0] for t in (x, y) if isinstance(t, Tensor) and t.ndim == 3]
-    if len(sizes) == 2 and sizes[0] != sizes[1]:
+    stacks = isinstance(x, Tensor) and isinstance(y, Tensor) and x.ndim == y.ndim == 3
+    if stacks and x.array.shape[0] != y.array.shape[0]:
         raise RuntimeError(
             f"{name}: expected the same batch size, got shapes {list(x.shape)} and {list(y.shape)}"
         )

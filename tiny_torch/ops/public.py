@@ -27,7 +27,10 @@ SAME_OUT = {  # `out` has to be of the input's dtype
 }
 # is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
 is_result_shape = _core.is_result_shape
-LARGE = 1e38  # less than float32's largest
+# check_tensor(function, argument, position, value): TypeError where it is no tensor.
+check_tensor = _core.check_tensor
+# fits(number, *tensors): whether they share float32 or float64, which surely holds a plain number.
+fits = _core.fits
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -117,14 +120,6 @@ def forgetful(op: type[Op]) -> type[Op]:
     return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
 
 
-def check_tensor(function: str, argument: str, position: int, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
-            f"{type(value).__name__}"
-        )
-
-
 def check_int(function: str, argument: str, position: int, value: Any) -> int:
     if type(value) is int:
         return value
@@ -142,22 +137,6 @@ def check_operand(function: str, argument: str, position: int, value: Any) -> No
             f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
             f"{type(value).__name__}"
         )
-
-
-def fits(number: Any, *tensors: Any) -> bool:
-    """Whether tensors share one of the common float dtypes, which surely holds a plain number."""
-    kind = type(number)
-    if (kind is not float and kind is not int) or not -LARGE < number < LARGE:
-        return False
-    dtype = None
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            return False
-        if dtype is None:
-            dtype = tensor.array.dtype
-        elif tensor.array.dtype is not dtype:
-            return False
-    return dtype is _core.float32 or dtype is _core.float64
 
 
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:

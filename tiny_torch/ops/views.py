@@ -17,6 +17,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
 
 show = _core.show  # (array, steps): the view that a chain of its own methods leads to
+wrap_dim = _core.wrap_dim  # (dim, ndim): counted from the front; IndexError where there is none
 are_ints = _core.are_ints  # (values): whether it is a tuple of ints
 
 Steps = tuple[tuple[str, tuple], ...]  # names of an array's view methods, and their arguments
@@ -28,17 +29,6 @@ def zeros(like: Any, shape: tuple) -> Any:
     """An array of zeros with the dtype and device of an array or tensor."""
     array = getattr(like, "array", like)
     return array_module(array.device).full(shape, 0, array.dtype)
-
-
-def wrap_dim(dim: int, ndim: int) -> int:
-    """The dim counted from the front; IndexError where there is none."""
-    limit = max(ndim, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
-            f"but got {dim})"
-        )
-    return dim % limit
 
 
 def unique_dims(dims: Any, ndim: int) -> tuple:

@@ -1,0 +1,24 @@
+// The fields of classes that are Python's: tensor.py and view.py say what they mean.
+#pragma once
+#include "bindings/bind.h"
+
+namespace tt::py {
+
+struct TensorObject {
+  PyObject_HEAD PyObject *array, *edge, *view, *grad;
+  PyObject *hooks, *post_hooks;  // null before the first
+};
+struct ViewObject {
+  PyObject_HEAD PyObject* base;
+  int kind;
+  long long stamp;
+};
+
+extern PyTypeObject* tensor_type;  // tiny_torch.Tensor, once it has said so
+
+inline bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
+inline TensorObject& tensor_of(PyObject* object) {
+  return *reinterpret_cast<TensorObject*>(object);
+}
+
+}  // namespace tt::py
