@@ -37,23 +37,23 @@ int64_t batch_size(const Gemm& g) {
   return size;
 }
 
-// The definition. Along k, products are summed in blocks of kDepth (as good for accuracy as for the
-// cache), and the blocks' sums are added one after another. Inside a block products are summed one
-// after another too, except if C is a row or a column: then product p goes to sum p % L of L, which
-// are added as a tree. All that follows does the same additions in the same order; it differs only
-// in what it has in hand at a time.
+// The definition. Along k, products are summed in blocks (as good for accuracy as for the cache),
+// and the blocks' sums are added one after another. Inside a block products are summed one after
+// another too, except if C is a row or a column: then product p goes to sum p % L of L, which are
+// added as a tree. All that follows does the same additions in the same order; it differs only in
+// what it has in hand at a time.
 template <class T>
 void naive(const Gemm& gemm) {
   const int ways = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
-  const int64_t batch = batch_size(gemm);
+  const int64_t batch = batch_size(gemm), depth = block_depth(gemm.k);
   for (int64_t index = 0; index < batch; ++index) {
     const Product<T> g = product_at<T>(gemm, index);
     for (int64_t i = 0; i < g.m; ++i) {
       for (int64_t j = 0; j < g.n; ++j) {
         T& c = g.c[i * g.c_row + j * g.c_col];
-        for (int64_t begin = 0; begin == 0 || begin < g.k; begin += kDepth) {
+        for (int64_t begin = 0; begin == 0 || begin < g.k; begin += depth) {
           T sums[lanes<T>] = {};
-          for (int64_t p = begin; p < smaller(begin + kDepth, g.k); ++p) {
+          for (int64_t p = begin; p < smaller(begin + depth, g.k); ++p) {
             sums[p % ways] +=
                 element(g.a + i * g.a_row + p * g.a_col) * element(g.b + p * g.b_row + j * g.b_col);
           }
@@ -74,9 +74,10 @@ template <class T>
 void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
   const int64_t width = j_end - j;
   const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
-  T sums[kStrip], x[kDepth];
-  for (int64_t p = 0; p == 0 || p < g.k; p += kDepth) {
-    const int64_t depth = smaller(kDepth, g.k - p);
+  T sums[kStrip], x[kDeepest];
+  const int64_t deepest = block_depth(g.k);
+  for (int64_t p = 0; p == 0 || p < g.k; p += deepest) {
+    const int64_t depth = smaller(deepest, g.k - p);
     for (int64_t q = 0; q < depth; ++q) x[q] = element(g.a + (p + q) * g.a_col);
     const T* b = g.b + p * g.b_row + j * g.b_col;
     const VectorBlock<T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
@@ -124,7 +125,7 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
   if (g.m == 1) {
     vector_product(g, j, j_end);
   } else {
-    block_product(g, Range{i, i_end, j, j_end, 0, 0}, scratch);
+    block_product(g, Range{i, i_end, j, j_end, 0, 0, false}, scratch);
   }
 }
 
@@ -133,12 +134,12 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
 template <class T>
 void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratch,
                    int64_t per_worker, T* partial) {
-  const int64_t depth_blocks = blocks(g.k, kDepth), size = g.m * g.n;
+  const int64_t depth = block_depth(g.k), depth_blocks = blocks(g.k, depth), size = g.m * g.n;
   run_tasks(depth_blocks * grid.size(), workers, [&](int64_t task, int64_t worker) {
-    const int64_t block = task / grid.size(), p = block * kDepth;
+    const int64_t block = task / grid.size(), p = block * depth;
     const Product<T> part = {g.m,
                              g.n,
-                             smaller(kDepth, g.k - p),
+                             smaller(depth, g.k - p),
                              g.a + p * g.a_col,
                              g.b + p * g.b_row,
                              partial + block * size,
@@ -184,12 +185,12 @@ template <class T>
 double cost(const Gemm& g) {
   const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
   const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
-  const double c = double(g.m) * double(g.n) * double(blocks(g.k, kDepth));
+  const double c = double(g.m) * double(g.n) * double(blocks(g.k, block_depth(g.k)));
   const auto across = [](int64_t good, int64_t bad, double some) {
     return good == 1 ? 0 : bad == 1 ? some : 3;
   };
   return rows * vectors * k + a * across(g.a_col, g.a_row, 0.3) +
-         b * across(g.b_col, g.b_row, 0.8) + c * across(g.c_col, g.c_row, 1.2);
+         b * across(g.b_col, g.b_row, g.m <= kFew ? 0.3 : 0.8) + c * across(g.c_col, g.c_row, 1.2);
 }
 
 // Whether C^T is computed, as B^T @ A^T.
@@ -219,10 +220,10 @@ void fast(const Gemm& request) {
   const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
   const Grid grid = cut(g, batch, workers);
   const int64_t tiles = batch * grid.size();
-  const bool split = tiles < workers && g.k > kDepth;
+  const bool split = tiles < workers && g.k > kDeepest;
 
   const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, g.k);
-  const int64_t partial_size = split ? blocks(g.k, kDepth) * g.m * g.n : 0;
+  const int64_t partial_size = split ? blocks(g.k, block_depth(g.k)) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
   T* scratch = size ? static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T))) : nullptr;
   if (split) {

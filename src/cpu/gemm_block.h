@@ -22,6 +22,13 @@ struct Product {
   bool accumulate;
 };
 
+// Products are summed in blocks along k, of this many: at most kDeepest, and equal but for
+// rounding, because the error of a sum grows with the square of the longest block's length.
+constexpr int64_t kDeepest = 256;
+inline int64_t block_depth(int64_t k) {
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, kDeepest)), 16);
+}
+
 // C^T = B^T @ A^T.
 template <class T>
 Product<T> transposed(const Product<T>& g) {
@@ -80,6 +87,9 @@ struct Operands {
   const T* soon;
   int64_t soon_step;
 };
+
+// So few rows of C that a panel of B would be used by a single tile.
+constexpr int kFew = kRows * 2 / 3;
 
 // How far ahead of its use a strip of B that is read in place is asked for, in rows.
 constexpr int64_t kAhead = 12;
@@ -164,21 +174,12 @@ void write_columns(T* c, int64_t c_col, const T* sums, int64_t cols, bool add) {
   }
 }
 
-// C[i:, j:] (rows, cols) = or += what the operands make, all of it or a part. (The other
-// multiply_tile, of gemm_tile.h, has both operands in panels, and writes whole tiles.)
-template <class T, int Rows, int Vectors, bool Keep>
-void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
-                   int64_t cols, bool add) {
+// C[i:, j:] (rows, cols) = or += sum, all of it or a part.
+template <class T, int Rows, int Vectors>
+inline void write_tile(const Product<T>& g, const Vec<T> (&sum)[Rows][Vectors], int64_t i,
+                       int64_t j, int64_t rows, int64_t cols, bool add) {
   constexpr int n = lanes<T>, width = kCols<T>;
   T* c = g.c + i * g.c_row + j * g.c_col;
-  if (g.c_col == 1 && x.depth >= 64) {
-    for (int64_t r = 0; r < rows; ++r) {
-      __builtin_prefetch(c + r * g.c_row, 1);
-      __builtin_prefetch(c + r * g.c_row + cols - 1, 1);
-    }
-  }
-  Vec<T> sum[Rows][Vectors] = {};
-  sum_tile<T, Rows, Vectors, Keep>(x, sum);
   if (g.c_col == 1 && rows == Rows && cols == Vectors * n) {
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
@@ -211,11 +212,62 @@ void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t
   }
 }
 
+// C[i:, j:] (rows, cols) = or += what the operands make. (The multiply_tile of gemm_tile.h has both
+// operands in panels, and writes whole tiles.)
+template <class T, int Rows, int Vectors, bool Keep>
+void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
+                   int64_t cols, bool add) {
+  T* c = g.c + i * g.c_row + j * g.c_col;
+  if (g.c_col == 1 && x.depth >= 64) {
+    for (int64_t r = 0; r < rows; ++r) {
+      __builtin_prefetch(c + r * g.c_row, 1);
+      __builtin_prefetch(c + r * g.c_row + cols - 1, 1);
+    }
+  }
+  Vec<T> sum[Rows][Vectors] = {};
+  sum_tile<T, Rows, Vectors, Keep>(x, sum);
+  write_tile(g, sum, i, j, rows, cols, add);
+}
+
+// The same for few rows and a B that lies along k: what is transposed is used at once.
+template <class T, int Rows>
+void multiply_across(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t p,
+                     int64_t rows, int64_t cols, bool add) {
+  constexpr int n = lanes<T>;
+  Vec<T> sum[Rows][1] = {};
+  const int64_t last = cols - 1;
+  int64_t q = 0;
+  for (; q + n <= x.depth; q += n) {
+    Vec<T> block[n];
+#pragma GCC unroll 16
+    for (int s = 0; s < n; ++s) block[s] = load(x.b + q + smaller(s, last) * g.b_col);
+    transpose<T>(block);
+#pragma GCC unroll 16
+    for (int s = 0; s < n; ++s) {
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        sum[r][0] += element(x.a + r * x.a_row + (q + s) * x.a_col) * block[s];
+      }
+    }
+  }
+  T panel[2 * n * n];
+  pack<T, n>(panel, x.b + q, 1, g.b_col, x.depth - q, cols, readable_b(g, p + q, j));
+  for (int64_t s = 0; s < x.depth - q; ++s) {
+    const Vec<T> b = load(panel + s * n);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      sum[r][0] += element(x.a + r * x.a_row + (q + s) * x.a_col) * b;
+    }
+  }
+  write_tile(g, sum, i, j, rows, cols, add);
+}
+
 // ---- A part of C. -------------------------------------------------------------------------------
 
-// A part of C, and the block of k that is under way.
+// A part of C, and the block of k that is under way; whether the part is one row of small tiles.
 struct Range {
   int64_t i, i_end, j, j_end, p, depth;
+  bool few;
 };
 
 // In bytes: a block of B that stays in the L2 cache, whatever meets it.
@@ -227,13 +279,13 @@ constexpr int64_t kGroup = 8 * kRows;
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
 template <class T>
 int64_t panel_a_size(int64_t k) {
-  return round_up(kRows * smaller(k, kDepth) + kCols<T>, 64);
+  return round_up(kRows * block_depth(k) + kCols<T>, 64);
 }
 
 // In elements, for a part of C of so many rows and columns.
 template <class T>
 int64_t scratch_size(int64_t rows, int64_t cols, int64_t k) {
-  return blocks(rows, kRows) * panel_a_size<T>(k) + round_up(cols, kCols<T>) * smaller(k, kDepth) +
+  return blocks(rows, kRows) * panel_a_size<T>(k) + round_up(cols, kCols<T>) * block_depth(k) +
          kCols<T>;
 }
 
@@ -300,7 +352,13 @@ void multiply_rows(const Product<T>& g, const Range& range, int64_t i, const T* 
     x.a_row = g.a_row;
     x.a_col = 1;
   }
-  for (int64_t j = range.j; j < range.j_end; j += cols) {
+  constexpr bool few = Rows <= kFew;
+  const bool across = few && range.few && g.b_row == 1 && g.b_col != 1;
+  for (int64_t j = range.j; few && across && j < range.j_end; j += n) {
+    x.b = g.b + p + j * g.b_col;
+    multiply_across<T, few ? Rows : 1>(g, x, i, j, p, rows, smaller(n, range.j_end - j), add);
+  }
+  for (int64_t j = range.j; !across && j < range.j_end; j += cols) {
     T* panel = panels_b + (j - range.j) * depth;
     const int64_t width = smaller(cols, range.j_end - j);
     const bool narrow = width <= n, whole = width == (narrow ? n : cols);
@@ -350,12 +408,14 @@ template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
   T* panels_b = scratch + blocks(all.i_end - all.i, kRows) * panel_a_size<T>(g.k);
   const int64_t rows = all.i_end - all.i, cols = all.j_end - all.j;
-  const bool by_rows = rows > cols || smaller(g.k, kDepth) * cols <= kNear / int64_t(sizeof(T));
+  const bool by_rows = rows > cols || block_depth(g.k) * cols <= kNear / int64_t(sizeof(T));
   const int64_t step = by_rows ? kGroup : kCols<T>;
-  for (int64_t p = 0; p == 0 || p < g.k; p += kDepth) {
+  const int64_t depth = block_depth(g.k);
+  for (int64_t p = 0; p == 0 || p < g.k; p += depth) {
     Range range = all;
     range.p = p;
-    range.depth = smaller(kDepth, g.k - p);
+    range.depth = smaller(depth, g.k - p);
+    range.few = rows <= kFew;
     if (by_rows) {
       for (; range.i < all.i_end; range.i = range.i_end) {
         range.i_end = smaller(all.i_end, range.i + step);

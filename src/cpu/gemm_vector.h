@@ -14,7 +14,7 @@ constexpr int64_t kStrip = 1024;
 template <class T>
 struct VectorBlock {
   const T *x, *b;        // (depth), contiguous; (depth, width)
-  int64_t depth, width;  // at most kDepth, kStrip
+  int64_t depth, width;  // at most kDeepest (of gemm_block.h), kStrip
   int64_t b_row, b_col;
   int64_t readable;  // elements of memory that may be read from b on
 };
