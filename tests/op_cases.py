@@ -290,13 +290,18 @@ def reduction(name: str, *args: Any, **options: Any) -> Case:
 
 REDUCE = [
     reduction("sum", numpy=np.sum),
+    Case(
+        "square_sum", ("real",), call=lambda m, x: m.linalg.vector_norm(x).square(),
+        numpy=lambda x: np.sum(x * x), dtypes=FLOATS, shapes=ROWS, strides=False,
+        ulps=1024,  # PyTorch adds one after another
+    ),
     reduction("mean", numpy=np.mean),
     reduction("prod", numpy=np.prod),
     reduction("amax", numpy=np.max),
     reduction("amin", numpy=np.min),
     reduction("any", numpy=np.any),
     reduction("all", numpy=np.all),
-]
+]  # fmt: skip
 RECORDS = UNARY + BINARY + TERNARY + GRADIENT_KERNELS + REDUCE
 
 # ------------------------------------------------------------------------------- beyond ops.def

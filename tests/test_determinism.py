@@ -12,7 +12,10 @@ import pytest
 import tiny_torch as torch
 from tiny_torch import _core
 
-SHAPES = [(3,), (1000,), (70, 300), (5, 7, 11), (3, 100_000), (40_000, 3)]
+SHAPES = [
+    *[(3,), (1000,), (70, 300), (5, 7, 11), (3, 100_000), (40_000, 3)],
+    *[(900, 10), (40, 50, 20), (33, 65), (300_000,)],  # short rows, narrow columns, many chunks
+]
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +52,8 @@ REDUCE = {
     "mean": lambda x: [x.mean(), *(x.mean(d, keepdim=True) for d in range(x.ndim))],
     "prod": lambda x: [(x * 0.5).prod(0)],
     "amax": lambda x: [x.amax(), *(x.amax(d) for d in range(x.ndim))],
+    "max": lambda x: [part for d in range(x.ndim) for part in x.max(d)],
+    "norm": lambda x: [x.norm(), *(x.norm(dim=d) for d in range(x.ndim))],
     "sum of two dims": lambda x: [x.sum(tuple({0, x.ndim - 1}))],
 }
 ELEMENTWISE = ["exp", "tanh", "sigmoid", "erf", "sin", "log1p", "rsqrt", "expm1"]

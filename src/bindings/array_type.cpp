@@ -244,6 +244,8 @@ PyMethodDef methods[] = {
 #include "core/ops.def"
     method<argmax>("argmax"),
     method<argmin>("argmin"),
+    method<max_along>("max_along"),
+    method<min_along>("min_along"),
     method<is_contiguous>("is_contiguous"),
     method<is_dense>("is_dense"),
     method<same_shape>("same_shape"),

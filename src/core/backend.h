@@ -50,6 +50,17 @@ struct ReduceArgs {
 };
 using ReduceKernel = void (*)(const ReduceArgs&);
 
+// Extremes of lines along one dim, and the positions of the first of them.
+struct ArgArgs {
+  const char* x;
+  DType dtype, compute;
+  int64_t size, step;   // of a line; in bytes, as all strides
+  Dims lines, strides;  // the other dims
+  char* values;         // contiguous, of dtype; or null
+  int64_t* positions;   // contiguous
+};
+using ArgKernel = void (*)(const ArgArgs&);
+
 template <class Op>
 constexpr int count_of() {
   return static_cast<int>(Op::kCount);
@@ -66,6 +77,7 @@ struct ElementwiseTable {
 
 struct ReduceTable {
   ReduceKernel kernels[count_of<Reduce>()][kDTypes];
+  ArgKernel argmax[kDTypes], argmin[kDTypes];
 };
 
 // C[b] = A[b] @ B[b] (+ bias); strides in elements, never negative.

@@ -28,11 +28,17 @@ int64_t product(const Dims& shape) {
   return n;
 }
 
+constexpr int64_t kShort = 12;            // shorter rows are taken side by side
+constexpr int64_t kRowsAtOnce = 16;       // their lanes are combined together
+constexpr int64_t kStateBytes = 1 << 14;  // of all columns and lanes: they stay in the first cache
+constexpr int64_t kPiece = 8 * kLanes;    // rows between two looks at the walker
+constexpr int64_t kScratch = kLanes * 128;  // elements that are converted, or brought together
+
 struct Reduction {
   const ReduceArgs& args;
   const ReduceOps& ops;
   Dims kept, kept_strides, reduced, reduced_strides;
-  int64_t outputs, length, chunks;
+  int64_t outputs, length, chunks, size;
   int64_t columns = 0;  // per column_task
   char* states;         // [chunk][output]
 
@@ -42,73 +48,144 @@ struct Reduction {
         kept(args.kept),
         kept_strides(args.kept_strides),
         reduced(args.reduced),
-        reduced_strides(args.reduced_strides) {
+        reduced_strides(args.reduced_strides),
+        size(itemsize(args.dtype)) {
     merge(kept, kept_strides);
     merge(reduced, reduced_strides);
     outputs = product(kept);
     length = product(reduced);
-    chunks = (length + kChunk - 1) / kChunk;
+    chunks = (length + ops.chunk - 1) / ops.chunk;
   }
 
   bool converts() const { return args.dtype != args.compute; }
-  int64_t size() const { return itemsize(args.dtype); }
-  int64_t chunk_length(int64_t chunk) const { return std::min(kChunk, length - chunk * kChunk); }
+  int64_t chunk_length(int64_t chunk) const {
+    return std::min(ops.chunk, length - chunk * ops.chunk);
+  }
   char* state(int64_t chunk, int64_t output) const {
     return states + (chunk * outputs + output) * ops.state_size;
   }
-  bool reads_rows() const {
-    return !converts() && reduced.size() <= 1 && (reduced.empty() || reduced_strides[0] == size());
-  }
-  bool reads_columns() const {
-    return !converts() && !kept.empty() && kept_strides.back() == size() && kept.back() > 1;
+
+  // Outputs are taken side by side where their elements are closer together than those of a row,
+  // or rows are short.
+  bool wants_columns() const {
+    if (kept.empty() || kept.back() == 1) return false;
+    if (reduced.empty()) return true;
+    const int64_t next = std::abs(reduced_strides.back());
+    return std::abs(kept_strides.back()) < next || (length < kShort && kept.back() >= kLanes);
   }
 
-  // One output, its elements side by side in memory; or gathered (and converted) to be so.
-  void row_task(int64_t task) const {
-    const int64_t output = task / chunks, chunk = task % chunks, n = chunk_length(chunk);
-    const char* x = args.x + Walker<1>(kept, {kept_strides}, output).offset();
-    if (reads_rows()) {
-      ops.inner(x + chunk * kChunk * size(), n, state(chunk, output));
-      return;
-    }
-    alignas(64) char scratch[kChunk * 8];
+  bool reads_rows() const {
+    return !converts() && reduced.size() <= 1 && (reduced.empty() || reduced_strides[0] == size);
+  }
+  // The lanes of one output: its elements lie side by side in memory, or are gathered (and
+  // converted) to do so.
+  void row(const char* x, int64_t chunk, char* lanes) const {
+    const int64_t n = chunk_length(chunk);
+    if (reads_rows()) return ops.inner(lanes, x + chunk * ops.chunk * size, n, true, 1, 0);
+    alignas(64) char scratch[kScratch * 8];
     const Loop convert = conversion(args.dtype, args.compute);
-    const int64_t width = itemsize(args.compute);
-    Walker<1> walker(reduced, {reduced_strides}, chunk * kChunk);
+    Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
     for (int64_t done = 0; done < n;) {
-      const int64_t run = std::min(walker.run(), n - done);
-      char* const data[] = {scratch + done * width, const_cast<char*>(x) + walker.offset()};
-      const int64_t strides[] = {width, walker.run_stride()};
-      convert(data, strides, run);
-      walker.advance(run);
-      done += run;
+      const int64_t piece = std::min(kScratch, n - done);
+      for (int64_t have = 0; have < piece;) {
+        const int64_t run = std::min(walker.run(), piece - have);
+        char* const data[] = {scratch + have * ops.state_size,
+                              const_cast<char*>(x) + walker.offset()};
+        const int64_t strides[] = {ops.state_size, walker.run_stride()};
+        convert(data, strides, run);
+        walker.advance(run);
+        have += run;
+      }
+      ops.inner(lanes, scratch, piece, done == 0, 1, 0);
+      done += piece;
     }
-    ops.inner(scratch, n, state(chunk, output));
+  }
+  void row_tasks(int64_t begin, int64_t end) const {
+    alignas(64) char lanes[kRowsAtOnce * kLanes * 8];
+    if (chunks == 1) {
+      Walker<1> walker(kept, {kept_strides}, begin);
+      for (int64_t count; begin < end; begin += count) {
+        count = std::min({kRowsAtOnce, end - begin, walker.run()});
+        const char* const x = args.x + walker.offset();
+        const int64_t row_step = walker.run_stride();
+        if (reads_rows())
+          ops.inner(lanes, x, length, true, count, row_step);
+        else
+          for (int64_t r = 0; r < count; ++r)
+            row(x + r * row_step, 0, lanes + r * kLanes * ops.state_size);
+        walker.advance(count);
+        ops.fold_rows(lanes, count, state(0, begin));
+      }
+    } else {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t output = task / chunks, chunk = task % chunks;
+        row(args.x + Walker<1>(kept, {kept_strides}, output).offset(), chunk, lanes);
+        ops.fold_rows(lanes, 1, state(chunk, output));
+      }
+    }
   }
 
   // Outputs that stand side by side, in blocks that give each thread one: the cut changes no bits.
   int64_t block_columns() const {
     const int64_t share = (kept.back() + num_threads() - 1) / num_threads();
-    return std::clamp<int64_t>((share + 63) / 64 * 64, 64, 2048);
+    const int64_t most = kStateBytes / ops.state_size / std::min(ops.lanes, length);
+    return std::clamp<int64_t>((share + 63) / 64 * 64, 64,
+                               is_direct() ? most : std::min(most, kScratch / kLanes));
   }
+  bool is_direct() const { return !converts() && kept_strides.back() == size; }
   int64_t blocks_per_row() const { return (kept.back() + columns - 1) / columns; }
   void column_task(int64_t task) const {
     const int64_t block = task / chunks, chunk = task % chunks, n = chunk_length(chunk);
-    const int64_t row = block / blocks_per_row(), start = block % blocks_per_row() * columns;
-    const int64_t output = row * kept.back() + start;
+    const int64_t start = block % blocks_per_row() * columns;
+    const int64_t output = block / blocks_per_row() * kept.back() + start;
     const int64_t width = std::min(columns, kept.back() - start);
-    int64_t offsets[kChunk];
-    Walker<1> walker(reduced, {reduced_strides}, chunk * kChunk);
-    for (int64_t r = 0; r < n; ++r) {
-      offsets[r] = walker.offset();
-      walker.advance();
+    const char* const x = args.x + Walker<1>(kept, {kept_strides}, output).offset();
+    Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
+    const char* rows[kPiece];
+    alignas(64) char lanes[kStateBytes], scratch[kScratch * 8];
+    // The next rows where they are; or gathered (and converted).
+    auto take = [&](int64_t count) {
+      const Loop convert = conversion(args.dtype, args.compute);
+      for (int64_t r = 0; r < count; ++r, walker.advance()) {
+        rows[r] = x + walker.offset();
+        if (is_direct()) continue;
+        char* const to = scratch + r * width * ops.state_size;
+        char* const data[] = {to, const_cast<char*>(rows[r])};
+        const int64_t strides[] = {ops.state_size, kept_strides.back()};
+        convert(data, strides, width);
+        rows[r] = to;
+      }
+    };
+    if (length <= kLanes) {
+      take(n);
+      return ops.few(rows, n, width, state(0, output));
     }
-    ops.outer(args.x + Walker<1>(kept, {kept_strides}, output).offset(), offsets, n, width,
-              state(chunk, output));
+    int64_t used = std::min(ops.lanes, n), done = 0;
+    if (is_direct() && reduced.size() == 1 && reduced_strides[0] == width * size &&
+        width * size < 256 && n >= kLanes) {
+      // Rows follow each other in memory: 32 of them are one row of all the lanes.
+      used = kLanes;
+      ops.init(lanes, used * width);
+      for (const char* at = x + walker.offset(); done + kLanes <= n;) {
+        int64_t count = 0;
+        for (; count < kPiece && done + kLanes <= n; ++count, done += kLanes)
+          rows[count] = at + done * reduced_strides[0];
+        ops.outer(lanes, rows, count, 1, kLanes * width);
+      }
+      walker = Walker<1>(reduced, {reduced_strides}, chunk * ops.chunk + done);
+    } else {
+      ops.init(lanes, used * width);
+    }
+    for (const int64_t most = is_direct() ? kPiece : kLanes; done < n; done += most) {
+      const int64_t count = std::min(most, n - done);
+      take(count);
+      ops.outer(lanes, rows, count, used, width);
+    }
+    ops.fold(lanes, used, width, state(chunk, output));
   }
 
   void run() {
-    const bool by_columns = !reads_rows() && reads_columns();
+    const bool by_columns = wants_columns();
     if (by_columns) columns = block_columns();
     const int64_t tasks =
         (by_columns ? outputs / kept.back() * blocks_per_row() : outputs) * chunks;
@@ -118,8 +195,8 @@ struct Reduction {
     const int64_t grain =
         std::max<int64_t>(kGrain / std::max<int64_t>(outputs * length / tasks, 1), 1);
     parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task)
-        by_columns ? column_task(task) : row_task(task);
+      if (!by_columns) return row_tasks(begin, end);
+      for (int64_t task = begin; task < end; ++task) column_task(task);
     });
     for (int64_t step = 1; step < chunks; step *= 2)
       for (int64_t chunk = 0; chunk + step < chunks; chunk += 2 * step)

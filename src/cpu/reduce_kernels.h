@@ -2,6 +2,7 @@
 // the other dtypes (reduce_int.cpp, once). Note [Reductions] in src/README.md says why the lanes
 // are 32 whatever the width of a vector.
 #pragma once
+#include "cpu/arg_kernels.h"
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
 #include "cpu/tables.h"
@@ -11,88 +12,167 @@ namespace {
 
 #include "core/functors.h"
 
-constexpr int kLanes = 32;  // element r of a chunk goes to lane r % 32
+static_assert(kLanes * sizeof(float) % kVectorBytes == 0);
+// The product of 128 numbers may be too small to be normal, where arithmetic is slow: a product of
+// many more is 0 most of the time.
+template <class F>
+constexpr int64_t chunk_of = std::is_same_v<F, prod_op> ? 64 * kChunk : kChunk;
 
-// state = the 32 lanes combined in halves: 16 apart, 8 apart, ...
-template <class F, class T>
-T combine_lanes(T* states) {
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) states[i] = F::combine(states[i], states[i + half]);
-  return states[0];
+template <class T>
+Vec<T> load(const char* from) {
+  Vec<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
 }
 
 template <class F, class T>
-void inner(const char* x, int64_t n, char* state) {
+void init(char* states, int64_t count) {
+  T* s = reinterpret_cast<T*>(states);
+  for (int64_t j = 0; j < count; ++j) s[j] = F::template init<T>();
+}
+
+template <class F, class T>
+void inner_row(char* states, const char* x, int64_t n, bool first) {
   constexpr int kVectors = kLanes / lanes<T>;
   Vec<T> acc[kVectors];
-  for (auto& a : acc) a = F::template init<Vec<T>>();
+  if (first)
+    for (auto& a : acc) a = F::template init<Vec<T>>();
+  else
+    __builtin_memcpy(acc, states, sizeof acc);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (int v = 0; v < kVectors; ++v) {
-      Vec<T> elements;
-      __builtin_memcpy(&elements, x + (i + v * lanes<T>)*sizeof(T), sizeof elements);
-      acc[v] = F::step(acc[v], elements);
-    }
-  alignas(64) T states[kLanes];
-  if (i < n) {  // the tail, padded with the neutral element, through the same step
-    for (T& s : states) s = F::template init<T>();
-    __builtin_memcpy(states, x + i * sizeof(T), (n - i) * sizeof(T));
-    for (int v = 0; v < kVectors; ++v) {
-      Vec<T> elements;
-      __builtin_memcpy(&elements, states + v * lanes<T>, sizeof elements);
-      acc[v] = F::step(acc[v], elements);
-    }
+    for (int v = 0; v < kVectors; ++v)
+      acc[v] = F::step(acc[v], load<T>(x + i * sizeof(T) + v * kVectorBytes));
+  for (int v = 0; i < n && v < kVectors; ++v, i += lanes<T>) {  // the tail, padded
+    const T* const rest = reinterpret_cast<const T*>(x + i * sizeof(T));
+    acc[v] = F::step(acc[v], load_partial(rest, n - i, F::template init<T>()));
   }
-  __builtin_memcpy(states, acc, sizeof states);
-  const T result = combine_lanes<F, T>(states);
-  __builtin_memcpy(state, &result, sizeof result);
+  __builtin_memcpy(states, acc, sizeof acc);
 }
-
-// One lane of `width` columns steps with rows that stand kLanes apart: kRows of them at once, so
-// that the states are loaded and stored once for all.
-template <class F, class T, int kRows>
-void step_columns(T* state, const char* const* rows, int64_t width) {
-  for (int64_t j = 0; j < width; ++j) {
-    T s = state[j];
-    for (int r = 0; r < kRows; ++r) {
-      T element;
-      __builtin_memcpy(&element, rows[r] + j * sizeof(T), sizeof(T));
-      s = F::step(s, element);
-    }
-    state[j] = s;
-  }
-}
-
-// As inner() for `columns` outputs at once: a row of the matrix steps one lane of every column.
 template <class F, class T>
-void outer(const char* x, const int64_t* offsets, int64_t n, int64_t columns, char* out) {
-  constexpr int64_t kColumns = 8192 / sizeof(T);  // 256 KiB of states stay in the second cache
-  constexpr int kRows = 4;
-  alignas(64) T states[kLanes][kColumns];
-  const int used = static_cast<int>(n < kLanes ? n : kLanes);
-  for (int64_t start = 0; start < columns; start += kColumns) {
-    const int64_t width = columns - start < kColumns ? columns - start : kColumns;
-    const char* base = x + start * sizeof(T);
-    for (int lane = 0; lane < used; ++lane)
-      for (int64_t j = 0; j < width; ++j) states[lane][j] = F::template init<T>();
-    for (int64_t first = 0; first < n; first += kRows * kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const char* rows[kRows];
-        int count = 0;
-        for (int64_t r = first + lane; r < n && count < kRows; r += kLanes)
-          rows[count++] = base + offsets[r];
-        if (count == kRows)
-          step_columns<F, T, kRows>(states[lane], rows, width);
-        else
-          for (int r = 0; r < count; ++r) step_columns<F, T, 1>(states[lane], rows + r, width);
-      }
-    // A lane without elements is neutral, and skipped.
-    for (int half = kLanes / 2; half > 0; half /= 2)
-      for (int i = 0; i < half && i + half < used; ++i)
-        for (int64_t j = 0; j < width; ++j)
-          states[i][j] = F::combine(states[i][j], states[i + half][j]);
-    __builtin_memcpy(out + start * sizeof(T), states[0], width * sizeof(T));
+void inner(char* states, const char* x, int64_t n, bool first, int64_t rows, int64_t row_step) {
+  for (int64_t r = 0; r < rows; ++r)
+    inner_row<F, T>(states + r * kLanes * sizeof(T), x + r * row_step, n, first);
+}
+
+// Vectors x and y hold rows of kWidth lanes each, one after the other. Their halves combined: a
+// vector of twice as many rows, half as wide.
+template <class F, class T, int kWidth>
+Vec<T> combine_halves(Vec<T> x, Vec<T> y) {
+  constexpr int kHalf = kWidth / 2;
+  Mask<T> first{};
+  for (int i = 0; i < lanes<T>; ++i) first[i] = i / kHalf * kWidth + i % kHalf;
+  return F::combine(__builtin_shuffle(x, y, first), __builtin_shuffle(x, y, first + kHalf));
+}
+// The same of kWidth vectors of one row each, down to one vector.
+template <class F, class T, int kWidth>
+void halve(Vec<T>* rows) {
+  for (int v = 0; v < kWidth / 2; ++v)
+    rows[v] = combine_halves<F, T, kWidth>(rows[2 * v], rows[2 * v + 1]);
+  if constexpr (kWidth > 2) halve<F, T, kWidth / 2>(rows);
+}
+
+// out[r] = the lanes of row r combined in halves: 16 apart, 8 apart, ...; as many rows as a vector
+// has lanes, side by side.
+template <class F, class T>
+void fold_rows(const char* states, int64_t rows, char* out) {
+  constexpr int kVectors = kLanes / lanes<T>;
+  for (int64_t start = 0; start < rows; start += lanes<T>) {
+    Vec<T> folded[lanes<T>]{};
+    const int64_t n = rows - start < lanes<T> ? rows - start : lanes<T>;
+    for (int64_t r = 0; r < n; ++r) {
+      Vec<T> acc[kVectors];
+      __builtin_memcpy(acc, states + (start + r) * sizeof acc, sizeof acc);
+      for (int half = kVectors / 2; half > 0; half /= 2)
+        for (int v = 0; v < half; ++v) acc[v] = F::combine(acc[v], acc[v + half]);
+      folded[r] = acc[0];
+    }
+    halve<F, T, lanes<T>>(folded);
+    __builtin_memcpy(out + start * sizeof(T), folded, n * sizeof(T));
   }
+}
+
+// kVectors vectors of states, stepped with each of the rows from `begin` on.
+template <class F, class T, int kVectors>
+void step_vectors(char* to, const char* from, const char* const* rows, int64_t begin, int64_t end,
+                  int64_t step, int64_t offset) {
+  Vec<T> acc[kVectors];
+  for (int v = 0; v < kVectors; ++v) acc[v] = load<T>(from + v * kVectorBytes);
+  for (int64_t r = begin; r < end; r += step)
+    for (int v = 0; v < kVectors; ++v)
+      acc[v] = F::step(acc[v], load<T>(rows[r] + offset + v * kVectorBytes));
+  __builtin_memcpy(to, acc, sizeof acc);
+}
+
+// One lane steps with the rows begin, begin + step, ...
+template <class F, class T>
+void step_columns(char* state, const char* const* rows, int64_t begin, int64_t end, int64_t step,
+                  int64_t width) {
+  constexpr int64_t kVectors = 4, kWide = kVectors * kVectorBytes;
+  const int64_t bytes = width * sizeof(T);
+  if (bytes < kVectorBytes) {
+    T* const s = reinterpret_cast<T*>(state);
+    for (int64_t r = begin; r < end; r += step)
+      for (int64_t j = 0; j < width; ++j) {
+        T element;
+        __builtin_memcpy(&element, rows[r] + j * sizeof(T), sizeof(T));
+        s[j] = F::step(s[j], element);
+      }
+    return;
+  }
+  // The last vector overlaps the one before: it is computed first, from states not yet stepped.
+  char last[kVectorBytes];
+  const int64_t at = bytes - kVectorBytes;
+  step_vectors<F, T, 1>(last, state + at, rows, begin, end, step, at);
+  int64_t j = 0;
+  for (; j + kWide <= at; j += kWide)
+    step_vectors<F, T, kVectors>(state + j, state + j, rows, begin, end, step, j);
+  for (; j < at; j += kVectorBytes)
+    step_vectors<F, T, 1>(state + j, state + j, rows, begin, end, step, j);
+  __builtin_memcpy(state + at, last, sizeof last);
+}
+
+template <class F, class T>
+void outer(char* states, const char* const* rows, int64_t n, int64_t count, int64_t width) {
+  constexpr int64_t kRows = 8;  // are read side by side, and share a load and a store of the state
+  for (int64_t first = 0; first < n; first += kRows * count)
+    for (int64_t lane = 0; lane < count && first + lane < n; ++lane) {
+      const int64_t end = first + kRows * count;
+      step_columns<F, T>(states + lane * width * sizeof(T), rows, first + lane, end < n ? end : n,
+                         count, width);
+    }
+}
+
+// n <= kLanes rows: each lane has one element.
+template <class F, class T>
+void few(const char* const* rows, int64_t n, int64_t width, char* out) {
+  auto column = [&](auto zero, int64_t at) {
+    using V = decltype(zero);
+    V acc[kLanes];
+    for (int64_t r = 0; r < n; ++r) {
+      V element;
+      __builtin_memcpy(&element, rows[r] + at, sizeof element);
+      acc[r] = F::step(F::template init<V>(), element);
+    }
+    for (int64_t half = kLanes / 2; half > 0; half /= 2)
+      for (int64_t i = 0; i < half && i + half < n; ++i) acc[i] = F::combine(acc[i], acc[i + half]);
+    __builtin_memcpy(out + at, acc, sizeof(V));
+  };
+  const int64_t bytes = width * sizeof(T);
+  int64_t at = 0;
+  for (; at + kVectorBytes <= bytes; at += kVectorBytes) column(Vec<T>{}, at);
+  for (; at < bytes; at += sizeof(T)) column(T{}, at);
+}
+
+template <class F, class T>
+void fold(char* states, int64_t used, int64_t width, char* out) {
+  T* s = reinterpret_cast<T*>(states);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half && i + half < used; ++i) {
+      T *to = s + i * width, *from = s + (i + half) * width;
+      for (int64_t j = 0; j < width; ++j) to[j] = F::combine(to[j], from[j]);
+    }
+  __builtin_memcpy(out, states, width * sizeof(T));
 }
 
 template <class F, class T>
@@ -122,7 +202,9 @@ template <class F, class Type, Result result>
 void kernel(const ReduceArgs& args) {
   using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
   using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
-  run_reduce(args, {inner<F, T>, outer<F, T>, combine<F, T>, finish<F, T, R>, sizeof(T)});
+  run_reduce(args,
+             {inner<F, T>, fold_rows<F, T>, init<F, T>, outer<F, T>, fold<F, T>, few<F, T>,
+              combine<F, T>, finish<F, T, R>, sizeof(T), kFloatKernels ? kLanes : 1, chunk_of<F>});
 }
 
 template <class F, class Set, Result result>
@@ -140,6 +222,8 @@ constexpr ReduceTable make_reduce_table() {
   int op = 0;
 #define REDUCE(name, result, set, ...) fill<name##_op, set, Result::result>(table.kernels[op++]);
 #include "core/ops.def"
+  fill_arg<true>(table.argmax);
+  fill_arg<false>(table.argmin);
   return table;
 }
 

@@ -261,6 +261,7 @@ ELEMENTWISE = {**UNARY, **BINARY, **TERNARY, **QUATERNARY}
 REDUCTIONS: dict[str, tuple[str, str, float | None, Callable]] = {
     "sum": (SUM, NUMBER, 0, np.sum),
     "nansum": (SUM, NUMBER, 0, np.nansum),
+    "square_sum": (SAME, FLOAT, 0, lambda row: np.sum(np.square(row))),
     "mean": (FLOATING, FLOAT, math.nan, np.mean),
     "prod": (SUM, NUMBER, 1, np.prod),
     "amax": (SAME, ALL, None, np.max),

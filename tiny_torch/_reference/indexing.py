@@ -108,6 +108,20 @@ def places_of_slices(x: Any, dim: int, index: Any, low: int, error: type[Excepti
     return [b + i % size * stride + r for b in begins for i in chosen for r in rests]
 
 
+def extremes(x: Any, positions: Any, dim: int, keepdim: bool) -> list:
+    found = [gather(x, dim, positions), positions]
+    return found if keepdim or not x.ndim else [array.squeeze((dim,)) for array in found]
+
+
+def max_along(x: Any, dim: int, keepdim: bool = False) -> list:
+    """[the largest elements along a dim, where the first of them stand]."""
+    return extremes(x, x.argmax(dim, True), dim, keepdim)
+
+
+def min_along(x: Any, dim: int, keepdim: bool = False) -> list:
+    return extremes(x, x.argmin(dim, True), dim, keepdim)
+
+
 def index_select(x: Any, dim: int, index: Any) -> Any:
     """out[k] = x[index[k]] for dim 0."""
     dim = wrap_dim(dim, x.ndim)
@@ -421,6 +435,8 @@ def stack(arrays: Sequence[Any], dim: int) -> Any:
 
 
 METHODS = {
+    "max_along": max_along,
+    "min_along": min_along,
     "gather": gather,
     "scatter_": scatter,
     "index_select": index_select,

@@ -58,7 +58,7 @@ class LinalgVectorNorm(Op):
 
 def power_norm(x, p, dims, keepdim):
     if p == 2:
-        return x.square().sum(dims, keepdim).sqrt()
+        return x.square_sum(dims, keepdim).sqrt()
     if p == 0:
         return (x != 0).astype(x.dtype).sum(dims, keepdim)
     x = x.abs()

@@ -15,7 +15,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne
 from tiny_torch.ops.public import check_tensor, into, into_same, named, write_out
 from tiny_torch.ops.scan import LinearScan, Shift
-from tiny_torch.ops.selection import Select
+from tiny_torch.ops.selection import SelectOne
 from tiny_torch.ops.views import int_tuple
 from tiny_torch.tensor import Tensor
 
@@ -155,22 +155,14 @@ class Argmin(Op):
         return x.argmin(dim, keepdim), ()
 
 
-class Max(Select):
+class Max(SelectOne):
     """(largest elements along dim, where the first of them are)."""
 
-    find = "argmax"
-
-    @classmethod
-    def pick(cls, x, dim, keepdim):
-        positions = getattr(x, cls.find)(dim, True)
-        values = x.gather(dim, positions)
-        if keepdim or not x.ndim:
-            return values, positions
-        return values.squeeze((dim,)), positions.squeeze((dim,))
+    method = "max_along"
 
 
-class Min(Max):
-    find = "argmin"
+class Min(SelectOne):
+    method = "min_along"
 
 
 # ------------------------------------------------------------------------------ public functions

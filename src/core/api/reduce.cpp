@@ -3,10 +3,7 @@
 #include <cmath>
 
 #include "core/api/copy.h"
-#include "core/gil.h"
 #include "core/promote.h"
-#include "core/walker.h"
-#include "cpu/parallel.h"
 
 namespace tt {
 
@@ -99,6 +96,13 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
     copy_into(out, Scalar::of_double(info.empty));
     return out;
   }
+  if (op == Reduce::sum && x.dtype() == DType::Bool && compute == DType::Int64 &&
+      out.numel() == 1 && x.is_contiguous()) {
+    std::vector<int64_t> starts((x.numel() + kMaskBlock - 1) / kMaskBlock + 1);
+    cpu_backend().index.mask_count({x.data(), x.numel(), starts.data()});
+    copy_into(out, Scalar::of_int(starts.back()));
+    return out;
+  }
   ReduceArgs args{x.data(), x.dtype(), compute, out.data(), {}, {}, {}, {}};
   const int64_t size = itemsize(x.dtype());
   for (int i = 0; i < x.ndim(); ++i) {
@@ -112,70 +116,65 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 
 namespace {
 
-// out[o] = first index along the row that wins over all before it.
-template <class T, class Better>
-void arg_rows(const NDArray& rows, int64_t stride, int64_t size, int64_t* out, Better better) {
-  // `rows` is x with the searched dim taken at index 0.
-  const int64_t step = stride * static_cast<int64_t>(sizeof(T)), work = rows.numel() * size;
-  const WithoutGil unlocked(work > cpu::kGrain);
-  cpu::parallel_for(rows.numel(), work > cpu::kGrain ? 1 : work, [&](int64_t begin, int64_t end) {
-    Walker<1> walker(rows.shape(), {rows.strides()}, begin);
-    for (int64_t o = begin; o < end; ++o, walker.advance()) {
-      const char* const row = rows.data() + walker.offset() * static_cast<int64_t>(sizeof(T));
-      int64_t best = 0;
-      T record = read<T>(row);
-      for (int64_t i = 1; i < size; ++i) {
-        const T value = read<T>(row + i * step);
-        if (!better(value, record)) continue;
-        best = i;
-        record = value;
-      }
-      out[o] = best;
-    }
-  });
-}
-
-NDArray arg_extreme(const NDArray& x, int64_t dim, bool keepdim, bool largest) {
+// [extremes along the dim (if wanted), positions of the first of them].
+std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,
+                              bool with_values) {
   const int d = wrap_dim(dim, x.ndim());
-  const char* name = largest ? "argmax" : "argmin";
   Dims shape = x.shape();
-  const int64_t size = x.ndim() ? shape[d] : 1, stride = x.ndim() ? x.strides()[d] : 0;
   if (x.ndim()) {
     if (keepdim)
       shape[d] = 1;
     else
       shape.erase(d);
   }
-  NDArray out = NDArray::empty(shape, DType::Int64);
-  if (out.numel() == 0) return out;
-  if (size == 0)
-    throw IndexError(name, "(): Expected reduction dim ", dim, " to have non-zero size. (shape ",
-                     x.shape(), ")");
-  const NDArray rows = x.ndim() ? x.select(d, 0) : x;
-  int64_t* answers = reinterpret_cast<int64_t*>(out.data());
-  switch (x.dtype()) {
-#define X(name, type, text, category)                                             \
-  case DType::name:                                                               \
-    if (largest)                                                                  \
-      arg_rows<type>(rows, stride, size, answers,                                 \
-                     [](type a, type b) { return b == b && (a > b || a != a); }); \
-    else                                                                          \
-      arg_rows<type>(rows, stride, size, answers,                                 \
-                     [](type a, type b) { return b == b && (a < b || a != a); }); \
-    break;
-    TT_FOR_EACH_DTYPE(X)
-#undef X
+  std::vector<NDArray> out;
+  if (with_values) out.push_back(NDArray::empty(shape, x.dtype()));
+  out.push_back(NDArray::empty(shape, DType::Int64));
+  if (out[0].numel() == 0) return out;
+  if (x.numel() == 0)
+    throw IndexError(largest ? "argmax" : "argmin", "(): Expected reduction dim ", dim,
+                     " to have non-zero size. (shape ", x.shape(), ")");
+  const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
+  const int64_t item = itemsize(x.dtype());
+  ArgArgs args{x.data(),
+               x.dtype(),
+               compute,
+               x.ndim() ? x.shape()[d] : 1,
+               x.ndim() ? x.strides()[d] * item : 0,
+               {},
+               {},
+               with_values ? out[0].data() : nullptr,
+               reinterpret_cast<int64_t*>(out.back().data())};
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (i == d || x.shape()[i] == 1) continue;
+    const int64_t stride = x.strides()[i] * item;
+    const int last = args.lines.size() - 1;
+    if (last >= 0 && args.strides[last] == stride * x.shape()[i]) {
+      args.lines[last] *= x.shape()[i];
+      args.strides[last] = stride;
+    } else {
+      args.lines.push_back(x.shape()[i]);
+      args.strides.push_back(stride);
+    }
   }
+  const ReduceTable& table = cpu_backend().reduce;
+  (largest ? table.argmax : table.argmin)[static_cast<int>(compute)](args);
   return out;
 }
 
 }  // namespace
 
 NDArray argmax(const NDArray& x, int64_t dim, bool keepdim) {
-  return arg_extreme(x, dim, keepdim, true);
+  return extremes(x, dim, keepdim, true, false)[0];
 }
 NDArray argmin(const NDArray& x, int64_t dim, bool keepdim) {
-  return arg_extreme(x, dim, keepdim, false);
+  return extremes(x, dim, keepdim, false, false)[0];
+}
+std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim) {
+  return extremes(x, dim, keepdim, true, true);
+}
+std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim) {
+  return extremes(x, dim, keepdim, false, true);
 }
 
 }  // namespace tt

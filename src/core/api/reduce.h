@@ -1,6 +1,7 @@
 // Reductions over any dims, and the positions of extremes.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "core/backend.h"
 
@@ -13,6 +14,9 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 // The index (int64) of the first largest or smallest element along `dim`; NaN counts as both.
 NDArray argmax(const NDArray& x, int64_t dim, bool keepdim);
 NDArray argmin(const NDArray& x, int64_t dim, bool keepdim);
+// [the elements there, the indices].
+std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim);
+std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim);
 
 const char* op_name(Reduce op);
 
