@@ -17,13 +17,16 @@ from tiny_torch.tensor import Tensor
 
 
 class Unique2(Op):
-    """(different elements, which of them each element is, how often each occurs)."""
+    """(different elements, which of them each element is, how often each occurs).
+
+    The last two are empty where they are not wanted.
+    """
 
     outputs = 3
 
     @staticmethod
-    def forward(x, consecutive):
-        return tuple(x.unique(consecutive)), ()
+    def forward(x, consecutive, inverse, counts):
+        return tuple(x.unique(consecutive, inverse, counts)), ()
 
     @classmethod
     def backward(cls, saved, grads, needs):
@@ -38,13 +41,14 @@ class UniqueDim(Unique2):
     """The same for slices along a dim."""
 
     @staticmethod
-    def forward(x, consecutive, dim):
+    def forward(x, consecutive, inverse, counts, dim):
         order = (dim, *[d for d in range(x.ndim) if d != dim])
         n = x.shape[dim]
         slices = x.permute(order).contiguous()
-        firsts, inverse, counts = slices.view((n, x.size // n if n else 0)).unique_rows(consecutive)
+        rows = slices.view((n, x.size // n if n else 0))
+        firsts, *rest = rows.unique_rows(consecutive, inverse, counts)
         back = tuple([order.index(d) for d in range(x.ndim)])
-        return (slices.index((firsts,)).contiguous().permute(back), inverse, counts), ()
+        return (slices.index((firsts,)).contiguous().permute(back), *rest), ()
 
 
 class UniqueDimConsecutive(UniqueDim):
@@ -56,11 +60,12 @@ def results(name: str, input: Any, consecutive: bool, inverse: bool, counts: boo
     check_bool(name, "return_inverse", 3, inverse)
     check_bool(name, "return_counts", 4, counts)
     if dim is None:
-        found = apply1(UniqueConsecutive if consecutive else Unique2, input, consecutive)
+        op = UniqueConsecutive if consecutive else Unique2
+        found = apply1(op, input, consecutive, inverse, counts)
     else:
         dim = check_slices(input, check_int("unique_dim", "dim", 2, dim))
         op = UniqueDimConsecutive if consecutive else UniqueDim
-        found = apply1(op, input, consecutive, dim)
+        found = apply1(op, input, consecutive, inverse, counts, dim)
     wanted = [
         found[0],
         *[part for part, want in zip(found[1:], (inverse, counts), strict=True) if want],

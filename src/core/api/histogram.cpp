@@ -36,10 +36,27 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
     throw RuntimeError("weights should be 1-d and have the same length as input");
   const NDArray numbers = contiguous(astype(x, DType::Int64));
   const int64_t n = numbers.numel();
-  auto number = [&](int64_t i) { return read<int64_t>(numbers.data() + 8 * i); };
+  const char* const from = numbers.data();
+  const int threads = n > cpu::kGrain ? cpu::num_threads() : 1;
   const WithoutGil unlocked(n > cpu::kGrain);
-  int64_t low = 0, high = 0;
-  for (int64_t i = 0; i < n; ++i) low = std::min(low, number(i)), high = std::max(high, number(i));
+  // body(thread, begin, end): its share of the elements.
+  auto for_each = [=](auto&& body) {
+    cpu::parallel_for(threads, 1, [&](int64_t first, int64_t last) {
+      for (int64_t t = first; t < last; ++t) body(t, n * t / threads, n * (t + 1) / threads);
+    });
+  };
+  std::vector<int64_t> lowest(threads), highest(threads);
+  for_each([&](int64_t t, int64_t begin, int64_t end) {
+    int64_t low = 0, high = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t number = read<int64_t>(from + 8 * i);
+      low = std::min(low, number);
+      high = std::max(high, number);
+    }
+    lowest[t] = low, highest[t] = high;
+  });
+  const int64_t low = *std::min_element(lowest.begin(), lowest.end());
+  const int64_t high = *std::max_element(highest.begin(), highest.end());
   if (low < 0) throw RuntimeError(kOnlyCounts);
   const int64_t size = std::max(high + 1, minlength);
   if (weights) {
@@ -49,7 +66,19 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
     return sum_by_number<double>(numbers, wide, size, DType::Float64);
   }
   NDArray out = full({size}, Scalar::of_int(0), DType::Int64);
-  for (int64_t i = 0; i < n; ++i) ++reinterpret_cast<int64_t*>(out.data())[number(i)];
+  int64_t* const counts = reinterpret_cast<int64_t*>(out.data());
+  auto count = [=](int64_t* to, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++to[read<int64_t>(from + 8 * i)];
+  };
+  if (size > n / 4) {
+    count(counts, 0, n);
+    return out;
+  }
+  std::vector<int64_t> others((threads - 1) * size);  // each thread counts for itself
+  for_each([&](int64_t t, int64_t begin, int64_t end) {
+    count(t ? others.data() + (t - 1) * size : counts, begin, end);
+  });
+  for (size_t k = 0; k < others.size(); ++k) counts[k % size] += others[k];
   return out;
 }
 
