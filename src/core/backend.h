@@ -122,10 +122,11 @@ struct MaskArgs {
 constexpr int64_t kMaskBlock = 4096;
 
 struct IndexTable {
-  // other = x[positions]; false where one is outside, which is then read as the first.
+  // other = x[positions]; false where one is outside: then only some have been read.
   bool (*pick)(const AlongArgs&);
-  // x[positions] = other, or combined with it: in order along the dim. All must be inside.
-  void (*place)(const AlongArgs&, Place);
+  // x[positions] = other, or combined with it: in order along the dim. False where a position is
+  // outside: then only some have been written, as in PyTorch.
+  bool (*place)(const AlongArgs&, Place);
   bool (*inside)(const AlongArgs&);
   // offsets[k] (+)= position k * stride; false where one is outside. For indices of any layout.
   bool (*offsets)(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,

@@ -28,9 +28,11 @@ T combine(T a, T b) {
   if constexpr (op == Place::Set) {
     return b;
   } else if constexpr (op == Place::Maximum) {
-    return a < b || b != b ? b : a;
+    const T both[] = {a, b};  // chosen by an index: a branch would often be mispredicted
+    return both[(a < b) | (b != b)];
   } else if constexpr (op == Place::Minimum) {
-    return b < a || b != b ? b : a;
+    const T both[] = {a, b};
+    return both[(b < a) | (b != b)];
   } else if constexpr (std::is_same_v<T, bool>) {
     return op == Place::Add ? a || b : a && b;
   } else if constexpr (std::is_integral_v<T>) {  // unsigned: overflow wraps
@@ -80,12 +82,8 @@ struct Put {
 };
 
 // ------------------------------------------------------------------------------------- the nest
-// A position, from the front; 0 and a raised flag where it is outside.
-inline uint64_t resolve(int64_t position, uint64_t size, int64_t wrap, bool& outside) {
-  uint64_t p = static_cast<uint64_t>(position + (position < 0 ? wrap : 0));
-  const bool bad = p >= size;
-  outside |= bad;
-  return bad ? 0 : p;
+inline int64_t from_front(int64_t position, int64_t wrap) {
+  return position + (position < 0 ? wrap : 0);
 }
 
 // Part of the work: lines [begin, end), elements [first, last) of each, positions [low, high).
@@ -124,9 +122,10 @@ bool shared_rows(const AlongArgs& a, const Range& range) {
   const int64_t x_step = a.lines.empty() ? 0 : a.x_lines.back();
   const int64_t other_step = a.lines.empty() ? 0 : a.other_lines.back();
   for_rows(a, range, item, [&](int64_t n, char* x, char* other, const char* index) {
-    for (int64_t k = range.first; k < range.last; ++k) {
-      const int64_t p = resolve(read<int64_t>(index + k * a.index_step * 8), size, wrap, outside);
-      if (p >= range.low && p < range.high)
+    for (int64_t k = range.first; k < range.last && !outside; ++k) {
+      const int64_t p = from_front(read<int64_t>(index + k * a.index_step * 8), wrap);
+      outside = static_cast<uint64_t>(p) >= size;
+      if (!outside && p >= range.low && p < range.high)
         Move::row(x + p * a.stride * item, other + k * a.other_step * item, n, x_step, other_step);
     }
   });
@@ -138,22 +137,19 @@ template <class Move, class T>
 bool own_positions(const AlongArgs& a, char* x, char* other, const char* index, int64_t n,
                    int64_t x_step, int64_t other_step, int64_t index_step) {
   constexpr int64_t item = sizeof(T);
-  bool outside = false;
   const uint64_t size = a.size;
   const int64_t wrap = a.wraps ? a.size : 0, stride = a.stride * item;
-  auto row = [&](int64_t x_step, int64_t other_step, int64_t index_step) {
+  auto row = [=](int64_t x_step, int64_t other_step, int64_t index_step) {
     for (int64_t k = 0; k < n; ++k) {
-      const int64_t p = resolve(read<int64_t>(index + k * index_step * 8), size, wrap, outside);
+      const int64_t p = from_front(read<int64_t>(index + k * index_step * 8), wrap);
+      if (static_cast<uint64_t>(p) >= size) return false;
       Move::one(x + p * stride + k * x_step * item, other + k * other_step * item);
     }
+    return true;
   };
-  if (other_step == 1 && index_step == 1 && x_step == 0)
-    row(0, 1, 1);
-  else if (other_step == 1 && index_step == 1 && x_step == 1)
-    row(1, 1, 1);
-  else
-    row(x_step, other_step, index_step);
-  return !outside;
+  if (other_step == 1 && index_step == 1 && x_step == 0) return row(0, 1, 1);
+  if (other_step == 1 && index_step == 1 && x_step == 1) return row(1, 1, 1);
+  return row(x_step, other_step, index_step);
 }
 
 // Whether the lines are the inner loop: where they lie closer together than the elements of a line,
@@ -250,26 +246,28 @@ bool overlaps(const AlongArgs& a) {
 }
 
 template <Place op, class T>
-void place_typed(const AlongArgs& a) {
+bool place_typed(const AlongArgs& a) {
   const int64_t lines = product(a.lines), total = lines * a.count;
   const WithoutGil unlocked(total > kGrain);
-  if (overlaps(a)) {  // the last write counts
-    nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
-  } else if (lines >= kFewLines) {
+  // The last write counts, so where lines of x overlap one thread does it all.
+  if (overlaps(a)) return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+  std::atomic<bool> fine{true};
+  if (lines >= kFewLines) {
     parallel_for(lines, total > kGrain ? 1 : lines, [&](int64_t begin, int64_t end) {
-      nest<Put<op, T>, T>(a, {begin, end, 0, a.count});
+      if (!nest<Put<op, T>, T>(a, {begin, end, 0, a.count})) fine = false;
     });
   } else if (lines >= 4 && total > kGrain && is_shared(a)) {
     parallel_for(a.size, 1, [&](int64_t low, int64_t high) {
-      shared_rows<Put<op, T>, T>(a, {0, lines, 0, a.count, low, high});
+      if (!shared_rows<Put<op, T>, T>(a, {0, lines, 0, a.count, low, high})) fine = false;
     });
   } else {
-    nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+    return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
   }
+  return fine;
 }
 
 template <Place op>
-void place_any(const AlongArgs& a) {
+bool place_any(const AlongArgs& a) {
   switch (a.dtype) {
 #define X(name, type, text, category) \
   case DType::name:                   \
@@ -277,6 +275,7 @@ void place_any(const AlongArgs& a) {
     TT_FOR_EACH_DTYPE(X)
 #undef X
   }
+  return true;
 }
 
 }  // namespace
@@ -288,12 +287,14 @@ bool pick(const AlongArgs& args) {
   return fine;
 }
 
-void place(const AlongArgs& args, Place op) {
+bool place(const AlongArgs& args, Place op) {
   const AlongArgs a = merged(args);
+  bool fine = true;
   switch (op) {
     case Place::Set:
-      return with_size(itemsize(a.dtype),
-                       [&](auto type) { place_typed<Place::Set, decltype(type)>(a); });
+      with_size(itemsize(a.dtype),
+                [&](auto type) { fine = place_typed<Place::Set, decltype(type)>(a); });
+      return fine;
     case Place::Add:
       return place_any<Place::Add>(a);
     case Place::Multiply:
@@ -303,6 +304,7 @@ void place(const AlongArgs& args, Place op) {
     case Place::Minimum:
       return place_any<Place::Minimum>(a);
   }
+  return fine;
 }
 
 namespace {
@@ -354,16 +356,17 @@ bool inside(const AlongArgs& args) {
 
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
              const char* index, int64_t size, int64_t stride) {
-  return all_runs(shape, strides, index,
-                  [=](const char* from, int64_t n, int64_t step, int64_t begin) {
-                    bool outside = false;
-                    for (int64_t k = 0; k < n; ++k) {
-                      const int64_t p = read<int64_t>(from + k * step * 8);
-                      const int64_t offset = resolve(p, size, size, outside) * stride;
-                      offsets[begin + k] = first ? offset : offsets[begin + k] + offset;
-                    }
-                    return !outside;
-                  });
+  return all_runs(
+      shape, strides, index, [=](const char* from, int64_t n, int64_t step, int64_t begin) {
+        bool outside = false;
+        for (int64_t k = 0; k < n; ++k) {
+          const int64_t p = from_front(read<int64_t>(from + k * step * 8), size);
+          const bool bad = (p < 0) | (p >= size);
+          outside |= bad;
+          offsets[begin + k] = (bad ? 0 : p) * stride + (first ? 0 : offsets[begin + k]);
+        }
+        return !outside;
+      });
 }
 
 }  // namespace tt::cpu

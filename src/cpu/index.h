@@ -6,7 +6,7 @@
 namespace tt::cpu {
 
 bool pick(const AlongArgs& args);
-void place(const AlongArgs& args, Place op);
+bool place(const AlongArgs& args, Place op);
 bool inside(const AlongArgs& args);
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
              const char* index, int64_t size, int64_t stride);

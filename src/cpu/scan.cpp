@@ -14,9 +14,11 @@
 namespace tt::cpu {
 namespace {
 
-constexpr int kLanes = 128;       // columns that are scanned side by side
-constexpr int kRows = 8;          // rows, or chunks: as many as hide the latency of an addition
-constexpr int64_t kChunk = 4096;  // elements of a long line that are summed ahead
+constexpr int kLanes = 128;  // columns that are scanned side by side
+constexpr int kRows = 8;     // rows, or chunks: as many as hide the latency of an addition
+// Elements of a long line that are summed ahead. Not a power of 2: of chunks that are scanned side
+// by side, the elements would compete for the same lines of the cache.
+constexpr int64_t kChunk = 4096 + 64;
 
 // ------------------------------------------------------------------------------------- the steps
 // A scan has a State per line. `start` sees the line's first element; `step` takes an element, the

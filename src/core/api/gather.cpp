@@ -139,9 +139,9 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   NDArray from = source_of(x, source);
   if (!as_array(source)) from = from.expand(positions.shape());
   const AlongArgs args = along(x, d, positions, from);
-  if (!table().inside(args)) throw_outside<RuntimeError>(positions, args.size, 0, d);
-  table().place(args, static_cast<Place>(place));
   x.mark_written();
+  if (args.size == 0 || !table().place(args, static_cast<Place>(place)))
+    throw_outside<RuntimeError>(positions, args.size, 0, d);
 }
 
 NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
