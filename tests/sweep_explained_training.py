@@ -43,6 +43,37 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         r"^gradient: of leaf 0: .* such as \[-?0\.\d{3,}",
         "PyTorch's gradient in float64 multiplies by 1 / 6 rounded to float32",
     ),
+    # ------------------------------------------------------------------------------------ losses
+    (
+        r"torch\.nn\.CrossEntropyLoss",
+        r"(train|eval) 8 \(\) reduction='mean' called with \(b?float\d\d\[3\]",
+        r"^1 of 1 values, such as \[0\.00014\d*\], not \[0\.0(0014\d*)?\]",
+        "log(1 + 1.5e-4): exact to 6e-8 in float32, as PyTorch's; in halves PyTorch's is 0",
+    ),
+    (
+        r"torch\.nn\.(functional\.multi_margin_loss|MultiMarginLoss)",
+        "special values",
+        r"such as \[nan(, nan)*\], not \[",
+        "PyTorch passes over a NaN, which is not above 0; our loss is NaN then",
+    ),
+    (
+        r"torch\.nn\.functional\.soft_margin_loss",
+        r"float16\[5\], float16\[5\]\) reduction='(mean|sum)'",
+        r"^gradient: of leaf 0: 1 of 5 values, such as \[-(0\.45|2\.25)\d*\], not \[nan\]",
+        "exp(11) overflows in PyTorch's gradient in float16",
+    ),
+    (
+        r"torch\.nn\.NLLLoss",
+        r"float32 (train|eval) \d .*float32\[2, 4, 5, 5\], .* permuted",
+        "^with grad: nothing raised, PyTorch: RuntimeError.grad_input must be contiguous",
+        "PyTorch's backward of images refuses gradients that are not contiguous",
+    ),
+    (
+        r"torch\.nn\.functional\.pdist",
+        r"p=0\.0 special values",
+        r"^4 of 10 values, such as \[5\.0, 5\.0, 5\.0\], not \[nan, nan, nan\]",
+        "p = 0 counts what is not 0, NaN too, as linalg.vector_norm does in both",
+    ),
     # ------------------------------------------------------------------------------------- norms
     (
         r"torch\.group_norm",
@@ -75,19 +106,94 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch writes the running statistics of all channels into the one that an expanded "
         "tensor has",
     ),
+    (
+        r"torch\.nn\.functional\.rms_norm",
+        r"float32\[1, 2\].* permuted$",
+        r"^strides \(2, 1\), not \(1, 1\) of \(1, 2\)$",
+        "the stride of a dim of size 1 leads nowhere",
+    ),
+    (
+        r"torch\.nn\.LocalResponseNorm",
+        r"float32\[1, 5, 7, 7, 7\].* permuted$",
+        "^nothing raised, PyTorch: RuntimeError.view size is not compatible",
+        "PyTorch views inputs of 5 dims, which fails if they are permuted; of 3 and 4 dims it does "
+        "not",
+    ),
     # ------------------------------------------------------------------------------ convolutions
     (
         r"torch\.((nn\.functional\.)?conv_transpose\dd|nn\.ConvTranspose\dd)",
         "special values",
-        r"^gradient: of leaf 0: .* such as .*, not \[nan, nan",
+        r"^gradient: of leaf 0: .* such as .*, not \[nan[],]",
         "PyTorch multiplies infinities by the zeros that padding and stride put in, which is NaN",
     ),
+    # ------------------------------------------------------------------------------------ images
+    (
+        r"torch\.nn\.functional\.interpolate",
+        "(bilinear|bicubic) uint8",
+        r"^raised NotImplementedError.\[interpolate\] is not implemented for torch\.uint8",
+        "PyTorch sums bytes in fixed point, in bicubic mode up to 19 from the exact sum",
+    ),
+    (
+        r"torch\.nn\.functional\.grid_sample",
+        "padding_mode='(border|reflection)' .* special values",
+        r"^gradient: of leaf 0: (5|10) of 100 values, such as \[0\.0, 0\.0, 0\.0\], not \[nan, nan",
+        "beyond the border nothing depends on the position; PyTorch multiplies that 0 by NaN",
+    ),
+    (
+        r"torch\.nn\.functional\.max_unpool[23]d",
+        " (permuted|offset slice)$",
+        "^with grad: nothing raised, PyTorch: RuntimeError.view size is not compatible",
+        "PyTorch's backward views the gradient, which refuses permuted ones",
+    ),
     # --------------------------------------------------------------------------------- attention
+    (
+        r"torch\.nn\.functional\.scaled_dot_product_attention",
+        r"is_causal=True dropout_p=0\.5 special values",
+        r"^gradient: of leaf 0: 25 of \d+ values, such as \[(0\.0|.*e-\d\d), .* not \[nan, nan",
+        "a masked score has gradient 0, in PyTorch NaN if its query has a NaN",
+    ),
+    (
+        r"torch\.nn\.functional\.scaled_dot_product_attention",
+        r"is_causal=True dropout_p=0\.0 special values",
+        r"^8 of 384 values, such as \[nan, nan, nan\], not \[0\.0, 0\.0, 0\.0\]",
+        "for a query with a NaN PyTorch's kernel says 0, its math path, as ours, NaN",
+    ),
     (
         r"torch\.nn\.Transformer",
         r"bfloat16 (train|eval) 12 .*bfloat16\[3, 4\]",
         r"^1 of 12 values, such as \[-0\.17\d*\], not \[-0\.21\d*\]",
         "of 12 roundings to bfloat16: PyTorch's is 0.020 from float64, ours 0.026",
+    ),
+    # ------------------------------------------------------------------------ init and utilities
+    (
+        r"torch\.nn\.init\.eye_",
+        "broadcast",
+        "^raised RuntimeError.unsupported operation: more than one element of the written-to",
+        "PyTorch writes all rows into the one that an expanded tensor has; ours refuses",
+    ),
+    (
+        r"torch\.nn\.init\.orthogonal_",
+        "float32 (permuted|offset slice)$",
+        "^nothing raised, PyTorch: RuntimeError.view size is not compatible",
+        "PyTorch fills only what can be viewed as a matrix",
+    ),
+    (
+        r"torch\.nn\.utils\.clip_grad_value_",
+        r"clip_grad_value_\(\[\], 1\.0\)",
+        r"^nothing raised, PyTorch: RuntimeError.Expected !nested_tensorlist\[0\]\.empty\(\)",
+        "nothing to clip: PyTorch's own assertion fails, its clip_grad_norm_ accepts it",
+    ),
+    (
+        r"torch\.nn\.Module\.to",
+        r"`M\.to\(3\.5\)`",
+        "^raised TypeError.device.. received an invalid combination of arguments",
+        "PyTorch's parser takes 3.5 for nothing at all; ours says that it is no device",
+    ),
+    (
+        r"torch\.nn\.Module\.to",
+        r"`M\.to\('meta'\)`",
+        "^raised RuntimeError.Expected one of cpu, cuda, ref device type",
+        "there is no meta device here",
     ),
     # -------------------------------------------------------------------------------- sequences
     (
@@ -105,7 +211,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.nn\.utils\.rnn\.PackedSequence",
         r"PackedSequence\(y, torch\.tensor\(\[2, 1\]\), i\)` \w+ broadcast",
-        r"^\d of 3 values, such as \[[01], ?[01]?|^1 of 3 values",
+        r"^[12] of 3 values, such as \[[01](, [01])?\], not",
         "an expanded order is no permutation: PyTorch leaves the places open that it does not name",
     ),
     # -------------------------------------------------------------------------------- optimisers
@@ -116,6 +222,43 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "the line search divides differences of losses, of which the first step leaves two digits "
         "in float32, none in halves; in float64 it takes PyTorch's steps",
     ),
+    (
+        r"torch\.optim\.ASGD",
+        r"foreach=True\)\ntrain\(4\)` float64",
+        r"^\d+ of \d+ values, such as",
+        "PyTorch's foreach=True computes the rate in float32, its foreach=False, as ours, does not",
+    ),
+    (
+        r"torch\.optim\.ASGD",
+        r"load_state_dict\(S\)\ntrain\(2\)` float64",
+        r"^\d+ of \d+ values, such as",
+        "PyTorch keeps the rate in float32 although it has loaded it as float64",
+    ),
+    (
+        r"torch\.optim\.Optimizer\.state",
+        r"O\.state\b.* b?float16 contiguous",
+        r"^\['defaultdict of \[Parameter containing:",
+        "the keys are parameters: of halves, ours are rounded once a step, PyTorch's three times",
+    ),
+    (
+        r"torch\.optim\.LBFGS",
+        r"(P \+ P\[:1\]\)\ntrain\(1\)` bfloat16|load_state_dict\(S\)\ntrain\(2\)` float16)",
+        r"^(1 of \d+ values, such as|\[1\.85)",
+        "next to the minimum the step is a ratio of rounding errors of halves",
+    ),
+    (
+        r"torch\.optim\.Adadelta",
+        r"maximize=True\)\ntrain\(4\)` float16",
+        r"^\d+ of \d+ values, such as \[3\.[67]\d*e-06(, 3\.[67]\d*e-06)*\], not \[3\.[67]\d*e-06",
+        "subnormal numbers of float16, which PyTorch's foreach=True and foreach=False round apart; "
+        "ours is as foreach=False",
+    ),
+    (
+        r"torch\.optim\.RAdam",
+        r"foreach=True\)\ntrain\(4\)` float16",
+        r"^1 of \d+ values, such as \[-?\d\.\d+\], not \[nan\]",
+        "PyTorch's foreach=True adds eps = 1e-8 in float16, where it is 0, and divides 0 by 0",
+    ),
 ]
 # Up to this part of the largest number.
 CLOSE: list[tuple[str, str, float, str]] = [
@@ -124,5 +267,17 @@ CLOSE: list[tuple[str, str, float, str]] = [
         "float64 .* second gradient: of leaf 0",
         1e-9,
         "PyTorch adds 1e-12 to x and to 1 - x in the second derivative",
+    ),
+    (
+        r"torch\.optim\.(SGD|Optimizer\.step)",
+        r"(SGD\(P, 0\.1, 0\.9\)\ntrain\(4\)` b|O\.step\(\)\nP` )float16 contiguous 1 of 1 values",
+        0.04,
+        "of halves, ours are rounded once a step, PyTorch's after each of its operations",
+    ),
+    (
+        r"torch\.optim\.LBFGS",
+        r"load_state_dict\(S\)\ntrain\(2\)` uint8 contiguous",
+        1e-9,
+        "next to the minimum the step is a ratio of rounding errors",
     ),
 ]

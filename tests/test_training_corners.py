@@ -151,3 +151,52 @@ def test_a_parameter_given_twice_has_its_last_number(torch):
     with pytest.warns(UserWarning, match="duplicate"):
         optimizer = torch.optim.SGD([a, b, a], lr=0.1)
     assert optimizer.state_dict()["param_groups"][0]["params"] == [2, 1, 2]
+
+
+def test_results_that_are_contiguous(torch):
+    x = torch.ones(2, 3, 4, 4).mT
+    F = torch.nn.functional
+    grid = torch.zeros(2, 4, 4, 2).transpose(1, 2)
+    for y in (F.logsigmoid(x), F.grid_sample(x, grid, align_corners=False)):
+        assert y.is_contiguous()
+    assert not F.soft_margin_loss(x, x, reduction="none").is_contiguous()
+
+
+ERRORS = {
+    "a device that is none": (lambda t, m: m.cuda("text"), "RuntimeError"),
+    "not a GPU": (lambda t, m: m.cuda("cpu"), "RuntimeError"),
+    "a prefix": (lambda t, m: [*m.named_parameters(False)], "TypeError"),
+    "no forward": (lambda t, m: t.nn.RNNBase("GRU", 1, 1)(t.ones(1, 1, 1)), "NotImplementedError"),
+    "half": (lambda t, m: t.nn.init.orthogonal_(t.ones(2, 2).half()), "NotImplementedError"),
+    "no channels": (lambda t, m: t.nn.functional.lp_pool2d(t.ones(4, 4), 2, 2), "IndexError"),
+    "no rows": (lambda t, m: t.nn.functional.unfold(t.ones(4), 2), "IndexError"),
+    "no process group": (lambda t, m: t.utils.data.DistributedSampler([1]), "ValueError"),
+    "no scheduler": (lambda t, m: t.optim.lr_scheduler.ChainedScheduler([3]), "AttributeError"),
+}
+
+
+@pytest.mark.parametrize("what", ERRORS)
+def test_exceptions(torch, what):
+    call, wanted = ERRORS[what]
+    assert outcome(lambda: call(torch, torch.nn.Sequential(torch.nn.Linear(1, 1)))) == wanted
+
+
+@pytest.mark.parametrize("name", ["LambdaLR", "MultiplicativeLR"])
+def test_a_schedule_loads_dicts_only_and_leaves_them(torch, name):
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1, momentum=0.9)
+    schedule = getattr(torch.optim.lr_scheduler, name)(optimizer, lambda epoch: 0.5)
+    assert outcome(lambda: schedule.load_state_dict(3)) == "AttributeError"
+    state = schedule.state_dict()
+    schedule.load_state_dict(state)
+    assert state.keys() == schedule.state_dict().keys()
+
+
+def test_an_average_with_buffers(torch):
+    model = torch.nn.BatchNorm1d(1).double()
+    average = torch.optim.swa_utils.AveragedModel(model, use_buffers=True)
+    for value in (0.1, 0.3, 0.9):
+        torch.nn.init.constant_(model.weight, value)
+        model.num_batches_tracked += 2
+        average.update_parameters(model)
+    assert average.module.weight.item() == pytest.approx(1.3 / 3, rel=1e-14)
+    assert average.module.num_batches_tracked.item() == 4

@@ -16,6 +16,7 @@ import numpy as np
 import tiny_torch as torch
 
 from ..autograd import no_grad
+from ..ops.lapack import check_precision
 from ..tensor import Tensor
 
 _CONV = tuple(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3))
@@ -350,6 +351,7 @@ def orthogonal_(
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
+    check_precision("orthogonal_", tensor)
     rows = tensor.shape[0]
     draws = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
     wide = draws.shape[0] < draws.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch import _core, layouts
+from tiny_torch import _core, devices, layouts
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.creation import PYTHON_TYPES, as_dtype
@@ -210,9 +210,11 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raises AssertionError: there is no CUDA in this build."""
+    """Raises AssertionError: there is no CUDA in this build. RuntimeError for other devices."""
     if isinstance(device, int):
         raise RuntimeError("Cannot access accelerator device when none is available.")
+    if device is not None and devices.device(device).type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 

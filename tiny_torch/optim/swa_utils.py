@@ -179,14 +179,19 @@ class AveragedModel(Module):
             for average, value in pairs:
                 average.copy_(self.avg_fn(average, value.to(average.device), self.n_averaged))
         else:
-            update = self.multi_avg_fn or get_swa_multi_avg_fn()
             kinds: dict[Any, tuple[list[Any], list[Any]]] = {}
             for average, value in pairs:
                 alike = kinds.setdefault((average.device, average.dtype), ([], []))
                 alike[0].append(average)
                 alike[1].append(value.to(average.device))
-            for alike in kinds.values():
-                update(*alike, self.n_averaged)
+            for (_, dtype), alike in kinds.items():
+                if self.multi_avg_fn is not None:
+                    self.multi_avg_fn(*alike, self.n_averaged)
+                elif dtype.is_floating_point:
+                    _lerp_all(*alike, 1 / (int(self.n_averaged) + 1))
+                else:
+                    for average, value in zip(*alike, strict=True):
+                        average.copy_(get_swa_avg_fn()(average, value, self.n_averaged))
         if not self.use_buffers:
             for average, value in zip(self.module.buffers(), model.buffers(), strict=True):
                 average.detach().copy_(value.detach())

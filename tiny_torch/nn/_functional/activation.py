@@ -283,7 +283,8 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
-    return _applied(LogSigmoid, "log_sigmoid", input)
+    require_float("log_sigmoid", input)
+    return apply1(LogSigmoid, input.contiguous())  # as PyTorch's result
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

@@ -111,6 +111,7 @@ def grid_sample(
         warnings.warn(CHANGED, stacklevel=2)
         align_corners = False
     check_grid(input, grid, mode)
+    input, grid = input.contiguous(), grid.contiguous()  # as PyTorch's result
     sizes = input.shape[2:]
     points = []
     for d, size in enumerate(sizes):

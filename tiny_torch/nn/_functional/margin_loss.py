@@ -8,6 +8,8 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...autograd.apply import apply1
+from ...ops.activation import LogSigmoid
 from ...ops.losses import multilabel_margin, reduced
 from ...ops.neural import require_float
 from ...ops.public import check_tensor
@@ -116,7 +118,7 @@ def soft_margin_loss(
             f"result type Float can't be cast to the desired output type {input.dtype}"
         )
     _require_constant("soft_margin_loss", "target", target)
-    return reduced(-logsigmoid((target * input).to(input.dtype)), reduction)
+    return reduced(-apply1(LogSigmoid, (target * input).to(input.dtype)), reduction)
 
 
 def _require_rows(input: Tensor) -> tuple[int, int]:

@@ -75,8 +75,8 @@ def unfold(
     check_tensor("unfold", "input", 1, input)
     windows = read_windows("unfold", kernel_size, dilation, padding, stride)
     shape = input.shape
-    if len(shape) == 2:
-        input.size(2)  # raises IndexError, as PyTorch does
+    if len(shape) < 3:
+        input.size(max(1, len(shape)))  # raises IndexError, as PyTorch does
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "

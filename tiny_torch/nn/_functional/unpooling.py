@@ -171,5 +171,7 @@ def lp_pool2d(
 
     https://pytorch.org/docs/stable/generated/torch.nn.functional.lp_pool2d.html
     """
+    check_tensor("lp_pool2d", "input", 1, input)
+    input.size(-3)  # raises IndexError
     pools = (max_pool2d, avg_pool2d)
     return lp_pool(pools, 2, input, norm_type, kernel_size, stride, ceil_mode)

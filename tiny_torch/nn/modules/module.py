@@ -252,7 +252,7 @@ class Module(Calling, StateDict, Conversion):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                below = f"{prefix}.{name}" if prefix else name
+                below = prefix + ("." if prefix else "") + name  # TypeError unless it is a str
                 yield from module.named_modules(memo, below, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:

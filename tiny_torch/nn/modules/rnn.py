@@ -132,7 +132,7 @@ class RNNBase(Module):
                 text += f", {name}={getattr(self, name)}"
         return text
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def _forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """(output, last state) of (steps, batch, inputs), or of (steps, inputs) without a batch.
 
         With `batch_first` (batch, steps, inputs); or of a PackedSequence, whose output is packed.
@@ -261,6 +261,8 @@ class RNN(RNNBase):
     (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
+    forward = RNNBase._forward
+
     def __init__(
         self,
         input_size: int,
@@ -299,6 +301,8 @@ class LSTM(RNNBase):
     (torch.Size([3, 5, 40]), torch.Size([2, 3, 20]))
     """
 
+    forward = RNNBase._forward
+
     def __init__(
         self,
         input_size: int,
@@ -334,6 +338,8 @@ class GRU(RNNBase):
     >>> output.shape, h.shape
     (torch.Size([5, 3, 20]), torch.Size([1, 3, 20]))
     """
+
+    forward = RNNBase._forward
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 import tiny_torch as torch
 
 from ...autograd import no_grad
+from ...ops.lapack import check_precision
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules import Module
@@ -86,6 +87,7 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
+        check_precision("orthogonal", q)
         packed, tau = np.linalg.qr(q.numpy(), mode="raw")  # LAPACK's reflections
         a, tau = torch.from_numpy(packed).mT.clone(), torch.from_numpy(tau)
         diagonal = a.diagonal(dim1=-2, dim2=-1)

@@ -16,7 +16,7 @@ class _Composed(LRScheduler):
 
     _schedulers: Sequence[LRScheduler]
 
-    def _check(self, optimizer: Optimizer | None, schedulers: Sequence[Any], what: str) -> Any:
+    def _check(self, optimizer: Any, schedulers: Sequence[Any], what: str) -> Any:
         """The optimizer, where all schedulers are of a kind that can be composed, and its own."""
         name = type(self).__name__
         if len(schedulers) < 1:
@@ -30,7 +30,6 @@ class _Composed(LRScheduler):
                     "additional kwargs to be specified when calling `step`, but got one at index "
                     f"{i} in the given schedulers sequence."
                 )
-            optimizer = optimizer or scheduler.optimizer
             if optimizer != scheduler.optimizer:
                 raise ValueError(
                     f"{name} expects all schedulers to belong to the same optimizer, but got "
@@ -133,6 +132,7 @@ class ChainedScheduler(_Composed):
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
     ) -> None:
+        optimizer = optimizer or (schedulers[0].optimizer if schedulers else None)
         optimizer = self._check(optimizer, schedulers, " to be chained")
         self._schedulers = schedulers
         self.optimizer = optimizer

@@ -200,8 +200,9 @@ class CyclicLR(_WithMomentum):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As LRScheduler's; a callable object gets its attributes back."""
-        attributes = state_dict["_scale_fn_custom"]
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
+        state_dict = state_dict.copy()
+        attributes = state_dict.pop("_scale_fn_custom")
+        super().load_state_dict(state_dict)
         if attributes is not None:
             self._scale_fn_custom.__dict__.update(attributes)
 

@@ -47,8 +47,9 @@ class _ByFunction(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As LRScheduler's; callable objects get their attributes back."""
-        saved = state_dict["lr_lambdas"]
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+        state_dict = state_dict.copy()
+        saved = state_dict.pop("lr_lambdas")
+        super().load_state_dict(state_dict)
         for function, attributes in zip(self.lr_lambdas, saved, strict=True):
             if attributes is not None:
                 function.__dict__.update(attributes)
