@@ -85,6 +85,16 @@ RECORDS = [
     record("xlogy", "real", "positive", numpy=special.xlogy),
     record("logaddexp", "real", "real", numpy=np.logaddexp, ulps=32),
     record("logaddexp2", "real", "real", numpy=np.logaddexp2, ulps=32),
+    Case(
+        "scalbn",
+        ("real", "small"),
+        call=lambda m, x, y: m.ldexp(x, y.floor().int()),
+        numpy=special.scalbn,
+        dtypes=FLOATS,
+        strides=False,  # those of the whole powers
+        specials=False,
+        gradient=False,  # of ldexp, below
+    ),
     Case("logit", ("probability",), numpy=lambda x: special.logit(x, np.array(-1.0)), ulps=64),
     Case(
         "polygamma",

@@ -1,12 +1,14 @@
 // Inverse trigonometric, hyperbolic and special functions on vectors, by vec_math.h's rules and
 // from its pieces.
 //
-// float: asin, acos, sinh, cosh, atanh, erfinv are evaluated in float, the others in double on two
-// half vectors. Largest errors found, in ulp: acos 1.04, atanh 1.31, cosh 1.33, sinh 1.59,
-// asin 1.94, erfinv 2.60; the rest 0.51, save beside the zeros of lgamma and digamma (1e-9 there).
+// float: asin, acos, sinh, cosh, atanh, erfinv, logaddexp, logaddexp2 are evaluated in float, the
+// others in double on two half vectors. Largest errors found, in ulp: acos 1.04, logaddexp 1.15,
+// atanh 1.31, cosh 1.33, logaddexp2 1.44, sinh 1.59, asin 1.94, erfinv 2.60; the rest 0.51, save
+// beside the zeros of lgamma and digamma (1e-9 there).
 // double: libm where it has the function, else these algorithms to more terms.
 #pragma once
 #include "cpu/special.h"
+#include "cpu/vec_pow.h"
 #include "cpu/vec_trig.h"
 
 namespace tt::cpu {
@@ -315,6 +317,22 @@ inline IfFloats<V> logit(V x, V eps) {
 template <class V>
 inline IfFloats<V> polygamma(V x, V n) {
   return map_lanes(x, n, [](double lane, double order) { return polygamma_of(order, lane); });
+}
+
+// x 2^floor(y), rounded once.
+inline Vec<float> scalbn(Vec<float> x, Vec<float> y) {
+#ifdef __AVX512F__
+  return _mm512_maskz_scalef_ps(-1, x, y);
+#else  // from any float to any other it is at most 277 powers
+  return in_double(x, clamp(floor(y), -300.0f, 300.0f), [](Vec<double> a, Vec<double> n) {
+    return a * power_of_two(as_bits(n + kRoundDouble) - as_bits(splat(kRoundDouble)));
+  });
+#endif
+}
+inline Vec<double> scalbn(Vec<double> x, Vec<double> y) {
+  return map_lanes(x, clamp(floor(y), -3000.0, 3000.0), [](double lane, double n) {
+    return __builtin_ldexp(lane, static_cast<int>(n));
+  });
 }
 
 // x = m 2^e with 1/2 <= |m| < 1. Zeros, infinities and NaN are their own m, with e = 0.

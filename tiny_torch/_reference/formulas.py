@@ -187,6 +187,7 @@ BINARY: dict[str, Record] = {
     "xlogy": (FLOATING, FLOAT, special.xlogy),
     "logaddexp": (SAME, FLOAT, np.logaddexp),
     "logaddexp2": (SAME, FLOAT, np.logaddexp2),
+    "scalbn": (SAME, FLOAT, special.scalbn),
     "logit": (FLOATING, FLOAT, special.logit),
     "polygamma": (FLOATING, FLOAT, special.each(special.polygamma)),
     "gcd": (SAME, INTEGER, np.gcd),

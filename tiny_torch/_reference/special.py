@@ -89,6 +89,10 @@ def heaviside(x: Any, values: Any) -> Any:
     return np.where(x == 0, values, x > 0)
 
 
+def scalbn(x: Any, y: Any) -> Any:
+    return np.ldexp(x, np.clip(np.floor(y), -3000, 3000).astype(int))
+
+
 def left_shift(x: Any, y: Any) -> Any:
     """No bit is left where the count is the width or more, or negative."""
     inside = (y >= 0) & (y < 8 * x.itemsize)

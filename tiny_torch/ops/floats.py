@@ -146,10 +146,8 @@ class Ldexp(Op):
     @staticmethod
     def forward(x, y, out=None):
         if x.dtype.is_floating_point and not y.dtype.is_floating_point:
-            product, power = by_whole_powers(x, y)
-            result = product.mul(power, out)
-            if out is None and result.dtype is not x.dtype:
-                result = result.astype(x.dtype)
+            x = x if x.is_dense() else x.clone()  # PyTorch makes the result like it first
+            result = x.scalbn(y, out)
         else:
             result = x.mul(2.0 ** exponents(x, y), out)
         return result, (y, result)
@@ -169,28 +167,6 @@ def exponents(x: Any, y: Any) -> Any:
     if x.dtype is y.dtype is not default and y.dtype.is_floating_point:
         return y
     return (y if y.dtype.is_floating_point else y.astype(default)).contiguous()
-
-
-def by_whole_powers(x: Any, y: Any) -> tuple:
-    """Exact factors of x * 2**y: of powers within float32's range one product, else in float64.
-
-    Every other float times a power beyond float64's is 0 or infinite; a float64 takes three steps.
-    """
-    if not x.is_dense():
-        x = x.clone()  # PyTorch makes the result like it first
-    power = y.astype(_core.float32)
-    narrow = not power.size or (power.amin().item() >= -126 and power.amax().item() <= 127)
-    if narrow and x.ndim and y.ndim and x.dtype is not _core.float64:  # 0-d ones do not promote
-        return x, power.exp2(power)
-    steps = 2 if x.dtype is _core.float64 else 0
-    x = x.astype(_core.float64)
-    if narrow:
-        return x, power.exp2(power).astype(_core.float64)
-    power = power.astype(_core.float64).clamp(-2100, 2100)
-    for _ in range(steps):
-        step = power.clamp(-1022, 1023)
-        x, power = x * step.exp2(), power - step
-    return x, power.clamp(-1022, 1023).exp2()
 
 
 def check_powers(name: str, input: Any, other: Any) -> None:
