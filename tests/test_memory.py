@@ -150,6 +150,24 @@ def test_pickles(protocol):
     assert y.tolist() == x.tolist() and y.stride() == (1, 3) and y.requires_grad
 
 
+# --------------------------------------------------------------------------------------- inference
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_inference_reuses_a_few_buffers(mode):
+    nn = tiny_torch.nn
+    layers = [layer for _ in range(20) for layer in (nn.Linear(256, 256), nn.ReLU())]
+    model = nn.Sequential(*layers)
+    x = tiny_torch.randn(4096, 256)
+    with getattr(tiny_torch, mode)():
+        model(x)  # what is packed once
+        _core.reset_peak_memory()
+        before = allocated()
+        model(x)
+    buffer = x.numel() * 4
+    assert _core.memory_statistics()["peak_allocated"] - before <= 3 * buffer
+
+
 # --------------------------------------------------------------------------------- default device
 
 

@@ -184,7 +184,6 @@ void add_memory(pb::module_& module) {
   module.def("map_file", map_file);
   module.def("empty_cache", [] { Allocator::instance().empty_cache(); });
   module.def("reset_peak_memory", [] { Allocator::instance().reset_peak(); });
-  module.def("memory_snapshot", [] { return Allocator::instance().snapshot(); });
   module.def("memory_statistics", [] {
     const AllocatorStatistics s = Allocator::instance().statistics();
     pb::dict result;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 
 #include "core/error.h"
@@ -14,8 +15,9 @@ namespace tt {
 
 namespace {
 
+constexpr size_t kSegment = 256 << 20;  // the least; of address space, not memory
 constexpr size_t kMinimumIdle = 64 << 20;
-constexpr size_t kHugePage = 2 << 20;
+constexpr int64_t kTrimStep = 16 << 20;
 constexpr int64_t kLately = 4096;  // requests
 
 #ifdef TT_SANITIZE
@@ -47,132 +49,215 @@ size_t Allocator::rounded(size_t bytes) {
   return std::max((bytes + step - 1) / step * step, kAlign);
 }
 
-void* Allocator::take_cached(size_t bytes) {
-  if (bytes <= kSmall) {
-    auto& list = small_[bytes / kAlign];
-    if (list.empty()) return nullptr;
-    void* block = list.back();
-    list.pop_back();
-    idle_ -= bytes;
-    return block;
-  }
-  auto found = large_.lower_bound(bytes);
-  if (found == large_.end() || bytes < found->first / 5 * 4) return nullptr;
-  auto [size, block] = *found;
-  large_.erase(found);
-  idle_ -= size;
-  if (size != bytes) oversized_[block] = size;
-  return block;
-}
-
-void* Allocator::from_system(size_t bytes) {
-  const bool huge = bytes >= 2 * kHugePage;
-  void* block = nullptr;
-  if (posix_memalign(&block, huge ? kHugePage : kAlign, bytes) != 0) return nullptr;
-  if (huge) madvise(block, bytes, MADV_HUGEPAGE);  // 500x fewer page faults
-  return block;
-}
+// ---- taking -------------------------------------------------------------------------------------
 
 void* Allocator::allocate(size_t wanted) {
-  if (wanted > static_cast<size_t>(INT64_MAX) - 4096)
+  if (wanted > static_cast<size_t>(INT64_MAX) - kSegment)
     throw RuntimeError("[allocate] ", wanted, " bytes are more than an address can hold");
   const size_t bytes = rounded(wanted);
   std::lock_guard<SpinLock> guard(lock_);
   ++statistics_.requests;
-  void* block = take_cached(bytes);
+  const bool small = bytes <= kSmall || !kCached;
+  void* block = small ? allocate_small(bytes) : allocate_large(bytes);
   if (!block) {
-    ++statistics_.system_calls;
-    regret(bytes);
-    block = from_system(bytes);
-    if (!block) {
-      drop_all();
-      block = from_system(bytes);
-    }
-    if (!block)
-      throw RuntimeError("[allocate] not enough memory: you tried to allocate ", wanted, " bytes, ",
-                         statistics_.allocated, " bytes are in use");
-    statistics_.reserved += bytes;
+    drop_all();
+    block = small ? allocate_small(bytes) : allocate_large(bytes);
   }
-  auto larger = oversized_.empty() ? oversized_.end() : oversized_.find(block);
-  statistics_.allocated += larger == oversized_.end() ? bytes : larger->second;
+  if (!block)
+    throw RuntimeError("[allocate] not enough memory: you tried to allocate ", wanted, " bytes, ",
+                       statistics_.allocated, " bytes are in use");
+  statistics_.allocated += bytes;
+  most_ = std::max(most_, statistics_.allocated);
   statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
   statistics_.peak_reserved = std::max(statistics_.peak_reserved, statistics_.reserved);
   return block;
 }
 
-void Allocator::release(void* block, size_t wanted) {
-  size_t bytes = rounded(wanted);
-  std::lock_guard<SpinLock> guard(lock_);
-  if (!oversized_.empty()) {
-    if (auto found = oversized_.find(block); found != oversized_.end()) {
-      bytes = found->second;
-      oversized_.erase(found);
+void* Allocator::allocate_small(size_t bytes) {
+  if (kCached) {
+    auto& list = small_[bytes / kAlign];
+    if (!list.empty()) {
+      void* block = list.back();
+      list.pop_back();
+      return block;
     }
   }
+  void* block = nullptr;
+  if (posix_memalign(&block, kAlign, bytes) != 0) return nullptr;
+  ++statistics_.system_calls;
+  statistics_.reserved += bytes;
+  return block;
+}
+
+void* Allocator::allocate_large(size_t bytes) {
+  auto fit = idle_chunks_.lower_bound({bytes, nullptr});
+  if (fit == idle_chunks_.end()) {
+    if (!add_segment(std::max(bytes, kSegment)) && !add_segment(bytes)) return nullptr;
+    fit = idle_chunks_.lower_bound({bytes, nullptr});
+  }
+  auto chunk = chunks_.find(fit->second);
+  set_busy(chunk);
+  if (const size_t rest = chunk->second.bytes - bytes) {
+    chunk->second.bytes = bytes;
+    set_idle(chunks_.emplace(chunk->first + bytes, Chunk{rest, false}).first);
+  }
+  back(chunk->first, bytes);
+  return chunk->first;
+}
+
+// One idle chunk of new address space, whose pages have no memory yet.
+bool Allocator::add_segment(size_t bytes) {
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  void* const space =
+      mmap(nullptr, bytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (space == MAP_FAILED) return false;
+  const size_t before = -reinterpret_cast<uintptr_t>(space) % kPage;
+  char* const base = static_cast<char*>(space) + before;
+  if (before) munmap(space, before);
+  munmap(base + bytes, kPage - before);
+  segments_[base].backed.resize(bytes / kPage);
+  set_idle(chunks_.emplace(base, Chunk{bytes, false}).first);
+  return true;
+}
+
+// Notes that a block's pages now have memory.
+void Allocator::back(char* block, size_t bytes) {
+  auto& [base, segment] = *segment_of(block);
+  size_t first = (block - base) / kPage, last = (block - base + bytes - 1) / kPage;
+  while (first <= last && segment.backed[first]) ++first;
+  if (first > last) return;
+  while (segment.backed[last]) --last;
+  size_t added = 0;
+  for (size_t i = first; i <= last; ++i) {
+    added += segment.backed[i] ? 0 : kPage;
+    segment.backed[i] = true;
+  }
+  if (bytes >= 2 * kPage)  // 500x fewer page faults
+    madvise(base + first * kPage, (last - first + 1) * kPage, MADV_HUGEPAGE);
+  ++statistics_.system_calls;
+  statistics_.reserved += added;
+  regret(added);
+}
+
+// Memory that was given back lately and is wanted again was given back too early: a training step
+// frees its activations and asks for them in the next, and clearing new pages costs a tenth of it.
+// But no loop needs more idle than was ever in use.
+void Allocator::regret(size_t bytes) {
+  if (statistics_.requests - returned_at_ > kLately) returned_ = 0;
+  const size_t again = std::min(bytes, returned_);
+  returned_ -= again;
+  regretted_ = std::min(regretted_ + again, static_cast<size_t>(most_));
+}
+
+// ---- giving back --------------------------------------------------------------------------------
+
+void Allocator::release(void* block, size_t wanted) {
+  const size_t bytes = rounded(wanted);
+  std::lock_guard<SpinLock> guard(lock_);
   statistics_.allocated -= bytes;
   if (!kCached) {
     statistics_.reserved -= bytes;
     std::free(block);
     return;
   }
-  idle_ += bytes;
   if (bytes <= kSmall)
     small_[bytes / kAlign].push_back(block);
   else
-    large_.emplace(bytes, block);
-  trim(block, bytes);
+    release_large(static_cast<char*>(block));
+  trim();
 }
 
-// Memory that was given back lately and is wanted again was given back too early: a training step
-// frees its activations and asks for them in the next, and clearing new pages costs a tenth of it.
-void Allocator::regret(size_t bytes) {
-  if (statistics_.requests - returned_at_ > kLately) returned_ = 0;
-  const size_t again = std::min(bytes, returned_);
-  returned_ -= again;
-  regretted_ += again;
-}
-
-// Idle memory over max(64 MiB, a quarter of what is in use) and what was regretted goes back,
-// largest blocks first; the block that has just come back stays, if the limit has room for it: a
-// loop wants it again at once.
-void Allocator::trim(const void* latest, size_t latest_bytes) {
-  const size_t limit = std::max<size_t>(kMinimumIdle, statistics_.allocated / 4) + regretted_;
-  if (latest_bytes > limit) latest = nullptr;
-  for (auto next = large_.end(); idle_ > limit && next != large_.begin();) {
-    auto block = std::prev(next);
-    if (block->second == latest) {
-      next = block;
-      continue;
-    }
-    returned_ += block->first;
-    returned_at_ = statistics_.requests;
-    next = drop(block);
+// The block becomes one idle chunk with its idle neighbours in the segment.
+void Allocator::release_large(char* block) {
+  auto chunk = chunks_.find(block);
+  const auto next = std::next(chunk);
+  if (next != chunks_.end() && next->second.idle && !segments_.count(next->first)) {
+    set_busy(next);
+    chunk->second.bytes += next->second.bytes;
+    chunks_.erase(next);
   }
-  for (size_t i = small_.size(); idle_ > limit && i-- > 0;) {
-    idle_ -= small_[i].size() * i * kAlign;
+  if (!segments_.count(block) && std::prev(chunk)->second.idle) {
+    const auto previous = std::prev(chunk);
+    set_busy(previous);
+    previous->second.bytes += chunk->second.bytes;
+    chunks_.erase(chunk);
+    chunk = previous;
+  }
+  set_idle(chunk);
+}
+
+void Allocator::set_idle(Chunks::iterator chunk) {
+  chunk->second.idle = true;
+  idle_chunks_.emplace(chunk->second.bytes, chunk->first);
+}
+
+void Allocator::set_busy(Chunks::iterator chunk) {
+  chunk->second.idle = false;
+  idle_chunks_.erase({chunk->second.bytes, chunk->first});
+}
+
+// Idle memory over max(64 MiB, a quarter of what is in use) and what was regretted goes back, that
+// of the largest chunks first.
+void Allocator::trim() {
+  const int64_t limit =
+      std::max<int64_t>(kMinimumIdle, statistics_.allocated / 4) + static_cast<int64_t>(regretted_);
+  if (idle() <= limit) stuck_ = 0;
+  if (idle() <= limit || (stuck_ && idle() <= stuck_ + kTrimStep)) return;
+  for (auto next = idle_chunks_.end(); idle() > limit && next != idle_chunks_.begin();) {
+    const auto largest = std::prev(next);
+    if (const size_t bytes = give_back(chunks_.find(largest->second), idle() - limit)) {
+      returned_ += bytes;
+      returned_at_ = statistics_.requests;
+    }
+    next = largest;
+  }
+  if (idle() > limit) drop_small();
+  stuck_ = idle() > limit ? idle() : 0;
+}
+
+void Allocator::drop_small() {
+  for (size_t i = 0; i < small_.size(); ++i) {
     statistics_.reserved -= small_[i].size() * i * kAlign;
     for (void* block : small_[i]) std::free(block);
     small_[i].clear();
   }
 }
 
-std::multimap<size_t, void*>::iterator Allocator::drop(
-    std::multimap<size_t, void*>::iterator block) {
-  idle_ -= block->first;
-  statistics_.reserved -= block->first;
-  std::free(block->second);
-  return large_.erase(block);
+// Gives up to `most` bytes of an idle chunk to the system, in whole pages, the last first; answers
+// how much it was.
+size_t Allocator::give_back(Chunks::iterator chunk, size_t most) {
+  auto& [base, segment] = *segment_of(chunk->first);
+  const size_t start = chunk->first - base;
+  const size_t first = (start + kPage - 1) / kPage, end = (start + chunk->second.bytes) / kPage;
+  size_t bytes = 0;
+  for (size_t i = end; i > first && bytes < most;) {
+    if (!segment.backed[--i]) continue;
+    madvise(base + i * kPage, kPage, MADV_DONTNEED);
+    segment.backed[i] = false;
+    bytes += kPage;
+  }
+  statistics_.reserved -= bytes;
+  return bytes;
 }
 
 void Allocator::drop_all() {
-  for (auto& list : small_) {
-    for (void* block : list) std::free(block);
-    list.clear();
+  drop_small();
+  for (auto idle = idle_chunks_.begin(); idle != idle_chunks_.end();) {
+    const auto chunk = chunks_.find(idle->second);
+    give_back(chunk, chunk->second.bytes);
+    const auto segment = segments_.find(chunk->first);
+    if (segment != segments_.end() && segment->second.bytes() == chunk->second.bytes) {
+      munmap(segment->first, segment->second.bytes());
+      segments_.erase(segment);
+      chunks_.erase(chunk);
+      idle = idle_chunks_.erase(idle);
+    } else {
+      ++idle;
+    }
   }
-  for (auto& [size, block] : large_) std::free(block);
-  large_.clear();
-  statistics_.reserved -= idle_;
-  idle_ = returned_ = regretted_ = 0;
+  returned_ = regretted_ = 0;
+  stuck_ = 0;
+  most_ = statistics_.allocated;
 }
 
 void Allocator::empty_cache() {
@@ -189,15 +274,6 @@ void Allocator::reset_peak() {
   std::lock_guard<SpinLock> guard(lock_);
   statistics_.peak_allocated = statistics_.allocated;
   statistics_.peak_reserved = statistics_.reserved;
-}
-
-std::vector<std::pair<size_t, int64_t>> Allocator::snapshot() {
-  std::lock_guard<SpinLock> guard(lock_);
-  std::map<size_t, int64_t> sizes;
-  for (size_t i = 0; i < small_.size(); ++i)
-    if (!small_[i].empty()) sizes[i * kAlign] += small_[i].size();
-  for (auto& [size, block] : large_) ++sizes[size];
-  return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace tt
