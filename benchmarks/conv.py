@@ -1,7 +1,7 @@
-"""Convolutions, forward and both gradients.
+"""Convolutions: forward, the gradient of the input and that of the weights, a line for each.
 
-The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN and a depthwise layer, each
-in both memory formats where there are two.
+The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN, grouped and depthwise
+layers, each in both memory formats where there are two.
 """
 
 from benchmarks.line import Line
@@ -28,6 +28,8 @@ SHAPES = [
     ("DCGAN 256 > 1", "conv2d", (64, 256, 4, 4), (1, 256, 4, 4), ""),
     ("temporal 64 > 64", "conv1d", (32, 64, 128), (64, 64, 3), "padding=1"),
     ("temporal 64 > 64, far", "conv1d", (32, 64, 128), (64, 64, 3), "padding=8, dilation=8"),
+    ("one image 512 > 512", "conv2d", (1, 512, 4, 4), (512, 512, 3, 3), "padding=1"),
+    ("32 groups of 4", "conv2d", (32, 128, 32, 32), (128, 4, 3, 3), "padding=1, groups=32"),
     ("depthwise 128", "conv2d", (32, 128, 32, 32), (128, 1, 3, 3), "padding=1, groups=128"),
 ]  # fmt: skip
 
@@ -36,20 +38,31 @@ def leaf(*shape):
     x = torch.randn(shape)
     return (x.contiguous(memory_format=torch.{form}) if x.ndim == 4 else x).requires_grad_()
 x, w = leaf{x}, leaf{w}
-g = leaf(*torch.{function}(x, w, {settings}).shape).detach()
+x_only = torch.{function}(x, w.detach(), {settings})
+w_only = torch.{function}(x.detach(), w, {settings})
+g = leaf(*x_only.shape).detach()
+def forward():
+    with torch.no_grad():
+        torch.{function}(x, w, {settings})
 """
+
+PASSES = [
+    ("forward", "forward()"),
+    ("input gradient", "torch.autograd.grad(x_only, x, g, retain_graph=True)"),
+    ("weight gradient", "torch.autograd.grad(w_only, w, g, retain_graph=True)"),
+]
 
 
 def make_lines() -> list[Line]:
     return [
         Line(
-            name + (", channels last" if form == "channels_last" else ""),
+            f"{name}{', channels last' if form == 'channels_last' else ''}, {part}",
             1.1,
             PREPARE.format(form=form, x=x, w=w, function=function, settings=settings),
-            f"torch.{function}(x, w, {settings}).backward(g)",
-            "x.grad = w.grad = None",
-            flops=f"6 * {'x' if function == TRANSPOSED else 'g'}.numel() * w[0].numel()",
+            statement,
+            flops=f"2 * {'x' if function == TRANSPOSED else 'g'}.numel() * w[0].numel()",
         )
         for name, function, x, w, settings in SHAPES
         for form in ["contiguous_format", "channels_last"][: len(x) - 2]
+        for part, statement in PASSES
     ]

@@ -90,12 +90,18 @@ class Window {
  public:
   int64_t channel, strides[3];
 
-  // `last`: channels are next to each other. A copy goes to `memory`, of `size_of` elements.
-  Window(const ConvSum& g, const ConvPart& part, bool last, int64_t j, int64_t j_end, T* memory)
-      : g_(g), memory_(memory + kSlack), last_(last) {
+  struct Form {
+    bool last;    // channels are next to each other
+    bool copied;  // in any case, so that whole vectors may be read everywhere
+  };
+
+  // A copy goes to `memory`, of `size_of` elements.
+  Window(const ConvSum& g, const ConvPart& part, Form form, int64_t j, int64_t j_end, T* memory)
+      : g_(g), memory_(memory + kSlack), last_(form.last) {
     const int64_t image = part.size[0] * part.size[1] * part.size[2];
     first_image_ = j / image;
-    copied_ = last ? g.source_strides[1] != 1 : g.source_strides[4] != 1 && part.size[2] > 1;
+    copied_ = form.copied ||
+              (last_ ? g.source_strides[1] != 1 : g.source_strides[4] != 1 && part.size[2] > 1);
     for (int d = 0; d < 3; ++d) {
       copied_ = copied_ || part.lowest_shift[d] < 0 ||
                 (part.size[d] - 1) * g.step[d] + part.highest_shift[d] >= g.source_size[d];

@@ -158,8 +158,8 @@ struct Plan {
 };
 
 // Every combination of a line in each dim is a part.
-Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* source_strides,
-               const int64_t* w_strides, const int64_t* result_strides) {
+Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
+               const int64_t* result_strides) {
   Plan plan;
   std::vector<size_t> first_taps;
   for (const Line& d : lines[0]) {
@@ -189,8 +189,6 @@ Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* source_stride
             for (const Line::Tap& k : w.taps)
               plan.taps.push_back(
                   {{i.shift, j.shift, k.shift},
-                   i.shift * source_strides[2] + j.shift * source_strides[3] +
-                       k.shift * source_strides[4],
                    i.index * w_strides[2] + j.index * w_strides[3] + k.index * w_strides[4]});
         part.tap_count = plan.taps.size() - first_taps.back();
         plan.parts.push_back(part);
@@ -253,7 +251,7 @@ void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, const 
     else
       lines[d] = {line_of_y(g, d)};
   }
-  Plan plan = make_plan(lines, sum.source_strides, g.w_strides, result_strides);
+  Plan plan = make_plan(lines, g.w_strides, result_strides);
   const auto unseen = [](const ConvPart& part) { return part.tap_count == 0; };
   const auto end = std::remove_if(plan.parts.begin(), plan.parts.end(), unseen);
   if (end != plan.parts.end()) fill_result(out, bias);

@@ -22,10 +22,9 @@ struct ConvArgs {
   int64_t bias_stride;
 };
 
-// A tap of a ConvPart: where it looks in the source, as coordinates and as an offset, and the
-// offset of its weights.
+// A tap of a ConvPart: where it looks in the source, and the offset of its weights.
 struct ConvTap {
-  int64_t shift[3], offset, weight;
+  int64_t shift[3], weight;
 };
 
 // Pixels of the result that lie on a grid, and see the source through the same taps, one or more:
