@@ -7,6 +7,7 @@ over as soon as no operand further right has it.
 
 from __future__ import annotations
 
+import functools
 import math
 import string
 from typing import Any
@@ -105,18 +106,18 @@ def parsed(part: str, where: str) -> list[str]:
     return labels
 
 
-def parsed_equation(equation: str, operands: Any) -> tuple[list[list[str]], list[str]]:
+def parsed_equation(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str]]:
     """The labels of every operand and of the output."""
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
-    if len(parts) != len(operands):
+    if len(parts) != len(ndims):
         raise RuntimeError(
-            f"einsum(): {'fewer' if len(parts) > len(operands) else 'more'} operands were provided "
+            f"einsum(): {'fewer' if len(parts) > len(ndims) else 'more'} operands were provided "
             "than specified in the equation"
         )
     inputs = [parsed(part, f"operand {i}") for i, part in enumerate(parts)]
-    for i, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
-        count, ndim = len(labels) - labels.count(ELLIPSIS), operand.ndim
+    for i, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
+        count = len(labels) - labels.count(ELLIPSIS)
         if count > ndim or (count < ndim and ELLIPSIS not in labels):
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({count}) does not match the "
@@ -139,14 +140,12 @@ def parsed_equation(equation: str, operands: Any) -> tuple[list[list[str]], list
     return inputs, output
 
 
-# --------------------------------------------------------------------------------- the operands
-
-
-def aligned(equation: str, operands: Any) -> tuple[list[Tensor], int]:
-    """Views of the operands with one dim per label each, and how many of them the output has."""
-    inputs, output = parsed_equation(equation, operands)
-    hidden = [x.ndim - len(labels) + 1 if ELLIPSIS in labels else 0
-              for labels, x in zip(inputs, operands, strict=True)]  # fmt: skip
+@functools.lru_cache(maxsize=256)  # for it costs as much as the product of small matrices
+def labelled(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], int]:
+    """A label for each dim of the operands; all of them, the output's first; how many those are."""
+    inputs, output = parsed_equation(equation, ndims)
+    hidden = [ndim - len(labels) + 1 if ELLIPSIS in labels else 0
+              for labels, ndim in zip(inputs, ndims, strict=True)]  # fmt: skip
     # The dims under an ellipsis get labels of their own, counted from the right: "0" is the last.
     dots = [str(i) for i in reversed(range(max(hidden)))]
 
@@ -158,7 +157,15 @@ def aligned(equation: str, operands: Any) -> tuple[list[Tensor], int]:
     output = spelled(output, len(dots)) if ELLIPSIS in output else output
     flat = {label for labels in inputs for label in labels}
     order = output + [label for label in (*dots, *LETTERS) if label in flat and label not in output]
+    return inputs, order, len(output)
 
+
+# --------------------------------------------------------------------------------- the operands
+
+
+def aligned(equation: str, operands: Any) -> tuple[list[Tensor], int]:
+    """Views of the operands with one dim per label each, and how many of them the output has."""
+    inputs, order, kept = labelled(equation, tuple([x.ndim for x in operands]))
     sizes: dict[str, int] = {}
     views = []
     for i, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
@@ -174,12 +181,14 @@ def aligned(equation: str, operands: Any) -> tuple[list[Tensor], int]:
         missing = [label for label in order if label not in labels]
         x = apply_view(Unsqueeze, x, (("unsqueeze", (-1,)),) * len(missing)) if missing else x
         labels = labels + missing
-        views.append(x.permute([labels.index(label) for label in order]))
-    return views, len(output)
+        views.append(x.permute(tuple([labels.index(label) for label in order])))
+    return views, kept
 
 
 def without_repeats(x: Tensor, labels: list[str], operand: int) -> tuple[Tensor, list[str]]:
     """A label twice in one operand is the diagonal of its dims."""
+    if len(set(labels)) == len(labels):
+        return x, labels
     labels = list(labels)
     for label in labels:
         while labels.count(label) > 1:
@@ -204,16 +213,16 @@ def contracted(operands: list[Tensor], kept: int) -> Tensor:
     summed = range(kept, result.ndim)
     if not rest:
         return result.sum(tuple(summed)) if summed else result
+    shapes = [x.array.shape for x in rest]
     for i, x in enumerate(rest):
-        later = rest[i + 1 :]
-        last = [d for d in summed if all(y.shape[d] == 1 for y in later)]
+        own, other = result.array.shape, shapes[i]
+        last = [d for d in summed if all(shape[d] == 1 for shape in shapes[i + 1 :])]
         # A dim that only one of the pair has is summed before the product.
-        alone = [d for d in last if x.shape[d] == 1 and result.shape[d] != 1]
+        alone = [d for d in last if other[d] == 1 and own[d] != 1]
         result = result.sum(alone, True) if alone else result
-        alone = [d for d in last if result.shape[d] == 1 and x.shape[d] != 1]
+        alone = [d for d in last if own[d] == 1 and other[d] != 1]
         x = x.sum(alone, True) if alone else x
-        both = [d for d in last if result.shape[d] != 1 and x.shape[d] != 1]
-        result = pair(result, x, both)
+        result = pair(result, x, [d for d in last if own[d] != 1 and other[d] != 1])
     return result.view(result.shape[:kept])
 
 
@@ -221,27 +230,26 @@ def pair(x: Tensor, y: Tensor, summed: list[int]) -> Tensor:
     """x * y summed over some dims, which stay with size 1, as one batched matmul."""
     if not summed:
         return x * y
-    dims = [d for d in range(x.ndim) if d not in summed]
-    batch = [d for d in dims if x.shape[d] != 1 and y.shape[d] != 1]
-    rows = [d for d in dims if x.shape[d] != 1 and y.shape[d] == 1]
-    columns = [d for d in dims if x.shape[d] == 1]
+    a, b = x.array.shape, y.array.shape
+    dims = [d for d in range(len(a)) if d not in summed]
+    batch = [d for d in dims if a[d] != 1 and b[d] != 1]
+    rows = [d for d in dims if a[d] != 1 and b[d] == 1]
+    columns = [d for d in dims if a[d] == 1]
     if rows and columns and rows[0] > columns[-1]:  # y @ x then comes out in order
-        x, y, rows, columns = y, x, columns, rows
+        x, y, a, b, rows, columns = y, x, b, a, columns, rows
     for d in batch:
-        if x.shape[d] != y.shape[d]:
+        if a[d] != b[d]:
             raise RuntimeError("einsum(): non-broadcast dimensions must match")
 
-    def size(t, part):
-        return math.prod([t.shape[d] for d in part])
+    def size(shape, part):
+        return math.prod([shape[d] for d in part])
 
-    left = x.permute(batch + rows + summed + columns)
-    left = left.reshape(size(x, batch), size(x, rows), size(x, summed))
-    right = y.permute(batch + summed + columns + rows)
-    right = right.reshape(size(y, batch), size(y, summed), size(y, columns))
-    product = bmm(left, right)
-    sizes = [x.shape[d] for d in batch + rows] + [1] * len(summed) + [y.shape[d] for d in columns]
     order = batch + rows + summed + columns
-    return product.view(sizes).permute([order.index(d) for d in range(x.ndim)])
+    left = x.permute(tuple(order)).reshape(size(a, batch), size(a, rows), size(a, summed))
+    right = y.permute(tuple(batch + summed + columns + rows))
+    product = bmm(left, right.reshape(size(b, batch), size(b, summed), size(b, columns)))
+    sizes = [a[d] for d in batch + rows] + [1] * len(summed) + [b[d] for d in columns]
+    return product.view(tuple(sizes)).permute(tuple([order.index(d) for d in range(len(a))]))
 
 
 # ------------------------------------------------------------------------------------ tensordot
