@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from string import ascii_letters
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +27,7 @@ do not edit. The sweep compared {samples:,} calls of {names} names, {least} or m
 dtypes, shapes, strides, memory shared or not, exceptions, first and second gradients, over ten
 dtypes and five layouts.
 
-*Same* names answered every call as PyTorch does; a letter refers to an exception in the list below.
+*Same* names answered every call as PyTorch does; a number refers to an exception in the list below.
 *Differs* says how. *Absent* are the other public names of the same namespace: using one raises
 `AttributeError`. Complex, sparse, quantised and named tensors are outside of tiny_torch altogether.
 """
@@ -65,7 +64,7 @@ def missing(space: str) -> set[str]:
     }
 
 
-def verdict(result: dict, letters: dict[str, str]) -> tuple[str, str]:
+def verdict(result: dict, numbers: dict[str, int]) -> tuple[str, str]:
     """("same", footnotes), ("differs", how) or ("absent", "")."""
     if result["differences"] and result["differences"][0][1] == "absent":
         return "absent", ""
@@ -75,17 +74,17 @@ def verdict(result: dict, letters: dict[str, str]) -> tuple[str, str]:
     if not result["counts"].get("samples"):
         return "differs", "not compared"
     for why in result["explained"]:
-        letters.setdefault(why, ascii_letters[len(letters)])
-    return "same", "".join(sorted(letters[why] for why in result["explained"]))
+        numbers.setdefault(why, len(numbers) + 1)
+    return "same", ", ".join(map(str, sorted(numbers[why] for why in result["explained"])))
 
 
 def page(results: dict[str, dict]) -> str:
     import torch
 
-    letters: dict[str, str] = {}
+    numbers: dict[str, int] = {}
     body = []
     for space, names in NAMESPACES.items():
-        found = {name: verdict(results[f"{space}.{name}"], letters) for name in names}
+        found = {name: verdict(results[f"{space}.{name}"], numbers) for name in names}
         same = [
             f"`{n}`" + (f"<sup>{how}</sup>" if how else "")
             for n, (w, how) in found.items()
@@ -112,9 +111,9 @@ def page(results: dict[str, dict]) -> str:
     )
     notes = [
         "\n## Exceptions\n",
-        *[f"- <sup>{letter}</sup> {why}" for why, letter in letters.items()],
+        *[f"{number}. {why}" for why, number in numbers.items()],
     ]
-    return "\n".join([head, *body, *(notes if letters else []), ""])
+    return "\n".join([head, *body, *(notes if numbers else []), ""])
 
 
 def main() -> None:
