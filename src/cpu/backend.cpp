@@ -79,8 +79,6 @@ const Isa& chosen() {
   return isa;
 }
 
-void copy(const Iter& iter) { run(iter, conversion(iter.compute, iter.result)); }
-
 // Every entry of `best`, or of `common` where it has none.
 template <class Table>
 Table merged(const Table& best, const Table& common) {

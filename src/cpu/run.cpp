@@ -1,9 +1,10 @@
 #include "cpu/run.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "core/gil.h"
 #include "cpu/parallel.h"
+#include "cpu/walk.h"
 
 namespace tt::cpu {
 
@@ -14,6 +15,8 @@ struct Converter {
   const Iter& iter;
   Loop loop;
   alignas(64) char scratch[Iter::kMaxOperands][kBlock * 8];
+
+  Converter(const Iter& iter, Loop loop) : iter(iter), loop(loop) {}
 
   bool needs(int k) const {
     return iter.operands[k].dtype != (k == 0 ? iter.result : iter.compute);
@@ -43,34 +46,22 @@ struct Converter {
   }
 };
 
-// Calls row(data, strides, n) for the elements [begin, end) of the iteration order.
-template <class Row>
-void walk(const Iter& iter, int64_t begin, int64_t end, int64_t longest, Row&& row) {
-  int64_t index[kMaxDims], strides[Iter::kMaxOperands];
-  char* data[Iter::kMaxOperands];
-  int64_t rest = begin;
-  for (int d = 0; d < iter.ndim; ++d) {
-    index[d] = rest % iter.shape[d];
-    rest /= iter.shape[d];
+}  // namespace
+
+namespace {
+
+// make() makes what is called for each row, once per thread. `fetches`: see Tiles.
+template <class Make>
+void drive(const Iter& iter, int64_t longest, bool fetches, const Make& make) {
+  const WithoutGil unlocked(iter.numel > kGrain);
+  if (const Tiles tiles(iter); tiles.any()) {
+    const int64_t grain = iter.numel > kGrain ? 1 : tiles.count();
+    return parallel_for(tiles.count(), grain, [&](int64_t begin, int64_t end) {
+      tiles.walk(begin, end, longest, fetches, make());
+    });
   }
-  for (int k = 0; k < iter.count; ++k) {
-    strides[k] = iter.operands[k].strides[0];
-    data[k] = iter.operands[k].data;
-    for (int d = 0; d < iter.ndim; ++d) data[k] += index[d] * iter.operands[k].strides[d];
-  }
-  while (begin < end) {
-    const int64_t n = std::min({iter.shape[0] - index[0], end - begin, longest});
-    row(data, strides, n);
-    begin += n;
-    index[0] += n;
-    for (int k = 0; k < iter.count; ++k) data[k] += n * strides[k];
-    for (int d = 0; d + 1 < iter.ndim && index[d] == iter.shape[d]; ++d) {
-      index[d] = 0;
-      ++index[d + 1];
-      for (int k = 0; k < iter.count; ++k)
-        data[k] += iter.operands[k].strides[d + 1] - iter.shape[d] * iter.operands[k].strides[d];
-    }
-  }
+  parallel_for(iter.numel, kGrain,
+               [&](int64_t begin, int64_t end) { walk(iter, begin, end, longest, make()); });
 }
 
 }  // namespace
@@ -79,7 +70,8 @@ void run(const Iter& iter, Loop loop) {
   if (iter.numel == 0) return;
   bool converts = iter.operands[0].dtype != iter.result;
   for (int k = 1; k < iter.count; ++k) converts |= iter.operands[k].dtype != iter.compute;
-  if (!converts && iter.ndim == 1 && iter.numel <= kGrain) {
+  if (converts) return drive(iter, kBlock, true, [&] { return Converter(iter, loop); });
+  if (iter.ndim == 1 && iter.numel <= kGrain) {
     char* data[Iter::kMaxOperands];
     int64_t strides[Iter::kMaxOperands];
     for (int k = 0; k < iter.count; ++k) {
@@ -89,13 +81,56 @@ void run(const Iter& iter, Loop loop) {
     loop(data, strides, iter.numel);
     return;
   }
-  const WithoutGil unlocked(iter.numel > kGrain);
-  parallel_for(iter.numel, kGrain, [&](int64_t begin, int64_t end) {
-    if (converts)
-      walk(iter, begin, end, kBlock, Converter{iter, loop, {}});
-    else
-      walk(iter, begin, end, iter.numel, loop);
-  });
+  drive(iter, iter.numel, true, [loop] { return loop; });
+}
+
+namespace {
+
+constexpr int64_t kPastCaches = 16 << 20;  // bytes
+
+// Elements as they are, in rows that follow one another where both have neighbours there.
+struct Copy {
+  Loop strided;
+  int64_t item;
+  bool past_caches;  // what is written is more than they hold: it need not be read into them first
+
+  ~Copy() {
+#ifdef __SSE2__
+    if (past_caches) __builtin_ia32_sfence();
+#endif
+  }
+  void operator()(char* const* data, const int64_t* strides, int64_t n) const {
+    if (strides[0] != item || strides[1] != item) return strided(data, strides, n);
+    char* to = data[0];
+    const char* from = data[1];
+    int64_t bytes = n * item;
+#ifdef __SSE2__
+    if (past_caches && bytes >= 64) {
+      typedef long long Words __attribute__((vector_size(16)));
+      const int64_t head = -reinterpret_cast<intptr_t>(to) & 15;
+      if (head) std::memcpy(to, from, 16);
+      to += head, from += head, bytes -= head;
+      for (; bytes >= 16; to += 16, from += 16, bytes -= 16) {
+        Words words;
+        std::memcpy(&words, from, sizeof words);
+        __builtin_ia32_movntdq(reinterpret_cast<Words*>(to), words);
+      }
+    }
+#endif
+    std::memcpy(to, from, bytes);
+  }
+};
+
+}  // namespace
+
+void copy(const Iter& iter) {
+  const Loop loop = conversion(iter.compute, iter.result);
+  const DType from = iter.operands[1].dtype, to = iter.operands[0].dtype;
+  if (iter.ndim == 1 || from != to || iter.compute != from || iter.result != to)
+    return run(iter, loop);
+  const int64_t item = itemsize(to);
+  const bool past_caches = iter.numel * item >= kPastCaches;
+  drive(iter, iter.numel, !past_caches, [=] { return Copy{loop, item, past_caches}; });
 }
 
 }  // namespace tt::cpu

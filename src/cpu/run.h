@@ -12,7 +12,8 @@ using Loop = void (*)(char* const* data, const int64_t* strides, int64_t n);
 void run(const Iter& iter, Loop loop);
 constexpr int64_t kBlock = 1024;
 
-// out[i] = x[i], converted.
+// out = x, converted.
+void copy(const Iter& iter);
 Loop conversion(DType from, DType to);
 
 }  // namespace tt::cpu
