@@ -156,7 +156,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.count_nonzero.html
     """
     check_tensor("count_nonzero", "input", 1, input)
-    return sum(input.detach() != 0, dim)
+    return sum(input.detach().bool(), dim)
 
 
 def aminmax(
