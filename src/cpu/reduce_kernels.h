@@ -31,21 +31,35 @@ void init(char* states, int64_t count) {
   for (int64_t j = 0; j < count; ++j) s[j] = F::template init<T>();
 }
 
+// The last `count` of n elements, the other lanes neutral. A row's tail is taken from the vector
+// that ends with it; only a row shorter than that is loaded lane by lane.
+template <class F, class T>
+Vec<T> load_tail(const char* x, int64_t n, int64_t count) {
+  const T* const elements = reinterpret_cast<const T*>(x);
+  if (n < lanes<T>) return load_partial(elements, n, F::template init<T>());
+  Mask<T> places{};
+  for (int l = 0; l < lanes<T>; ++l) places[l] = l;
+  const std::decay_t<decltype(places[0])> skipped = lanes<T> - count;
+  return __builtin_shuffle(load(elements + n - lanes<T>), F::template init<Vec<T>>(),
+                           places + skipped);
+}
+
 template <class F, class T>
 void inner_row(char* states, const char* x, int64_t n, bool first) {
   constexpr int kVectors = kLanes / lanes<T>;
   Vec<T> acc[kVectors];
-  if (first)
-    for (auto& a : acc) a = F::template init<Vec<T>>();
-  else
-    __builtin_memcpy(acc, states, sizeof acc);
+  for (int v = 0; v < kVectors; ++v)
+    acc[v] = first ? F::template init<Vec<T>>() : load<T>(states + v * kVectorBytes);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int v = 0; v < kVectors; ++v)
       acc[v] = F::step(acc[v], load<T>(x + i * sizeof(T) + v * kVectorBytes));
-  for (int v = 0; i < n && v < kVectors; ++v, i += lanes<T>) {  // the tail, padded
-    const T* const rest = reinterpret_cast<const T*>(x + i * sizeof(T));
-    acc[v] = F::step(acc[v], load_partial(rest, n - i, F::template init<T>()));
+  for (int v = 0; v < kVectors; ++v) {  // the tail
+    const int64_t count = n - i - v * lanes<T>;
+    if (count <= 0) break;
+    const bool whole = count >= lanes<T>;
+    acc[v] = F::step(acc[v], whole ? load<T>(x + i * sizeof(T) + v * kVectorBytes)
+                                   : load_tail<F, T>(x, n, count));
   }
   __builtin_memcpy(states, acc, sizeof acc);
 }
@@ -120,16 +134,19 @@ void step_columns(char* state, const char* const* rows, int64_t begin, int64_t e
       }
     return;
   }
-  // The last vector overlaps the one before: it is computed first, from states not yet stepped.
-  char last[kVectorBytes];
+  // A last vector that is not whole overlaps the one before: it is computed first, from states that
+  // have not been stepped yet.
+  const bool ragged = bytes % kVectorBytes != 0;
   const int64_t at = bytes - kVectorBytes;
-  step_vectors<F, T, 1>(last, state + at, rows, begin, end, step, at);
+  Vec<T> last{};
+  if (ragged)
+    step_vectors<F, T, 1>(reinterpret_cast<char*>(&last), state + at, rows, begin, end, step, at);
   int64_t j = 0;
-  for (; j + kWide <= at; j += kWide)
+  for (; j + kWide <= bytes; j += kWide)
     step_vectors<F, T, kVectors>(state + j, state + j, rows, begin, end, step, j);
-  for (; j < at; j += kVectorBytes)
+  for (; j + kVectorBytes <= bytes; j += kVectorBytes)
     step_vectors<F, T, 1>(state + j, state + j, rows, begin, end, step, j);
-  __builtin_memcpy(state + at, last, sizeof last);
+  if (ragged) __builtin_memcpy(state + at, &last, sizeof last);
 }
 
 template <class F, class T>
