@@ -33,7 +33,11 @@ def make_lines() -> list[Line]:
     pair = "a, b = torch.ones(1), torch.ones(1)"
     leaf = "a, b = torch.ones(1, requires_grad=True), torch.ones(1)"
     chain = "y = a\nfor _ in range(1000):\n    y = y * b"
-    start = "import subprocess, sys; command = [sys.executable, '-c', 'import ' + torch.__name__]"
+    start = """
+import os, subprocess, sys
+command = [sys.executable, "-c", "import " + torch.__name__]
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled by the first
+"""
     return [
         *lines,
         Line("one-element add", 0.6, pair, "a + b", number=1000),

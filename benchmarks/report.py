@@ -31,13 +31,20 @@ def shares(result: Result, limits: tuple[float, float]) -> tuple[float, ...]:
     return tuple(least / seconds for seconds in result.medians) if least else ()
 
 
+def memory_ratio(result: Result) -> float | None:
+    """Of the peaks, ours to theirs; None where they were not measured or are below a MiB."""
+    if not result.memory or max(result.memory) < MIB:
+        return None
+    return result.memory[0] / max(result.memory[1], 1)
+
+
 def row(result: Result, limits: tuple[float, float]) -> str:
     low, high = result.spread
     met = result.ratio <= result.line.target
     memory = ""
-    if result.memory:
+    if result.memory and (of_memory := memory_ratio(result)) is not None:
         ours, theirs = (x / MIB for x in result.memory)
-        memory = f"{ours:.1f} · {theirs:.1f} MiB ({ours / theirs:.2f})" if theirs else ""
+        memory = f"{ours:.1f} · {theirs:.1f} MiB ({of_memory:.2f})"
     columns = [
         result.line.name.replace("|", "\\|"),
         *map(show_time, result.medians),
@@ -60,7 +67,7 @@ def table(
     reached = sum(r.ratio <= r.line.target for r in results)
     times = statistics.geometric_mean(r.ratio for r in results)
     yield f"\n{reached} of {len(results)} reach their target; geometric mean of ratios {times:.2f}."
-    memory = [r.memory[0] / r.memory[1] for r in results if r.memory and min(r.memory) > 0]
+    memory = [ratio for r in results if (ratio := memory_ratio(r))]
     if memory:
         within = sum(x <= 1 for x in memory)
         mean = statistics.geometric_mean(memory)
@@ -101,14 +108,14 @@ def plot(suites: dict[str, list[Result]], path: Path, them: str) -> None:
 
     results = [r for suite in suites.values() for r in suite][::-1]
     places = range(len(results))
-    _, axes = plt.subplots(figsize=(8, 1 + 0.3 * len(results)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 1 + 0.3 * len(results)), layout="constrained")
     axes.barh([y + 0.2 for y in places], [r.ratio for r in results], 0.38, label="time")
-    memory = [(y - 0.2, r.memory[0] / r.memory[1]) for y, r in enumerate(results) if r.memory]
+    memory = [(y - 0.2, ratio) for y, r in enumerate(results) if (ratio := memory_ratio(r))]
     if memory:
         axes.barh([y for y, _ in memory], [x for _, x in memory], 0.38, label="peak memory")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_yticks(places, [r.line.name for r in results])
     axes.margins(y=0.01)
     axes.set_xlabel(f"{OURS} / {them}")
-    axes.legend()
+    figure.legend(loc="outside upper right", ncols=2)
     plt.savefig(path, metadata={"Date": None})
