@@ -14,7 +14,7 @@ namespace tt::cpu {
 namespace {
 
 template <class T>
-Product<T> product_at(const Gemm& g, int64_t index) {
+Product<T> product_at(const Gemm& g, int64_t depth, int64_t index) {
   const T* a = static_cast<const T*>(g.a);
   const T* b = static_cast<const T*>(g.b);
   T* c = static_cast<T*>(g.c);
@@ -25,10 +25,10 @@ Product<T> product_at(const Gemm& g, int64_t index) {
     b += i * g.b_batch[d];
     c += i * g.c_batch[d];
   }
-  return {
-      g.m,           g.n,         g.k,     a,       b,       c,       static_cast<const T*>(g.bias),
-      g.a_row,       g.a_col,     g.b_row, g.b_col, g.c_row, g.c_col, 0,
-      g.bias_stride, g.accumulate};
+  const T* bias = static_cast<const T*>(g.bias);
+  return {g.m,     g.n,     g.k,     depth,         a,           b,
+          c,       bias,    g.a_row, g.a_col,       g.b_row,     g.b_col,
+          g.c_row, g.c_col, 0,       g.bias_stride, g.accumulate};
 }
 
 int64_t batch_size(const Gemm& g) {
@@ -45,9 +45,9 @@ int64_t batch_size(const Gemm& g) {
 template <class T>
 void naive(const Gemm& gemm) {
   const int ways = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
-  const int64_t batch = batch_size(gemm), depth = block_depth(gemm.k);
+  const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   for (int64_t index = 0; index < batch; ++index) {
-    const Product<T> g = product_at<T>(gemm, index);
+    const Product<T> g = product_at<T>(gemm, depth, index);
     for (int64_t i = 0; i < g.m; ++i) {
       for (int64_t j = 0; j < g.n; ++j) {
         T& c = g.c[i * g.c_row + j * g.c_col];
@@ -74,10 +74,9 @@ template <class T>
 void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
   const int64_t width = j_end - j;
   const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
-  T sums[kStrip], x[kDeepest];
-  const int64_t deepest = block_depth(g.k);
-  for (int64_t p = 0; p == 0 || p < g.k; p += deepest) {
-    const int64_t depth = smaller(deepest, g.k - p);
+  T sums[kStrip], x[kDeepest<T>];
+  for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
+    const int64_t depth = smaller(g.depth, g.k - p);
     for (int64_t q = 0; q < depth; ++q) x[q] = element(g.a + (p + q) * g.a_col);
     const T* b = g.b + p * g.b_row + j * g.b_col;
     const VectorBlock<T> block = {x, b, depth, width, g.b_row, g.b_col, readable_b(g, p, j)};
@@ -104,10 +103,13 @@ Grid cut(const Product<T>& g, int64_t batch, int workers) {
   const int64_t row_unit = vector ? 1 : kRows, col_unit = kCols<T>;
   int64_t rows = smaller(g.m, 1024), cols = smaller(g.n, vector ? kStrip : 512);
   const int64_t wanted = workers == 1 ? 1 : vector ? workers : 2 * workers;
+  // What is packed by transposing is not to be packed by many.
+  const int64_t row_worth = g.a_col == 1 ? 1 : 4, col_worth = g.b_col == 1 ? 1 : 4;
   while (batch * blocks(g.m, rows) * blocks(g.n, cols) < wanted) {
-    if (rows > 4 * row_unit && rows >= cols) {
+    const bool by_rows = rows > 4 * row_unit, by_cols = cols > 2 * col_unit;
+    if (by_rows && (!by_cols || rows * row_worth >= cols * col_worth)) {
       rows = round_up(blocks(rows, 2), row_unit);
-    } else if (cols > 2 * col_unit) {
+    } else if (by_cols) {
       cols = round_up(blocks(cols, 2), col_unit);
     } else {
       break;
@@ -120,7 +122,9 @@ Grid cut(const Product<T>& g, int64_t batch, int workers) {
 
 template <class T>
 void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratch) {
-  const int64_t i = tile / grid.col_tiles * grid.rows, j = tile % grid.col_tiles * grid.cols;
+  const bool all = grid.col_tiles == 1;
+  const int64_t i = (all ? tile : tile / grid.col_tiles) * grid.rows;
+  const int64_t j = all ? 0 : tile % grid.col_tiles * grid.cols;
   const int64_t i_end = smaller(i + grid.rows, g.m), j_end = smaller(j + grid.cols, g.n);
   if (g.m == 1) {
     vector_product(g, j, j_end);
@@ -134,12 +138,13 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
 template <class T>
 void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratch,
                    int64_t per_worker, T* partial) {
-  const int64_t depth = block_depth(g.k), depth_blocks = blocks(g.k, depth), size = g.m * g.n;
+  const int64_t depth = g.depth, depth_blocks = blocks(g.k, depth), size = g.m * g.n;
   run_tasks(depth_blocks * grid.size(), workers, [&](int64_t task, int64_t worker) {
     const int64_t block = task / grid.size(), p = block * depth;
     const Product<T> part = {g.m,
                              g.n,
                              smaller(depth, g.k - p),
+                             depth,
                              g.a + p * g.a_col,
                              g.b + p * g.b_row,
                              partial + block * size,
@@ -185,7 +190,7 @@ template <class T>
 double cost(const Gemm& g) {
   const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
   const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
-  const double c = double(g.m) * double(g.n) * double(blocks(g.k, block_depth(g.k)));
+  const double c = double(g.m) * double(g.n) * double(blocks(g.k, block_depth<T>(g.k)));
   const auto across = [](int64_t good, int64_t bad, double some) {
     return good == 1 ? 0 : bad == 1 ? some : 3;
   };
@@ -208,11 +213,11 @@ bool better_transposed(const Gemm& g) {
 template <class T>
 void fast(const Gemm& request) {
   const Gemm gemm = folded(request);
-  const int64_t batch = batch_size(gemm);
+  const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
   const bool turn = better_transposed<T>(gemm);
   const auto product = [&](int64_t index) {
-    const Product<T> g = product_at<T>(gemm, index);
+    const Product<T> g = product_at<T>(gemm, depth, index);
     return turn ? transposed(g) : g;
   };
   const Product<T> g = product(0);
@@ -220,10 +225,10 @@ void fast(const Gemm& request) {
   const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
   const Grid grid = cut(g, batch, workers);
   const int64_t tiles = batch * grid.size();
-  const bool split = tiles < workers && g.k > kDeepest;
+  const bool split = tiles < workers && g.k > kDeepest<T>;
 
-  const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, g.k);
-  const int64_t partial_size = split ? blocks(g.k, block_depth(g.k)) * g.m * g.n : 0;
+  const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, depth);
+  const int64_t partial_size = split ? blocks(g.k, depth) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
   T* scratch = size ? static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T))) : nullptr;
   if (split) {
@@ -235,8 +240,8 @@ void fast(const Gemm& request) {
     const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kTaskWork / (work + 1));
     run_tasks(blocks(tiles, group), workers, [&](int64_t task, int64_t worker) {
       for (int64_t at = task * group; at < smaller((task + 1) * group, tiles); ++at) {
-        const Product<T> g = product(at / grid.size());
-        compute_tile(g, grid, at % grid.size(), scratch + worker * per_worker);
+        const int64_t index = grid.size() == 1 ? at : at / grid.size();
+        compute_tile(product(index), grid, at - index * grid.size(), scratch + worker * per_worker);
       }
     });
   }

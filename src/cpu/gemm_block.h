@@ -11,10 +11,20 @@
 namespace tt::cpu {
 namespace {
 
+// The depth of blocks along k: equal but for rounding, because the error of a sum grows with the
+// square of the longest block's length, and such that panels of A and B fit the L1 cache together.
+template <class T>
+constexpr int64_t kDeepest = sizeof(T) == 8 ? 192 : 256;
+template <class T>
+int64_t block_depth(int64_t k) {
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, kDeepest<T>)), 16);
+}
+
 // Typed, and without batch dims. The bias has strides over both dims so that it can be transposed.
+// Products are summed in blocks of `depth` along k.
 template <class T>
 struct Product {
-  int64_t m, n, k;
+  int64_t m, n, k, depth;
   const T *a, *b;
   T* c;
   const T* bias;
@@ -22,17 +32,10 @@ struct Product {
   bool accumulate;
 };
 
-// Products are summed in blocks along k, of this many: at most kDeepest, and equal but for
-// rounding, because the error of a sum grows with the square of the longest block's length.
-constexpr int64_t kDeepest = 256;
-inline int64_t block_depth(int64_t k) {
-  return k == 0 ? 1 : round_up(blocks(k, blocks(k, kDeepest)), 16);
-}
-
 // C^T = B^T @ A^T.
 template <class T>
 Product<T> transposed(const Product<T>& g) {
-  return {g.n,     g.m,     g.k,     g.b,     g.a,     g.c,        g.bias,     g.b_col,
+  return {g.n,     g.m,     g.k,     g.depth, g.b,     g.a,        g.c,        g.bias,      g.b_col,
           g.b_row, g.a_col, g.a_row, g.c_col, g.c_row, g.bias_col, g.bias_row, g.accumulate};
 }
 
@@ -278,15 +281,14 @@ constexpr int64_t kGroup = 8 * kRows;
 
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
 template <class T>
-int64_t panel_a_size(int64_t k) {
-  return round_up(kRows * block_depth(k) + kCols<T>, 64);
+int64_t panel_a_size(int64_t depth) {
+  return round_up(kRows * depth + kCols<T>, 64);
 }
 
 // In elements, for a part of C of so many rows and columns.
 template <class T>
-int64_t scratch_size(int64_t rows, int64_t cols, int64_t k) {
-  return blocks(rows, kRows) * panel_a_size<T>(k) + round_up(cols, kCols<T>) * block_depth(k) +
-         kCols<T>;
+int64_t scratch_size(int64_t rows, int64_t cols, int64_t depth) {
+  return blocks(rows, kRows) * panel_a_size<T>(depth) + round_up(cols, kCols<T>) * depth + kCols<T>;
 }
 
 // Tiles have kRows rows; the last of a part has what fits the rest.
@@ -317,7 +319,7 @@ Soon<T> soon_of_b(const Product<T>& g, int64_t j, int64_t cols, int64_t p) {
 // The rows of A of a range, in panels. What fills its tiles is read in place if A lies along k.
 template <class T>
 void pack_a(const Product<T>& g, const Range& range, T* panels) {
-  const int64_t rows = range.i_end - range.i, size = panel_a_size<T>(g.k);
+  const int64_t rows = range.i_end - range.i, size = panel_a_size<T>(g.depth);
   const int64_t whole = rows / kRows * kRows;
   // An A by columns is packed some columns at a time, so that memory is read in long runs.
   const int64_t step = g.a_row == 1 ? 16 : range.depth;
@@ -391,7 +393,7 @@ void multiply_rows(const Product<T>& g, const Range& range, int64_t i, const T* 
 template <class T>
 void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, T* panels_b,
                     bool first, Soon<T> soon) {
-  const int64_t size = panel_a_size<T>(g.k);
+  const int64_t size = panel_a_size<T>(g.depth);
   for (int64_t i = range.i; i < range.i_end; i += kRows) {
     const int rows = rows_of_tile(range.i_end - i);
     const auto multiply = rows == kRows           ? multiply_rows<T, kRows>
@@ -406,15 +408,14 @@ void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, 
 // B strip by strip. The next group or strip is asked for meanwhile.
 template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
-  T* panels_b = scratch + blocks(all.i_end - all.i, kRows) * panel_a_size<T>(g.k);
+  T* panels_b = scratch + blocks(all.i_end - all.i, kRows) * panel_a_size<T>(g.depth);
   const int64_t rows = all.i_end - all.i, cols = all.j_end - all.j;
-  const bool by_rows = rows > cols || block_depth(g.k) * cols <= kNear / int64_t(sizeof(T));
+  const bool by_rows = rows >= cols || g.depth * cols <= kNear / int64_t(sizeof(T));
   const int64_t step = by_rows ? kGroup : kCols<T>;
-  const int64_t depth = block_depth(g.k);
-  for (int64_t p = 0; p == 0 || p < g.k; p += depth) {
+  for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
     Range range = all;
     range.p = p;
-    range.depth = smaller(depth, g.k - p);
+    range.depth = smaller(g.depth, g.k - p);
     range.few = rows <= kFew;
     if (by_rows) {
       for (; range.i < all.i_end; range.i = range.i_end) {
