@@ -47,6 +47,30 @@ Cut cut_part(const ConvSum& g, int64_t pixels, int64_t row_unit, int64_t pixel_u
 
 constexpr int64_t kPartsAtOnce = 64;
 
+// How a part is computed.
+template <class T>
+struct Way {
+  bool turned;  // pixels are rows
+  bool packed;  // the weights
+  Cut cut;
+  Weights<T> weights;
+};
+
+template <class T>
+Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t tasks) {
+  constexpr int64_t cols = kCols<T>;
+  const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
+  Way<T> way;
+  way.packed = pixels > cols;  // a single tile would use them but once
+  way.turned = way.packed && channels_as_columns<T>(g);
+  const int64_t row_unit = way.turned ? cols : kRows, pixel_unit = way.turned ? kRows : cols;
+  way.cut = cut_part(g, pixels, row_unit, pixel_unit, tasks);
+  const SumOrder order = order_of(g, part);
+  const int64_t slot = round_up(order.depth() * row_unit + cols, 64);
+  way.weights = {nullptr, order, way.packed ? slot : 0, blocks(g.rows, row_unit)};
+  return way;
+}
+
 template <class T>
 struct Packing {
   template <int Width>
@@ -58,29 +82,22 @@ struct Packing {
 template <class T>
 void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int workers) {
   constexpr int64_t cols = kCols<T>;
-  const bool turned = channels_as_columns<T>(g);
-  const int64_t row_unit = turned ? cols : kRows, pixel_unit = turned ? kRows : cols;
-  Cut cuts[kPartsAtOnce];
-  Weights<T> weights[kPartsAtOnce];
+  Way<T> ways[kPartsAtOnce];
   int64_t task_ends[kPartsAtOnce], panel_ends[kPartsAtOnce];
   int64_t tasks = 0, panels = 0, size = 0, panel_size = kRows * kPanelRow, window_size = 0;
   for (int i = 0; i < part_count; ++i) {
     const ConvPart& part = parts[i];
-    const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
-    cuts[i] = cut_part(g, pixels, row_unit, pixel_unit,
-                       workers == 1 ? 1 : blocks(4 * workers, part_count));
-    Weights<T>& own = weights[i];
-    own.order = order_of(g, part);
-    own.slot = round_up(own.order.depth() * row_unit + cols, 64);
-    own.per_block = blocks(g.rows, row_unit);
-    size += g.groups * own.group_size();
-    panels += g.groups * own.per_block;
-    tasks += cuts[i].size(g.groups);
+    Way<T>& way = ways[i];
+    way = choose_way<T>(g, part, workers == 1 ? 1 : blocks(4 * workers, part_count));
+    size += g.groups * way.weights.group_size();
+    panels += way.packed ? g.groups * way.weights.per_block : 0;
+    tasks += way.cut.size(g.groups);
     panel_ends[i] = panels;
     task_ends[i] = tasks;
-    const int64_t panel = cuts[i].pixels * own.order.depth() + cols;
-    const int64_t window = Window<T>::size_of(g, part, own.order.channel_step);
-    if (!turned && panel > panel_size) panel_size = panel;
+    const SumOrder& order = way.weights.order;
+    const int64_t panel = way.cut.pixels * order.depth() + cols;
+    const int64_t window = Window<T>::size_of(g, part, order.channel_step);
+    if (!way.turned && panel > panel_size) panel_size = panel;
     if (window > window_size) window_size = window;
   }
   panel_size = round_up(panel_size, 64);
@@ -88,18 +105,18 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   T* scratch = static_cast<T*>(scratch_acquire(size_t(size + workers * per_worker) * sizeof(T)));
   T* next = scratch + workers * per_worker;
   for (int i = 0; i < part_count; ++i) {
-    weights[i].panels = next;
-    next += g.groups * weights[i].group_size();
+    if (ways[i].packed) ways[i].weights.panels = next;
+    next += g.groups * ways[i].weights.group_size();
   }
   run_tasks(panels, size > kGrain ? workers : 1, [&](int64_t task, int64_t) {
     int i = 0;
     while (task >= panel_ends[i]) ++i;
     const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
-    const Weights<T>& own = weights[i];
+    const Weights<T>& own = ways[i].weights;
     const int64_t group = index / own.per_block, panel = index % own.per_block;
-    const int64_t row = panel * row_unit;
-    const auto pack =
-        turned ? pack_weights<T, kCols<T>> : choose_tile<Packing<T>::template Kernel>(g.rows - row);
+    const int64_t row = panel * (ways[i].turned ? cols : kRows);
+    const auto pack = ways[i].turned ? pack_weights<T, kCols<T>>
+                                     : choose_tile<Packing<T>::template Kernel>(g.rows - row);
     pack(g, parts[i], own.order, group, row,
          own.panels + group * own.group_size() + panel * own.slot, own.per_block * own.slot);
   });
@@ -108,21 +125,21 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     while (task >= task_ends[i]) ++i;
     int64_t index = i > 0 ? task - task_ends[i - 1] : task;
     const ConvPart& part = parts[i];
-    const Cut& cut = cuts[i];
+    const Cut& cut = ways[i].cut;
     const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
     const int64_t row = index % cut.row_blocks * cut.rows;
     index /= cut.row_blocks;
     // Groups before pixels: where channels are last, they share lines of memory.
     const int64_t group = index % g.groups, pixel = index / g.groups * cut.pixels;
-    Weights<T> own = weights[i];
-    own.panels += group * own.group_size();
+    Weights<T> own = ways[i].weights;
+    if (own.panels) own.panels += group * own.group_size();
     const Sums<T> sums = {g, part, own, group};
     const Block block = {group, row, smaller(row + cut.rows, g.rows), pixel,
                          smaller(pixel + cut.pixels, pixels)};
     T* panel = scratch + worker * per_worker;
-    if (turned) {
+    if (ways[i].turned) {
       row_block(sums, block, panel, panel + panel_size);
-    } else if (reads_in_place<T>(g, part)) {
+    } else if (ways[i].packed && reads_in_place<T>(g, part)) {
       block_in_place(sums, block, panel + panel_size);
     } else {
       column_block(sums, block, panel, panel + panel_size);

@@ -19,7 +19,7 @@ template <class T>
 struct Sums {
   const ConvSum& g;
   const ConvPart& part;
-  Weights<T> weights;
+  Weights<T> weights;  // without panels: there is but one tile of pixels
   int64_t group;
 
   T* result(int64_t row) const {
@@ -162,6 +162,25 @@ void find_offsets(const Sums<T>& s, const Window<T>& window, const SumBlock& blo
   offsets.highest += (block.channels - 1) * window.channel;
 }
 
+// Weights that are not packed, of exactly Rows rows.
+template <class T, int Rows>
+void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b, int64_t i,
+                       int64_t columns, const Stretch* stretches, int count, bool add, bool last) {
+  constexpr int cols = kCols<T>, n = lanes<T>;
+  const ConvSum& g = s.g;
+  const T* weight = static_cast<const T*>(g.weight) + s.group * g.weight_group + i * g.weight_row +
+                    block.channel * g.weight_channel;
+  Vec<T> sums[Rows][2] = {};
+  for (int64_t t = 0; t < block.taps; ++t) {
+    const auto add_to = columns <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
+    add_to(sums, weight + s.part.taps[block.tap + t].weight, g.weight_row, g.weight_channel,
+           panel_b + t * block.channels * cols, block.channels);
+  }
+  T tile[Rows * cols];
+  __builtin_memcpy(tile, sums, sizeof tile);
+  store_columns(s, tile, i, Rows, stretches, count, add, last);
+}
+
 template <class T>
 void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memory) {
   constexpr int64_t cols = kCols<T>, n = lanes<T>;
@@ -196,6 +215,19 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
       } else {
         gather_strip(source, strips[v], along, readable, offsets.of, depth, to);
       }
+    }
+    if (!s.weights.panels) {
+      for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
+        const int64_t left = at.i_end - i;
+        taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 2 ? 2 : 1;
+        const auto multiply = taken == kRows       ? multiply_unpacked<T, kRows>
+                              : taken == kRows / 2 ? multiply_unpacked<T, kRows / 2>
+                              : taken == 2         ? multiply_unpacked<T, 2>
+                                                   : multiply_unpacked<T, 1>;
+        multiply(s, block, panels_b, i, at.j_end - at.j, stretches, counts[0], b > 0,
+                 b + 1 == sums);
+      }
+      continue;
     }
     for (int64_t i = at.i; i < at.i_end; i += kRows) {
       const int64_t rows = smaller(kRows, at.i_end - i);
@@ -295,8 +327,8 @@ void multiply_rows(const Sums<T>& s, const T* a, int64_t a_row, const Segment* s
   Vec<T> sums[Rows][2] = {};
   for (int i = 0; i < segment_count; ++i) {
     const Segment& segment = segments[i];
-    add_products<T, Rows>(sums, a + segment.offset, a_row, 1, panel_b + segment.place * cols,
-                          segment.count);
+    const auto add_to = s.g.rows - column <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
+    add_to(sums, a + segment.offset, a_row, 1, panel_b + segment.place * cols, segment.count);
   }
   T bias[cols] = {};
   const int64_t width = smaller(cols, s.g.rows - column), step = pixel_step(s.part);

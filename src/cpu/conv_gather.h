@@ -109,5 +109,22 @@ inline Vec<T> load_along(const T* from) {
     return even_lanes<T>(from, std::make_integer_sequence<int, lanes<T>>());
 }
 
+// As add_products, of the first L columns of the panel alone.
+template <class T, int Rows>
+inline void add_half_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
+                              const T* b, int64_t depth) {
+  constexpr int groups = (Rows + 2) / 3;
+  const T* rows[groups];
+#pragma GCC unroll 4
+  for (int i = 0; i < groups; ++i) rows[i] = a + 3 * i * a_row;
+  for (int64_t p = 0; p < depth; ++p) {
+    const Vec<T> b0 = load(b + p * kCols<T>);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) sum[r][0] += element(rows[r / 3] + r % 3 * a_row) * b0;
+#pragma GCC unroll 4
+    for (int i = 0; i < groups; ++i) rows[i] += a_col;
+  }
+}
+
 }  // namespace
 }  // namespace tt::cpu

@@ -57,7 +57,8 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   // As many chunks as give eight tasks, if they are worth it and the memory.
   const int64_t weights = g.groups * plan.taps * g.x_channels * plan.columns;
   const int64_t room = 1 + (int64_t{1} << 20) / (weights + 1);
-  plan.blocks_per_chunk = blocks(all_blocks, smaller(room, blocks(8, g.groups)));
+  // Of groups, each chunk is read by all, and should stay in the cache.
+  plan.blocks_per_chunk = blocks(all_blocks, smaller(room, g.groups > 1 ? all_blocks : 8));
   if (plan.blocks_per_chunk < 2) plan.blocks_per_chunk = 2;
   plan.chunks = blocks(all_blocks, plan.blocks_per_chunk);
   // Every task packs y anew, so channels of x are divided only as far as there is need.
@@ -119,15 +120,16 @@ inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap,
   return found;
 }
 
-// sums (Rows, kCols) += channels of x (Rows) times a panel of y.
+// sums (Rows, kCols) += channels of x (Rows) times a panel of y, that has `columns` or more.
 template <class T, int Rows>
 void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
-                  const Overlap* overlaps, int count, T* sums, int64_t sums_row) {
+                  const Overlap* overlaps, int count, int64_t columns, T* sums, int64_t sums_row) {
   constexpr int cols = kCols<T>, n = lanes<T>;
   Vec<T> sum[Rows][2] = {};
   for (int i = 0; i < count; ++i) {
-    add_products<T, Rows>(sum, x + overlaps[i].x, x_channel, x_step,
-                          panel + overlaps[i].place * cols, overlaps[i].length);
+    const auto add = columns <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
+    add(sum, x + overlaps[i].x, x_channel, x_step, panel + overlaps[i].place * cols,
+        overlaps[i].length);
   }
   for (int r = 0; r < Rows; ++r) {
     T* to = sums + r * sums_row;
@@ -137,7 +139,7 @@ void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
 }
 
 template <class T>
-using AddOverlaps = void (*)(const T*, int64_t, int64_t, const T*, const Overlap*, int, T*,
+using AddOverlaps = void (*)(const T*, int64_t, int64_t, const T*, const Overlap*, int, int64_t, T*,
                              int64_t);
 
 // The widest that does not go beyond `rows`.
@@ -248,7 +250,7 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
       const AddOverlaps<T> add = choose_rows<T>(g.x_channels - c, &taken);
       for (int64_t o = 0; o < g.y_channels; o += cols) {
         add(x + c * g.x_strides[1], g.x_strides[1], step, panels + o * depth, overlaps, found,
-            sums + (t * g.x_channels + c) * plan.columns + o, plan.columns);
+            g.y_channels - o, sums + (t * g.x_channels + c) * plan.columns + o, plan.columns);
       }
     }
   }
@@ -301,7 +303,7 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
         const AddOverlaps<T> add = choose_rows<T>(c_end - i, &taken);
         for (int64_t o = 0; o < g.y_channels; o += cols) {
           add(x + i * g.x_strides[1], g.x_strides[1], x_step, panels + o * depth, overlaps, found,
-              sums + (t * g.x_channels + i) * plan.columns + o, plan.columns);
+              g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o, plan.columns);
         }
       }
     }
