@@ -121,17 +121,38 @@ void for_each_vector(char* const* data, const int64_t* strides, int64_t n, Emit&
   }
 }
 
+// `loop`, whose result is contiguous, into a row that is not: by way of a buffer, since a call
+// among an op's vectors would cost it its registers.
+template <class T, int kInputs>
+__attribute__((noinline)) void spread(Loop loop, char* const* data, const int64_t* strides,
+                                      int64_t n) {
+  constexpr int64_t kPart = 16 * lanes<T>;
+  Vec<T> buffer[16];
+  char* const elements = reinterpret_cast<char*>(buffer);
+  for (int64_t i = 0; i < n; i += kPart) {
+    const int64_t count = n - i < kPart ? n - i : kPart;
+    char* at[1 + kInputs] = {elements};
+    int64_t steps[1 + kInputs] = {sizeof(T)};
+    for (int k = 1; k <= kInputs; ++k) {
+      at[k] = data[k] + i * strides[k];
+      steps[k] = strides[k];
+    }
+    loop(at, steps, count);
+    scatter<T>(data[0] + i * strides[0], strides[0], count, elements);
+  }
+}
+
 // out = F(x, ...), elements of T throughout.
 template <class F, class T, int kInputs>
 void row(char* const* data, const int64_t* strides, int64_t n) {
+  if (strides[0] != sizeof(T)) return spread<T, kInputs>(row<F, T, kInputs>, data, strides, n);
   char* const out = data[0];
-  const int64_t stride = strides[0];
   for_each_vector<T, kInputs>(data, strides, n, [&](int64_t i, int64_t count, auto... x) {
     const Vec<T> result = to_memory<T>(F::apply(x...));
-    if (stride == sizeof(T) && count == lanes<T>)
+    if (count == lanes<T>)
       __builtin_memcpy(out + i * sizeof(T), &result, sizeof result);
     else
-      scatter<T>(out + i * stride, stride, count, reinterpret_cast<const char*>(&result));
+      scatter<T>(out + i * sizeof(T), sizeof(T), count, reinterpret_cast<const char*>(&result));
   });
 }
 
