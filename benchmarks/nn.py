@@ -176,6 +176,20 @@ def make_lines() -> list[Line]:
             arrays=5,
         )
     )
+    lines += [
+        Line(name, target, f"x, y = torch.randn({shape}), torch.randn({shape})", call)
+        for name, shape, call, target in [
+            ("contiguous of a transposed 4096²", "4096, 4096", "x.t().contiguous()", 0.5),
+            ("add of a transposed 4096²", "4096, 4096", "x.t() + y", 0.5),
+            ("contiguous of (B, H, T, D)", "16, 128, 4, 32", "x.transpose(1, 2).contiguous()", 1.0),
+            (
+                "pixel_shuffle 2 of 32 x 64 x 32 x 32",
+                "32, 64, 32, 32",
+                "torch.nn.functional.pixel_shuffle(x, 2)",
+                1.0,
+            ),
+        ]
+    ]
     return [
         *lines,
         step(

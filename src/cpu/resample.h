@@ -131,6 +131,18 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
 
 // ---- Along W.
 
+// The lanes, the upper half added to the lower one until one is left.
+template <class T, int Lanes>
+inline T sum_halves(Few<T, Lanes> v) {
+  if constexpr (Lanes == 2) {
+    return T(v[0] + v[1]);
+  } else {
+    Few<T, Lanes / 2> halves[2];
+    __builtin_memcpy(halves, &v, sizeof v);
+    return sum_halves<T, Lanes / 2>(halves[0] + halves[1]);
+  }
+}
+
 // `count` elements, in an order that depends on count alone.
 template <class T>
 T sum_of(const T* x, int64_t count) {
@@ -148,12 +160,7 @@ T sum_of(const T* x, int64_t count) {
       i += n;
     }
     sums[0] += sums[1];
-    T parts[n];
-    store(parts, sums[0]);
-    for (int half = n / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) parts[k] = T(parts[k] + parts[k + half]);
-    }
-    sum = parts[0];
+    sum = sum_halves<T, n>(sums[0]);
   }
   for (; i < count; ++i) sum = T(sum + x[i]);
   return sum;
@@ -332,8 +339,9 @@ template <class T>
 void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
   const LinearAxis& axis = g.axis[2];
   const T divisor = T(g.divisor), weight = T(g.weight);
-  for (; begin < end; ++begin) {
-    const int64_t n = begin / g.channels, c = begin % g.channels;
+  int64_t n = begin / g.channels, c = begin % g.channels;  // counted on: dividing takes as long
+  for (; begin < end; ++begin, ++c) {
+    if (c == g.channels) c = 0, ++n;
     const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
     T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
     *y = T(weight * sum_of(x + axis.source[0], axis.taps) / divisor);
