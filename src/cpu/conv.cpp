@@ -85,6 +85,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   Way<T> ways[kPartsAtOnce];
   int64_t task_ends[kPartsAtOnce], panel_ends[kPartsAtOnce];
   int64_t tasks = 0, panels = 0, size = 0, panel_size = kRows * kPanelRow, window_size = 0;
+  int64_t kept_size = 0;
   for (int i = 0; i < part_count; ++i) {
     const ConvPart& part = parts[i];
     Way<T>& way = ways[i];
@@ -99,9 +100,12 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     const int64_t window = Window<T>::size_of(g, part, order.channel_step);
     if (!way.turned && panel > panel_size) panel_size = panel;
     if (window > window_size) window_size = window;
+    const int64_t kept = round_up(way.cut.rows, kRows) * way.cut.pixels;
+    if (!way.turned && keeps_sums(part, order) && kept > kept_size) kept_size = kept;
   }
   panel_size = round_up(panel_size, 64);
-  const int64_t per_worker = panel_size + round_up(window_size, 64);
+  window_size = round_up(window_size, 64);
+  const int64_t per_worker = panel_size + window_size + round_up(kept_size, 64);
   T* scratch = static_cast<T*>(scratch_acquire(size_t(size + workers * per_worker) * sizeof(T)));
   T* next = scratch + workers * per_worker;
   for (int i = 0; i < part_count; ++i) {
@@ -142,7 +146,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     } else if (ways[i].packed && reads_in_place<T>(g, part)) {
       block_in_place(sums, block, panel + panel_size);
     } else {
-      column_block(sums, block, panel, panel + panel_size);
+      column_block(sums, block, panel, panel + panel_size, panel + panel_size + window_size);
     }
   });
   scratch_release(scratch);

@@ -110,11 +110,16 @@ void store_columns(const Sums<T>& s, const T* sums, int64_t i, int64_t rows,
   }
 }
 
-// Pixels as columns.
+// Pixels as columns. Sums are kept in `kept` (Rows, kCols), if given, until the last block.
 template <class T, int Rows>
 void multiply_columns(const Sums<T>& s, const T* panel_a, const T* panel_b, int64_t depth,
                       int64_t i, int64_t rows, const Stretch* stretches, int count, bool add,
-                      bool last) {
+                      bool last, T* kept) {
+  if (kept) {
+    multiply_tile<T, Rows>(panel_a, panel_b, depth, kept, kCols<T>, add);
+    if (last) store_columns(s, kept, i, rows, stretches, count, false, last);
+    return;
+  }
   if (rows == Rows && stretches[0].length == kCols<T> && pixel_step(s.part) == 1 &&
       !(last && s.g.bias)) {
     multiply_tile<T, Rows>(panel_a, panel_b, depth, s.result(i) + stretches[0].offset,
@@ -124,6 +129,11 @@ void multiply_columns(const Sums<T>& s, const T* panel_a, const T* panel_b, int6
   T sums[Rows * kCols<T>];
   multiply_tile<T, Rows>(panel_a, panel_b, depth, sums, kCols<T>, false);
   store_columns(s, sums, i, rows, stretches, count, add, last);
+}
+
+// Whether sums wait for the last block: adding to pixels that are not side by side is slow.
+inline bool keeps_sums(const ConvPart& part, const SumOrder& order) {
+  return pixel_step(part) != 1 && order.size() > 1;
 }
 
 // The kernel for a panel of `rows` rows or less.
@@ -172,9 +182,13 @@ void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b
                     block.channel * g.weight_channel;
   Vec<T> sums[Rows][2] = {};
   for (int64_t t = 0; t < block.taps; ++t) {
-    const auto add_to = columns <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
-    add_to(sums, weight + s.part.taps[block.tap + t].weight, g.weight_row, g.weight_channel,
-           panel_b + t * block.channels * cols, block.channels);
+    const T* a = weight + s.part.taps[block.tap + t].weight;
+    const T* b = panel_b + t * block.channels * cols;
+    if (columns <= n) {
+      add_half_products<T, Rows>(sums, a, g.weight_row, g.weight_channel, b, block.channels);
+    } else {
+      add_products<T, Rows>(sums, a, g.weight_row, g.weight_channel, b, block.channels);
+    }
   }
   T tile[Rows * cols];
   __builtin_memcpy(tile, sums, sizeof tile);
@@ -182,7 +196,8 @@ void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b
 }
 
 template <class T>
-void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memory) {
+void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memory,
+                  T* kept_memory) {
   constexpr int64_t cols = kCols<T>, n = lanes<T>;
   const int64_t first_channel = s.group * s.g.channels, sums = s.weights.order.size();
   Window<T> window(s.g, s.part, {false, false}, at.j, at.j_end, window_memory);
@@ -191,6 +206,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
   int counts[kMostPixels / cols];
   ColumnStrip<T> strips[kMostPixels / n];
   Offsets<T> offsets;
+  const bool keeps = keeps_sums(s.part, s.weights.order);
   for (int64_t j = at.j; j < at.j_end; j += cols) {
     const int64_t tile = (j - at.j) / cols;
     counts[tile] =
@@ -229,12 +245,14 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
       }
       continue;
     }
+    T* kept = keeps ? kept_memory : nullptr;
     for (int64_t i = at.i; i < at.i_end; i += kRows) {
       const int64_t rows = smaller(kRows, at.i_end - i);
       const auto multiply = choose_tile<Columns<T>::template Kernel>(rows);
       for (int64_t j = 0; j < at.j_end - at.j; j += cols) {
         multiply(s, s.panel(b, i / kRows), panels_b + j * depth, depth, i, rows, stretches + j,
-                 counts[j / cols], b > 0, b + 1 == sums);
+                 counts[j / cols], b > 0, b + 1 == sums, kept);
+        kept += keeps ? kRows * cols : 0;
       }
     }
   }
@@ -327,8 +345,12 @@ void multiply_rows(const Sums<T>& s, const T* a, int64_t a_row, const Segment* s
   Vec<T> sums[Rows][2] = {};
   for (int i = 0; i < segment_count; ++i) {
     const Segment& segment = segments[i];
-    const auto add_to = s.g.rows - column <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
-    add_to(sums, a + segment.offset, a_row, 1, panel_b + segment.place * cols, segment.count);
+    const T* b = panel_b + segment.place * cols;
+    if (s.g.rows - column <= n) {
+      add_half_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
+    } else {
+      add_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
+    }
   }
   T bias[cols] = {};
   const int64_t width = smaller(cols, s.g.rows - column), step = pixel_step(s.part);

@@ -127,9 +127,12 @@ void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
   constexpr int cols = kCols<T>, n = lanes<T>;
   Vec<T> sum[Rows][2] = {};
   for (int i = 0; i < count; ++i) {
-    const auto add = columns <= n ? add_half_products<T, Rows> : add_products<T, Rows>;
-    add(sum, x + overlaps[i].x, x_channel, x_step, panel + overlaps[i].place * cols,
-        overlaps[i].length);
+    const T *from = x + overlaps[i].x, *b = panel + overlaps[i].place * cols;
+    if (columns <= n) {
+      add_half_products<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length);
+    } else {
+      add_products<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length);
+    }
   }
   for (int r = 0; r < Rows; ++r) {
     T* to = sums + r * sums_row;
