@@ -80,7 +80,7 @@ def main():
 
     model = ResNet(BasicBlock, [2, 2, 2, 2]).to(args.dtype)
     criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=5e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.005, momentum=0.9, weight_decay=5e-4)
     scheduler = CosineAnnealingLR(optimizer, T_max=args.steps)
     record = Record(args)
     model.train()
