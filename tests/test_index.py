@@ -333,3 +333,11 @@ def test_positions_of_nothing_are_not_looked_at(torch):
     x[:, ..., torch.tensor([1]), torch.tensor([5])] = 1.0
     with pytest.raises(IndexError, match="out of bounds"):
         torch.zeros(1, 2, 1, 1)[:, ..., torch.tensor([1]), torch.tensor([5])]
+
+
+@pytest.mark.parametrize("write", ["scatter_", "scatter_add_"])
+def test_a_position_outside_leaves_all_as_it_was(write):
+    x = tiny_torch.zeros(4)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        getattr(x, write)(0, tiny_torch.tensor([0, 1, 9]), tiny_torch.ones(3))
+    assert x.tolist() == [0, 0, 0, 0] and x._version == 0

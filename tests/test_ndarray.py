@@ -232,7 +232,7 @@ def test_every_write_stamps_the_cell_that_views_share(m):
         lambda: x.exp(x),
         lambda: view.copy_(2.0),
         lambda: x.clamp(0, 1, x),
-        lambda: x.scatter_(0, i, m.full((1, 1), 1, _core.float32), 0),
+        lambda: x.scatter_(0, i, m.full((1, 1), 1, _core.float32), 0, True),
         lambda: x.index_place_(0, i.reshape((1,)), 1, 0, False),
         lambda: x.masked_fill_(m.full((4, 3), True, _core.bool), 0),
         lambda: x.index_put_((i,), m.full((), 1, _core.float32), False),

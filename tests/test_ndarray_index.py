@@ -23,7 +23,7 @@ def test_gather_and_scatter(dim, dtype, shape):
     for place in range(5):  # set, add, multiply, maximum, minimum
 
         def scattered(m, x, i, s, place=place):
-            x.scatter_(dim, i, s, place)
+            x.scatter_(dim, i, s, place, True)
             return x
 
         compare(scattered, ROWS.copy(), i, s)
@@ -55,7 +55,7 @@ def test_gather_and_scatter_between_0_and_1_dims(x, i, s):
     x, i, s = np.ones(x), np.zeros(i, np.int64), np.full(s, 5.0)
     compare(lambda m, x, i, s: x.gather(0, i), x, i, s)
     for place in (0, 1):
-        compare(lambda m, x, i, s, p=place: (x.scatter_(0, i, s, p), x)[1], x.copy(), i, s)
+        compare(lambda m, x, i, s, p=place: (x.scatter_(0, i, s, p, True), x)[1], x.copy(), i, s)
 
 
 @pytest.mark.parametrize("at", range(len(INDICES)))

@@ -79,7 +79,7 @@ def write(x: Any, places: Sequence[int], values: Any, place: int) -> None:
     x.mark_written()
 
 
-def scatter(x: Any, dim: int, index: Any, source: Any, place: int) -> None:
+def scatter(x: Any, dim: int, index: Any, source: Any, place: int, shown: bool) -> None:
     """x[index[i, j], j] = source[i, j], or combined with it."""
     if is_array(source) and x.dtype is not source.dtype:
         raise RuntimeError(

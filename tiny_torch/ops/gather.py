@@ -52,7 +52,7 @@ class ScatterAdd(Op):
     @staticmethod
     def forward(x, source, index, dim, out=None):
         result = fresh(x) if out is None else out
-        result.scatter_(dim, index, source, ADD)
+        result.scatter_(dim, index, source, ADD, out is not None)
         return result, (index, dim)
 
     @staticmethod
@@ -70,7 +70,7 @@ class Scatter(Op):
     @staticmethod
     def forward(x, source, index, dim, out=None):
         result = fresh(x) if out is None else out
-        result.scatter_(dim, index, source, SET)
+        result.scatter_(dim, index, source, SET, out is not None)
         return result, (index, dim)
 
     @staticmethod
@@ -91,7 +91,7 @@ class ScatterCombine(Op):
     @staticmethod
     def forward(x, source, index, dim, place, out=None):
         result = fresh(x) if out is None else out
-        result.scatter_(dim, index, source, place)
+        result.scatter_(dim, index, source, place, out is not None)
         return result, ()
 
     @staticmethod
@@ -121,7 +121,7 @@ def identity(reduce: str, dtype: Any) -> Any:
 def counts(like: Any, source: Any, index: Any, dim: int, include_self: bool) -> Any:
     """How many elements each mean is over; 1 where there is none."""
     n = like.new_full(like.shape, 1 if include_self else 0)
-    n.scatter_(dim, index, like.new_full(source.shape, 1), ADD)
+    n.scatter_(dim, index, like.new_full(source.shape, 1), ADD, False)
     n.masked_fill_(n == 0, 1)
     return n
 
@@ -138,9 +138,10 @@ class ScatterReduce(Op):
     @staticmethod
     def forward(x, source, index, dim, reduce, include_self, out=None):
         result = fresh(x) if out is None else out
+        shown = out is not None
         if not include_self:
-            result.scatter_(dim, index, identity(reduce, x.dtype), SET)
-        result.scatter_(dim, index, source, REDUCTIONS[reduce])
+            result.scatter_(dim, index, identity(reduce, x.dtype), SET, shown)
+        result.scatter_(dim, index, source, REDUCTIONS[reduce], shown)
         if reduce == "mean":
             n = counts(result, source, index, dim, include_self)
             result.copy_(result / n if x.dtype.is_floating_point else result.floor_divide(n))

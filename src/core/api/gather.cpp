@@ -129,7 +129,7 @@ NDArray gather(const NDArray& x, int64_t dim, const NDArray& index) {
 }
 
 void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
-             int64_t place) {
+             int64_t place, bool shown) {
   check_same_dtype("scatter", x, source);
   check_writable(x);
   const int d = wrap_dim(dim, x.ndim());
@@ -139,9 +139,10 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   NDArray from = source_of(x, source);
   if (!as_array(source)) from = from.expand(positions.shape());
   const AlongArgs args = along(x, d, positions, from);
+  auto refuse = [&] { throw_outside<RuntimeError>(positions, args.size, 0, d); };
+  if (args.size == 0 || (shown && !table().inside(args))) refuse();
   x.mark_written();
-  if (args.size == 0 || !table().place(args, static_cast<Place>(place)))
-    throw_outside<RuntimeError>(positions, args.size, 0, d);
+  if (!table().place(args, static_cast<Place>(place))) refuse();
 }
 
 NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {

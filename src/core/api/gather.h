@@ -8,9 +8,10 @@ namespace tt {
 // elsewhere.
 NDArray gather(const NDArray& x, int64_t dim, const NDArray& index);
 // The reverse: x[index[i, j], j] = source[i, j], or combined with it by one of Place, in row-major
-// order of the index. The source may be a number.
+// order of the index. The source may be a number. Where x is `shown` to others, every position is
+// checked before anything is written.
 void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand& source,
-             int64_t place);
+             int64_t place, bool shown);
 
 // The slices of x at the positions of a vector, and the reverse. Positions below 0 count from the
 // end if `wraps`.
