@@ -62,7 +62,7 @@ def run(package: Any, sources: list[str]) -> list[str]:
             source = re.sub(
                 r"^(\s*)import torch$", r"\1import tiny_torch as torch", source, flags=re.M
             )
-            source = re.sub(r"^(\s*)from torch\b", r"\1from tiny_torch", source, flags=re.M)
+            source = re.sub(r"^(\s*)(from|import) torch\b", r"\1\2 tiny_torch", source, flags=re.M)
         out = io.StringIO()
         hook, sys.displayhook = sys.displayhook, sys.__displayhook__
         try:

@@ -187,7 +187,7 @@ SAMPLER_ERRORS = [
     (lambda: data.WeightedRandomSampler([1.0], 1, 1), ValueError, "replacement should be a bool"),
     (lambda: data.WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),
     (lambda: data.DistributedSampler([1], 2, 2), ValueError, "Invalid rank 2"),
-    (lambda: data.DistributedSampler([1]), RuntimeError, "Requires distributed package"),
+    (lambda: data.DistributedSampler([1]), ValueError, "process group has not been initialized"),
 ]
 
 

@@ -13,6 +13,7 @@ DIFFER = {
     r"torch\.Generator\.seed: .*": "prints a number of the operating system's",
     r"torch\.sort: x\.sort\(\)": "leaves the order of equal elements open: ours is stable",
     r"torch\.(std|var)_mean: .*dim=0.*": "the exact mean lies halfway between two floats",
+    r"torch\.nn\.utils\.skip_init: m2?\.weight": "prints memory that is not set",
     r"torch\.linalg\.qr: R": "ours has whole numbers, PyTorch's an error of rounding",
 }
 

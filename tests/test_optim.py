@@ -326,7 +326,7 @@ def test_a_duplicate_parameter_warns_and_is_updated_twice(size, foreach):
     w.grad = torch.ones(size)
     optimizer.step()
     assert_equal([w.detach().numpy()], [np.full(size, 0.5)])
-    assert optimizer.state_dict()["param_groups"][0]["params"] == [0, 0]
+    assert optimizer.state_dict()["param_groups"][0]["params"] == [1, 1]
 
 
 # ---- errors ---------------------------------------------------------------------------------

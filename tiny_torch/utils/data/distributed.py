@@ -14,8 +14,8 @@ class DistributedSampler(Sampler[int]):
 
     All ranks get equally many: the permutation is continued from its start, or cut (`drop_last`).
     `set_epoch` changes the order, which otherwise is the same in each epoch.
-    Raises RuntimeError if `num_replicas` or `rank` is left out (there are no process groups here),
-    ValueError for a rank that is out of range.
+    Raises ValueError if `num_replicas` or `rank` is left out, as there are no process groups here,
+    and for a rank that is out of range.
     Source: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
 
     >>> from tiny_torch.utils.data import DistributedSampler
