@@ -108,7 +108,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.func\.(jacfwd|hessian)",
         r"lambda a: (a \* 2|\(a \* a\)\.sum\(\)|\(a\[0\] \* w\)\.sum\(\))\)|lambda a, c: ",
-        r"^(second )?gradient: none of the results require grad$",
+        r"^(second )?gradient: none of the results require grad(, it is 0)?$",
         "a derivative that does not depend on the input: PyTorch's forward mode records a gradient "
         "of zeros for it, its jacrev, as all of ours, none",
     ),

@@ -10,6 +10,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "linear, or between its kinks: the gradient does not depend on the input. PyTorch records "
         "a second one of zeros, ours is not recorded",
     ),
+    (
+        r"torch\.nn\.functional\.embedding_bag",
+        "include_last_offset=True broadcast$",
+        r"^gradient: of leaf 0: .*, such as \[0\.0\], not \[",
+        "offsets that are all the same number: PyTorch's gradient of unused rows is memory not set",
+    ),
     # ------------------------------------------------------------------------------- activations
     (
         r"torch\.nn\.functional\.(c|s|leaky_r|rr)?elu_",
