@@ -5,7 +5,6 @@
 from sweep_cases import of
 
 DATA = "D = data.TensorDataset(x, x[:, 0])\nW = torch.Generator().manual_seed(5)"
-TEN = "range(10)"
 of(
     "utils.data.Dataset",
     "torch.NAME()[0]",

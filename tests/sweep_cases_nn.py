@@ -118,22 +118,8 @@ layer(
     "size=4, mode='bilinear' | x",
     "scale_factor=1.7, recompute_scale_factor=True | x",
 )
-layer(
-    "UpsamplingNearest2d",
-    "scale_factor=2 | x[None]",
-    "(3, 7) | x[None]",
-    "7 | x[None]",
-    "2 | x",
-    "| x[None]",
-)
-layer(
-    "UpsamplingBilinear2d",
-    "scale_factor=2 | x[None]",
-    "(3, 7) | x[None]",
-    "7 | x[None]",
-    "2 | x",
-    "| x[None]",
-)
+for name in ("UpsamplingNearest2d", "UpsamplingBilinear2d"):
+    layer(name, "scale_factor=2 | x[None]", "(3, 7) | x[None]", "7 | x[None]", "2 | x", "| x[None]")
 layer(
     "MaxUnpool1d",
     "2 | *F.max_pool1d(x, 2, return_indices=True)",

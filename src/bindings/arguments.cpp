@@ -197,10 +197,6 @@ PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-template <class F>
-PyCFunction fast(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},

@@ -316,11 +316,6 @@ PyMethodDef methods[] = {
     {"unless_like", unless_like, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-template <class F>
-void* slot(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 void add_array_type(PyObject* module) {

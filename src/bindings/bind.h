@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/slots.h"
 #include "core/api/elementwise.h"
 #include "core/promote.h"
 
@@ -199,16 +200,11 @@ struct Bound<function, Result (*)(Args...)> {
 
 template <auto function>
 PyMethodDef method(const char* name) {
-  return {name,
-          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_method)),
-          METH_FASTCALL, nullptr};
+  return {name, fast(&Bound<function>::as_method), METH_FASTCALL, nullptr};
 }
 template <auto function>
 PyMethodDef module_function(const char* name) {
-  return {
-      name,
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Bound<function>::as_function)),
-      METH_FASTCALL, nullptr};
+  return {name, fast(&Bound<function>::as_function), METH_FASTCALL, nullptr};
 }
 
 }  // namespace tt::py

@@ -76,32 +76,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-int traverse(PyObject* object, visitproc visit, void* arg) {
-  const auto* const self = reinterpret_cast<Function*>(object);
-  Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->plain);
-  Py_VISIT(self->flat);
-  Py_VISIT(self->names);
-  return 0;
-}
-
-int clear(PyObject* object) {
-  auto* const self = reinterpret_cast<Function*>(object);
-  Py_CLEAR(self->plain);
-  Py_CLEAR(self->flat);
-  Py_CLEAR(self->names);
-  Py_CLEAR(self->module);
-  Py_CLEAR(self->qualname);
-  return 0;
-}
-
-void destroy(PyObject* object) {
-  PyTypeObject* const type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  clear(object);
-  type->tp_free(object);
-  Py_DECREF(type);
-}
+using Fields = Held<Function, &Function::plain, &Function::flat, &Function::names,
+                    &Function::module, &Function::qualname>;
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
@@ -139,14 +115,14 @@ PyGetSetDef properties[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_descr_get, reinterpret_cast<void*>(bind)},
-                       {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
-                       {Py_tp_repr, reinterpret_cast<void*>(show)},
+PyType_Slot slots[] = {{Py_tp_new, slot(make)},
+                       {Py_tp_dealloc, slot(Fields::destroy)},
+                       {Py_tp_traverse, slot(Fields::traverse)},
+                       {Py_tp_clear, slot(Fields::clear)},
+                       {Py_tp_call, slot(PyVectorcall_Call)},
+                       {Py_tp_descr_get, slot(bind)},
+                       {Py_tp_getattro, slot(get_attribute)},
+                       {Py_tp_repr, slot(show)},
                        {Py_tp_members, members},
                        {Py_tp_getset, properties},
                        {Py_tp_methods, methods},

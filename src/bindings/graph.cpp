@@ -2,7 +2,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "bindings/bind.h"
+#include "bindings/tensor.h"
 #include "bindings/types.h"
 
 namespace tt::py {
@@ -14,35 +14,9 @@ struct NodeObject {
   PyObject_HEAD PyObject *op, *edges, *saved, *inputs, *constants, *hooks, *sequence;
 };
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  const NodeObject& node = *reinterpret_cast<NodeObject*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(node.op);
-  Py_VISIT(node.edges);
-  Py_VISIT(node.saved);
-  Py_VISIT(node.inputs);
-  Py_VISIT(node.constants);
-  Py_VISIT(node.hooks);
-  return 0;
-}
-int clear(PyObject* self) {
-  NodeObject& node = *reinterpret_cast<NodeObject*>(self);
-  Py_CLEAR(node.op);
-  Py_CLEAR(node.edges);
-  Py_CLEAR(node.saved);
-  Py_CLEAR(node.inputs);
-  Py_CLEAR(node.constants);
-  Py_CLEAR(node.hooks);
-  Py_CLEAR(node.sequence);
-  return 0;
-}
-void destroy(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
+using Fields =
+    Held<NodeObject, &NodeObject::op, &NodeObject::edges, &NodeObject::saved, &NodeObject::inputs,
+         &NodeObject::constants, &NodeObject::hooks, &NodeObject::sequence>;
 
 PyMemberDef fields[] = {{"op", T_OBJECT_EX, offsetof(NodeObject, op), 0, nullptr},
                         {"edges", T_OBJECT_EX, offsetof(NodeObject, edges), 0, nullptr},
@@ -57,15 +31,10 @@ PyMemberDef fields[] = {{"op", T_OBJECT_EX, offsetof(NodeObject, op), 0, nullptr
 // error set where asking failed.
 int64_t stamp_of(PyObject* value) {
   static PyObject* const attribute = PyUnicode_InternFromString("stamp");
-  if (is_array(value)) return static_cast<int64_t>(array_of(value).stamp());
-  if (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) || PyFloat_Check(value) ||
-      !PyObject_HasAttr(value, attribute))
+  if (!is_array(value) && (value == Py_None || PyTuple_Check(value) || PyLong_Check(value) ||
+                           PyFloat_Check(value) || !PyObject_HasAttr(value, attribute)))
     return -1;
-  PyObject* const number = PyObject_GetAttr(value, attribute);
-  if (!number) return -1;
-  const int64_t result = PyLong_AsLongLong(number);
-  Py_DECREF(number);
-  return result;
+  return stamp_of_array(value);
 }
 
 // The next stamp, for a node that holds `saved`; RuntimeError where an inference tensor is there.
@@ -157,22 +126,15 @@ PyObject* register_node(PyObject*, PyObject* type) {
   return Py_NewRef(type);
 }
 
-PyMethodDef functions[] = {
-    {"take", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take)), METH_FASTCALL,
-     nullptr},
-    {"check_saved", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_saved)),
-     METH_FASTCALL, nullptr},
-    {"node_stamp", node_stamp, METH_O, nullptr},
-    {"register_node", register_node, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"take", fast(take), METH_FASTCALL, nullptr},
+                           {"check_saved", fast(check_saved), METH_FASTCALL, nullptr},
+                           {"node_stamp", node_stamp, METH_O, nullptr},
+                           {"register_node", register_node, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
-template <class F>
-void* slot(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-PyType_Slot slots[] = {{Py_tp_dealloc, slot(destroy)},
-                       {Py_tp_traverse, slot(traverse)},
-                       {Py_tp_clear, slot(clear)},
+PyType_Slot slots[] = {{Py_tp_dealloc, slot(Fields::destroy)},
+                       {Py_tp_traverse, slot(Fields::traverse)},
+                       {Py_tp_clear, slot(Fields::clear)},
                        {Py_tp_members, fields},
                        {0, nullptr}};
 PyType_Spec spec = {"tiny_torch._core.NodeBase", sizeof(NodeObject), 0,

@@ -53,27 +53,25 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-PyMethodDef functions[] = {
-    module_function<empty>("empty"),
-    module_function<empty_strided>("empty_strided"),
-    module_function<full_array>("full"),
-    module_function<arange>("arange"),
-    module_function<where>("where"),
-    module_function<concatenate>("cat"),
-    module_function<stack>("stack"),
-    module_function<stamp>("next_stamp"),
-    module_function<new_stamp>("first_stamp"),
-    module_function<written_stamp>("written_stamp"),
-    module_function<inference>("set_inference_mode"),
-    module_function<promote>("promote_types"),
-    module_function<castable>("can_cast"),
-    module_function<default_dtype>("get_default_dtype"),
-    module_function<set_default_dtype>("set_default_dtype"),
-    module_function<threads>("get_num_threads"),
-    module_function<set_threads>("set_num_threads"),
-    {"result_type", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(result_type)),
-     METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {module_function<empty>("empty"),
+                           module_function<empty_strided>("empty_strided"),
+                           module_function<full_array>("full"),
+                           module_function<arange>("arange"),
+                           module_function<where>("where"),
+                           module_function<concatenate>("cat"),
+                           module_function<stack>("stack"),
+                           module_function<stamp>("next_stamp"),
+                           module_function<new_stamp>("first_stamp"),
+                           module_function<written_stamp>("written_stamp"),
+                           module_function<inference>("set_inference_mode"),
+                           module_function<promote>("promote_types"),
+                           module_function<castable>("can_cast"),
+                           module_function<default_dtype>("get_default_dtype"),
+                           module_function<set_default_dtype>("set_default_dtype"),
+                           module_function<threads>("get_num_threads"),
+                           module_function<set_threads>("set_num_threads"),
+                           {"result_type", fast(result_type), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -10,6 +10,16 @@ namespace tt::py {
 
 PyTypeObject* tensor_type;
 
+long long stamp_of_array(PyObject* array) {
+  if (is_array(array)) return static_cast<long long>(array_of(array).stamp());
+  static PyObject* const name = PyUnicode_InternFromString("stamp");
+  PyObject* const value = PyObject_GetAttr(array, name);
+  if (!value) return -1;
+  const long long result = PyLong_AsLongLong(value);
+  Py_DECREF(value);
+  return result;
+}
+
 namespace {
 
 PyTypeObject *view_type, *size_type;  // size_type is tiny_torch.Size, once it has said so
@@ -20,44 +30,10 @@ constexpr long kNoGrad = 1, kInference = 2;
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 
 // ------------------------------------------------------------------------------ fields and memory
-int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
-  TensorObject& x = tensor_of(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(x.array);
-  Py_VISIT(x.edge);
-  Py_VISIT(x.view);
-  Py_VISIT(x.grad);
-  Py_VISIT(x.hooks);
-  Py_VISIT(x.post_hooks);
-  return 0;
-}
-int clear_tensor(PyObject* self) {
-  TensorObject& x = tensor_of(self);
-  Py_CLEAR(x.array);
-  Py_CLEAR(x.edge);
-  Py_CLEAR(x.view);
-  Py_CLEAR(x.grad);
-  Py_CLEAR(x.hooks);
-  Py_CLEAR(x.post_hooks);
-  return 0;
-}
-int traverse_view(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<ViewObject*>(self)->base);
-  return 0;
-}
-int clear_view(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<ViewObject*>(self)->base);
-  return 0;
-}
-template <inquiry clear>
-void destroy(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
+using TensorFields =
+    Held<TensorObject, &TensorObject::array, &TensorObject::edge, &TensorObject::view,
+         &TensorObject::grad, &TensorObject::hooks, &TensorObject::post_hooks>;
+using ViewFields = Held<ViewObject, &ViewObject::base>;
 
 PyMemberDef tensor_fields[] = {
     {"array", T_OBJECT_EX, offsetof(TensorObject, array), 0, nullptr},
@@ -128,16 +104,6 @@ int is_floating_array(PyObject* array) {
   Py_DECREF(value);
   return result;
 }
-long long stamp_of_array(PyObject* array) {
-  if (is_array(array)) return static_cast<long long>(array_of(array).stamp());
-  static PyObject* const name = PyUnicode_InternFromString("stamp");
-  PyObject* const value = PyObject_GetAttr(array, name);
-  if (!value) return -1;
-  const long long result = PyLong_AsLongLong(value);
-  Py_DECREF(value);
-  return result;
-}
-
 PyObject* make_view(PyObject* base, int kind, long long stamp) {
   auto* const view = reinterpret_cast<ViewObject*>(view_type->tp_alloc(view_type, 0));
   if (!view) return nullptr;
@@ -413,21 +379,16 @@ PyGetSetDef mode_properties[] = {
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-template <class F>
-void* slot(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-PyMethodDef functions[] = {
-    {"wrap", reinterpret_cast<PyCFunction>(slot(wrap)), METH_FASTCALL, nullptr},
-    {"finish", reinterpret_cast<PyCFunction>(slot(finish)), METH_FASTCALL, nullptr},
-    {"edge_of", edge_of, METH_O, nullptr},
-    {"edges_of", reinterpret_cast<PyCFunction>(slot(edges_of)), METH_FASTCALL, nullptr},
-    {"arrays_of", arrays_of, METH_O, nullptr},
-    {"changed", reinterpret_cast<PyCFunction>(slot(changed)), METH_FASTCALL, nullptr},
-    {"keep", reinterpret_cast<PyCFunction>(slot(keep)), METH_FASTCALL, nullptr},
-    {"register_graph", register_graph, METH_VARARGS, nullptr},
-    {"register_classes", register_classes, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"wrap", fast(wrap), METH_FASTCALL, nullptr},
+                           {"finish", fast(finish), METH_FASTCALL, nullptr},
+                           {"edge_of", edge_of, METH_O, nullptr},
+                           {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
+                           {"arrays_of", arrays_of, METH_O, nullptr},
+                           {"changed", fast(changed), METH_FASTCALL, nullptr},
+                           {"keep", fast(keep), METH_FASTCALL, nullptr},
+                           {"register_graph", register_graph, METH_VARARGS, nullptr},
+                           {"register_classes", register_classes, METH_VARARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
   PyObject* const type = PyType_FromSpec(&spec);
@@ -438,16 +399,18 @@ PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
 }  // namespace
 
 void add_tensor(PyObject* module) {
-  static PyType_Slot tensor_slots[] = {{Py_tp_dealloc, slot(destroy<clear_tensor>)},
-                                       {Py_tp_traverse, slot(traverse_tensor)},
-                                       {Py_tp_clear, slot(clear_tensor)},
+  static PyType_Slot tensor_slots[] = {{Py_tp_dealloc, slot(TensorFields::destroy)},
+                                       {Py_tp_traverse, slot(TensorFields::traverse)},
+                                       {Py_tp_clear, slot(TensorFields::clear)},
                                        {Py_tp_members, tensor_fields},
                                        {Py_tp_getset, tensor_properties},
                                        {0, nullptr}};
-  static PyType_Slot view_slots[] = {
-      {Py_tp_new, slot(new_view)},           {Py_tp_dealloc, slot(destroy<clear_view>)},
-      {Py_tp_traverse, slot(traverse_view)}, {Py_tp_clear, slot(clear_view)},
-      {Py_tp_members, view_fields},          {0, nullptr}};
+  static PyType_Slot view_slots[] = {{Py_tp_new, slot(new_view)},
+                                     {Py_tp_dealloc, slot(ViewFields::destroy)},
+                                     {Py_tp_traverse, slot(ViewFields::traverse)},
+                                     {Py_tp_clear, slot(ViewFields::clear)},
+                                     {Py_tp_members, view_fields},
+                                     {0, nullptr}};
   static PyType_Slot mode_slots[] = {{Py_tp_getset, mode_properties}, {0, nullptr}};
   constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
   static PyType_Spec tensor_spec = {"tiny_torch._core.TensorBase", sizeof(TensorObject), 0,

@@ -21,4 +21,8 @@ inline TensorObject& tensor_of(PyObject* object) {
   return *reinterpret_cast<TensorObject*>(object);
 }
 
+// When the elements of an array, here or on another device, were last written; -1 with a Python
+// error.
+long long stamp_of_array(PyObject* array);
+
 }  // namespace tt::py

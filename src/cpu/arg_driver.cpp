@@ -51,9 +51,7 @@ struct ArgWalk {
     const Loop convert = conversion(a.dtype, a.compute);
     for (int64_t done = 0; done < n; done += kScratch) {
       const int64_t piece = std::min(kScratch, n - done);
-      char* const data[] = {scratch, const_cast<char*>(x + done * a.step)};
-      const int64_t strides[] = {ops.record_size, a.step};
-      convert(data, strides, piece);
+      convert_line(convert, scratch, ops.record_size, x + done * a.step, a.step, piece);
       const int64_t position =
           chunk * kLongest + done + ops.row(scratch, piece, done ? other : record);
       if (done)
@@ -80,9 +78,7 @@ struct ArgWalk {
         rows[r] = x + (done + r) * a.step;
         if (is_direct()) continue;
         char* const to = scratch + r * width * ops.record_size;
-        char* const data[] = {to, const_cast<char*>(rows[r])};
-        const int64_t strides[] = {ops.record_size, a.strides.back()};
-        convert(data, strides, width);
+        convert_line(convert, to, ops.record_size, rows[r], a.strides.back(), width);
         rows[r] = to;
       }
       ops.columns(rows, count, done, width, records + at * ops.record_size, positions + at);
@@ -129,9 +125,7 @@ struct ArgWalk {
                 lines);
     if (positions != a.positions) std::copy_n(positions, lines, a.positions);
     if (!a.values || records == a.values) return;
-    char* const data[] = {a.values, records};
-    const int64_t strides[] = {size, ops.record_size};
-    conversion(a.compute, a.dtype)(data, strides, lines);
+    convert_line(conversion(a.compute, a.dtype), a.values, size, records, ops.record_size, lines);
   }
 };
 

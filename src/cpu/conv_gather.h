@@ -1,8 +1,5 @@
-// The patches that a convolution multiplies with its weights, gathered while a panel is packed.
-//
-// A row of the patch matrix is a (tap, channel), numbered k = tap * channels + channel; a column is
-// a pixel of the part, numbered by (n, d, h, w). Nothing of that matrix exists but the panel in
-// hand. Pixels outside of the source read as 0. L is lanes<T> throughout.
+// What the files of convolutions share: pixels that follow one another, which of them a tap sees
+// inside of the source, and vectors of which some lanes count. L is lanes<T> throughout.
 #pragma once
 #include "core/kernels/conv.h"
 #include "cpu/gemm_tile.h"

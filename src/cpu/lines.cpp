@@ -65,16 +65,14 @@ struct Walk {
       data[s] = scratch;
       scratch += padded();
       if (is_output(s)) continue;
-      char* const from_to[] = {data[s], at[s]};
-      const int64_t strides[] = {item, stream.step};
-      conversion(stream.dtype, lines.compute)(from_to, strides, lines.size);
+      convert_line(conversion(stream.dtype, lines.compute), data[s], item, at[s], stream.step,
+                   lines.size);
     }
     kernels.row(args, data, position);
     const int out = lines.streams - 1;
     if (!lines.has_output || row_direct[out]) return;
-    char* const from_to[] = {at[out], data[out]};
-    const int64_t strides[] = {lines.stream[out].step, item};
-    conversion(lines.compute, lines.stream[out].dtype)(from_to, strides, lines.size);
+    convert_line(conversion(lines.compute, lines.stream[out].dtype), at[out],
+                 lines.stream[out].step, data[out], item, lines.size);
   }
 
   // `few` neighbouring lines, of which element i of each is copied next to those of the others.
@@ -89,21 +87,16 @@ struct Walk {
       scratch += packed();
       if (is_output(s)) continue;
       const Loop convert = conversion(stream.dtype, lines.compute);
-      const int64_t strides[] = {item, next[s]};
-      for (int64_t i = 0; i < lines.size; ++i) {
-        char* const from_to[] = {data[s] + i * steps[s], at[s] + i * stream.step};
-        convert(from_to, strides, few);
-      }
+      for (int64_t i = 0; i < lines.size; ++i)
+        convert_line(convert, data[s] + i * steps[s], item, at[s] + i * stream.step, next[s], few);
     }
     kernels.columns[1](args, data, steps, position, scratch);
     const int out = lines.streams - 1;
     if (!lines.has_output || columns_direct[out]) return;
     const Loop convert = conversion(lines.compute, lines.stream[out].dtype);
-    const int64_t strides[] = {next[out], item};
-    for (int64_t i = 0; i < lines.size; ++i) {
-      char* const from_to[] = {at[out] + i * lines.stream[out].step, data[out] + i * steps[out]};
-      convert(from_to, strides, few);
-    }
+    for (int64_t i = 0; i < lines.size; ++i)
+      convert_line(convert, at[out] + i * lines.stream[out].step, next[out],
+                   data[out] + i * steps[out], item, few);
   }
 
   void operator()(int64_t begin, int64_t end, char* scratch) const {

@@ -89,10 +89,8 @@ struct Reduction {
       const int64_t piece = std::min(kScratch, n - done);
       for (int64_t have = 0; have < piece;) {
         const int64_t run = std::min(walker.run(), piece - have);
-        char* const data[] = {scratch + have * ops.state_size,
-                              const_cast<char*>(x) + walker.offset()};
-        const int64_t strides[] = {ops.state_size, walker.run_stride()};
-        convert(data, strides, run);
+        convert_line(convert, scratch + have * ops.state_size, ops.state_size, x + walker.offset(),
+                     walker.run_stride(), run);
         walker.advance(run);
         have += run;
       }
@@ -150,9 +148,7 @@ struct Reduction {
         rows[r] = x + walker.offset();
         if (is_direct()) continue;
         char* const to = scratch + r * width * ops.state_size;
-        char* const data[] = {to, const_cast<char*>(rows[r])};
-        const int64_t strides[] = {ops.state_size, kept_strides.back()};
-        convert(data, strides, width);
+        convert_line(convert, to, ops.state_size, rows[r], kept_strides.back(), width);
         rows[r] = to;
       }
     };

@@ -34,21 +34,15 @@ struct Converter {
       steps[k] = itemsize(dtype);
       if (k == 0) continue;
       if (strides[k] == 0) steps[k] = 0;
-      char* const from_to[] = {scratch[k], data[k]};
-      const int64_t from_to_strides[] = {steps[k], strides[k]};
-      conversion(iter.operands[k].dtype, dtype)(from_to, from_to_strides, steps[k] ? n : 1);
+      convert_line(conversion(iter.operands[k].dtype, dtype), scratch[k], steps[k], data[k],
+                   strides[k], steps[k] ? n : 1);
     }
     loop(at, steps, n);
     if (!needs(0)) return;
-    char* const from_to[] = {data[0], scratch[0]};
-    const int64_t from_to_strides[] = {strides[0], steps[0]};
-    conversion(iter.result, iter.operands[0].dtype)(from_to, from_to_strides, n);
+    convert_line(conversion(iter.result, iter.operands[0].dtype), data[0], strides[0], scratch[0],
+                 steps[0], n);
   }
 };
-
-}  // namespace
-
-namespace {
 
 // make() makes what is called for each row, once per thread. `fetches`: see Tiles.
 template <class Make>

@@ -16,4 +16,12 @@ constexpr int64_t kBlock = 1024;
 void copy(const Iter& iter);
 Loop conversion(DType from, DType to);
 
+// n elements of a row to another place, by a conversion; strides in bytes.
+inline void convert_line(Loop by, char* to, int64_t to_stride, const char* from,
+                         int64_t from_stride, int64_t n) {
+  char* const data[] = {to, const_cast<char*>(from)};
+  const int64_t strides[] = {to_stride, from_stride};
+  by(data, strides, n);
+}
+
 }  // namespace tt::cpu
