@@ -95,6 +95,53 @@ torch.func.jacrev(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.jacfwd(lambda a: a.exp())(torch.tensor(1.0))
 torch.func.hessian(lambda a: a.exp())(torch.tensor(1.0))
 torch.autograd.gradcheck(lambda a: a * a, torch.ones(2, dtype=torch.bfloat16, requires_grad=True), raise_exception=False)
+torch.nn.functional.pad(torch.ones(2, dtype=torch.uint8), (1, 1), value=-1)
+torch.nn.functional.pad(torch.ones(2, dtype=torch.uint8), (1, 1), value=255)
+torch.nn.functional.pad(torch.ones(2, dtype=torch.int8), (1, 1), value=128)
+torch.nn.functional.pad(torch.ones(2, dtype=torch.int64), (1, 1), value=2**70)
+torch.nn.functional.pad(torch.ones(2), (1, 1), value=2**70)
+torch.nn.functional.pad(torch.ones(2), (1, 1), value=True)
+torch.nn.functional.pad(torch.ones(2), (1, 1), value='1')
+torch.linspace(0, 1e39, 3)
+torch.linspace(0, 1e39, 1)
+torch.linspace(1e39, 0, 0)
+torch.linspace(0, 1e39, 3, dtype=torch.float64)
+torch.linspace(torch.tensor(1e39, dtype=torch.float64), 3, 3)
+torch.linspace(0, 1e6, 3, dtype=torch.float16)
+torch.linspace(0, 2**65, 3, dtype=torch.float64)
+torch.linspace(-1, 3, 3, dtype=torch.uint8)
+torch.linspace(-1.0, 3, 3, dtype=torch.uint8)
+torch.logspace(0, 1e39, 3)
+torch.logspace(-1, 3, 3, dtype=torch.uint8)
+torch.isin(torch.ones(2), True)
+torch.isin(False, torch.ones(2, dtype=torch.uint8))
+a = torch.zeros(2); a.set_()
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y[2:5]); y.add_(1); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y.view(2, 3).t()); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y.storage()); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y.untyped_storage(), 1, (2, 2)); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y.untyped_storage(), 1, (2, 2), (1, 2)); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y[1:], 1, (2,), stride=(3,)); a
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(y, 5, (3,), (1,)); y.untyped_storage().nbytes() >= 32
+a = torch.zeros(2); y = torch.arange(6.0); a.set_(source=y.untyped_storage(), storage_offset=1, size=[]); a
+torch.zeros(2).set_(torch.ones(2).untyped_storage(), -1, (2,))
+torch.zeros(2).set_(torch.ones(2).untyped_storage(), 0, (-2,))
+torch.zeros(2).set_(torch.ones(2).untyped_storage(), 0, (2,), (-1,))
+torch.zeros(2).set_(torch.ones(2).untyped_storage(), 0, (2, 1), (1,))
+torch.zeros(2).set_(torch.ones(2).untyped_storage(), 1)
+torch.zeros(2).set_(torch.arange(4))
+torch.zeros(2).set_(torch.arange(4).storage())
+torch.zeros(2).set_(torch.arange(4).untyped_storage())
+torch.zeros(2).set_(None)
+torch.zeros(2).set_(1)
+torch.ones(2, requires_grad=True).set_(torch.zeros(3))
+a = torch.ones(2, requires_grad=True); a.data.set_(torch.zeros(3)); a
+a = torch.zeros(2); a.set_(torch.ones(2, requires_grad=True)); a.requires_grad
+a = torch.zeros(2); a.set_(torch.ones(2, requires_grad=True)); a.sum().backward()
+a = torch.ones(2, requires_grad=True); b = torch.ones(2); y = (a * b).sum(); b.set_(torch.ones(2)); y.backward()
+a = torch.arange(4.0); v = a[1:]; v.set_(torch.zeros(2)); v._base is a
+a = torch.arange(4.0); [a.is_set_to(x) for x in (a, a.detach(), a.view(4), a.view(2, 2), a[1:], a.clone())]
+torch.ones(2).is_set_to(3)
 """.strip().split("\n")
 
 

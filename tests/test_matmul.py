@@ -35,6 +35,35 @@ def test_a_part_of_a_product_has_the_bits_of_the_whole(dtype, k):
                     assert same_bits(x @ y, whole[:m, :n]), (m, n, x.stride(), y.stride())
 
 
+SHAPES = [
+    ((1, 1), (1, 1)),
+    ((700,), (700,)),
+    ((1, 5000), (5000, 90)),
+    ((50, 800), (800, 1)),
+    ((2, 3), (3, 4)),
+    ((13, 400), (400, 33)),
+    ((64, 784), (784, 10)),
+    ((130, 1000), (1000, 130)),
+    ((600, 30), (30, 70)),
+    ((4, 1, 50), (50, 20)),
+    ((3, 5, 8, 8), (5, 8, 40)),
+    ((2, 3, 20, 33), (33, 7)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("left, right", SHAPES)
+def test_the_bits_are_those_of_the_definition(left, right, dtype):
+    a = draw(*left).mul(9).to(getattr(torch, dtype))
+    b = draw(*right, seed=1).mul(9).to(a.dtype)
+    biases = [None, b.sum(0, dtype=b.dtype).array] if len(right) == 2 else [None]
+    for x in layouts(a):
+        for y in layouts(b):
+            for bias in biases:
+                fast, naive = (f(y.array, bias) for f in (x.array.matmul, x.array.matmul_naive))
+                assert fast.numpy().tobytes() == naive.numpy().tobytes(), (x.stride(), y.stride())
+
+
 @pytest.mark.parametrize("m, k, n", [(4, 50, 40), (16, 400, 100), (128, 784, 10), (600, 30, 70)])
 def test_a_bias_is_added_last_in_every_layout(m, k, n):
     x, w, bias = draw(m, k), draw(n, k, seed=1), draw(n, seed=2)

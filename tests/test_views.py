@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 from op_cases import packed
 
@@ -313,3 +315,47 @@ def test_new_data_for_a_view_that_wrote(torch):
     v.data = torch.tensor([5.0])
     v.sum().backward()
     assert x.grad.tolist() == [3, 0]
+
+
+def older_view(torch):
+    base = torch.arange(6.0).view(2, 3).clone()
+    view = base[1]
+    base.requires_grad_()
+    return base, view
+
+
+USES = {
+    "product": lambda t, v: v * 3,
+    "product of two": lambda t, v: v @ t.ones(3),
+    "view": lambda t, v: v.view(3, 1),
+    "index": lambda t, v: v[0],
+    "cat": lambda t, v: t.cat([v, v]),
+    "fused": lambda t, v: v.softmax(0),
+    "linear": lambda t, v: t.nn.functional.linear(v, t.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_of_a_view_from_before_its_base_required_grad_no_gradient_arrives(torch, use):
+    base, view = older_view(torch)
+    assert view.requires_grad and view.is_leaf and view.grad_fn is None
+    y = USES[use](torch, view)
+    assert y.requires_grad and not y.is_leaf
+    (y.sum() + base.sum() * 2).backward()
+    assert view.grad is None and base.grad.tolist() == [[2] * 3] * 2
+
+
+def test_a_view_from_before_its_base_required_grad_is_like_a_leaf(torch):
+    base, view = older_view(torch)
+    view.sum().backward()
+    view.retain_grad()
+    view.register_hook(print)
+    assert not view.retains_grad and deepcopy(view).requires_grad
+    with pytest.raises(RuntimeError, match="not have been used in the graph"):
+        torch.autograd.grad(view.sum(), view)
+    with pytest.raises(RuntimeError, match="automatic differentiation"):
+        torch.add(torch.ones(3), 1, out=view)
+    with torch.no_grad():
+        view.add_(1)  # shows the base anew
+    (view * 3).sum().backward()
+    assert base.grad.tolist() == [[0] * 3, [3] * 3]

@@ -7,8 +7,12 @@ from typing import Any, NoReturn
 
 from tiny_torch import layouts
 from tiny_torch._reference.layout import contiguous_strides
+from tiny_torch.autograd.apply import check_inplace, edges_of
+from tiny_torch.autograd.graph import Node, Op, reach_of, rebase
 from tiny_torch.creation import as_dtype, as_sizes
+from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_tensor
+from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
 
 # -------------------------------------------------------------------------------------- predicates
@@ -166,6 +170,101 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.array.shape, memory_format=memory_format)
 
 
+NOTHING: Any = object()  # where None would be an argument like any other
+
+
+class Set(Op):
+    """Another memory: no gradient leads to what was there, and none to where it is from."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        raise RuntimeError("derivative for set_ is not implemented")
+
+
+def set_(
+    self: Tensor,
+    source: Any = NOTHING,
+    storage_offset: int | None = None,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Looks at the memory of `source` from now on: a tensor, a storage, or nothing at all.
+
+    All of a storage, or what a tensor shows of it, unless an offset and a size (and strides)
+    say which part; the memory grows if that is beyond its end. There is no gradient. Raises
+    RuntimeError for a source of another dtype, TypeError for what is none.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.set_.html
+
+    >>> import tiny_torch as torch
+    >>> x = torch.arange(4)
+    >>> torch.tensor([], dtype=torch.int64).set_(x.untyped_storage(), 1, (3,)).add_(10)
+    tensor([11, 12, 13])
+    >>> x
+    tensor([ 0, 11, 12, 13])
+    """
+    dtype = self.array.dtype
+    if source is NOTHING:
+        array = array_module(self.array.device).empty((0,), dtype)
+    elif isinstance(source, Tensor):
+        array = source.array
+        if array.dtype is not dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {array.dtype} to a tensor of type {dtype}"
+            )
+    elif isinstance(source, UntypedStorage) or getattr(source, "dtype", None) is dtype:
+        array = source.array_of(dtype)
+    elif isinstance(source, TypedStorage):
+        raise RuntimeError(
+            f"Expected a Storage of type {dtype} or an UntypedStorage, but got {source.dtype}"
+        )
+    else:
+        kind = type(source).__name__
+        raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {kind}")
+    if storage_offset is not None or size is not None or stride is not None:
+        array = part_of(array, storage_offset or 0, size, stride)
+    edges = edges_of(None, self, source)
+    if edges is not None:
+        check_inplace(self)
+        if self._view is not None:
+            raise RuntimeError("set_(): a view that requires grad cannot leave its base")
+    self.array.mark_written()  # what was saved of it is no more, as in PyTorch
+    self.data = wrap(array)
+    if edges is not None:
+        rebase(self, Node(Set, edges, ()))
+    return self
+
+
+def part_of(array: Any, offset: int, size: Any, stride: Any) -> Any:
+    """A part of a storage, whose end moves if need be; offsets count from the array's first."""
+    for name, sizes in (("size", size), ("stride", stride)):
+        if not isinstance(sizes, tuple | list) and (name == "size" or sizes is not None):
+            kind = type(sizes).__name__
+            raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {kind}")
+    shape = as_sizes("set_", (size,))
+    strides = contiguous_strides(shape) if stride is None else tuple(stride)
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if len(shape) != len(strides):
+        raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
+    if min(strides, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported, got {list(strides)}")
+    offset += array.offset
+    if 0 not in shape:
+        array.grow_memory((offset + reach_of(shape, strides)) * array.itemsize)
+    return array.reinterpret(array.dtype, shape, strides, offset)
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same elements of the same memory.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.is_set_to.html
+    """
+    check_tensor("is_set_to", "tensor", 1, tensor)
+    x, y = self.array, tensor.array
+    places = [(a.storage_id, a.offset, a.shape, a.strides) for a in (x, y)]
+    return places[0] == places[1]
+
+
 def set_state(self: Tensor, state: tuple) -> None:
     """The state of a tensor in the pickles of very old PyTorch."""
     if not self.is_leaf:
@@ -198,7 +297,7 @@ FUNCTIONS = {
 }
 METHODS = {
     **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
-    **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_)},
+    **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},
     "__setstate__": set_state,
     "layout": property(layout),
     "is_sparse": property(no),

@@ -91,6 +91,7 @@ def linspace(
 ) -> Tensor:
     """`steps` values from start to end, both included, evenly spaced.
 
+    Raises RuntimeError where an end does not fit the dtype.
     https://pytorch.org/docs/stable/generated/torch.linspace.html
 
     >>> import tiny_torch as torch
@@ -146,14 +147,10 @@ def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: 
     first, last = (endpoint(function, value) for value in (start, end))
     if count == 0:
         return module.full((0,), 0, _core.float64)
-    if not dtype.is_floating_point:
-        check_range(first, dtype)
-        first = float(int(first))
+    first = as_element(first, dtype)
     if count == 1:
         return module.full((1,), first, _core.float64)
-    if not dtype.is_floating_point:
-        check_range(last, dtype)
-        last = float(int(last))
+    last = as_element(last, dtype)
     step = (last - first) / max(count - 1, 1)
     half = count // 2
     lower = module.arange(first, step, half, _core.float64)
@@ -161,13 +158,24 @@ def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: 
     return module.cat((lower, upper), 0)
 
 
-def endpoint(function: str, value: Any) -> float:
+def endpoint(function: str, value: Any) -> Any:
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"{function} only supports 0-dimensional start and end tensors, but got one with "
             f"{value.ndim} dimension(s)."
         )
-    return float(number(function, "start", value.detach() if isinstance(value, Tensor) else value))
+    value = number(function, "start", value.detach() if isinstance(value, Tensor) else value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+def as_element(value: Any, dtype: Any) -> float:
+    """What an end becomes in the result's dtype; RuntimeError where it does not fit."""
+    check_range(value, dtype)
+    if dtype.is_floating_point:
+        return float(value)
+    return float(int(value) % 256 if dtype is _core.uint8 else int(value))
 
 
 def number(function: str, argument: str, value: Any) -> Any:

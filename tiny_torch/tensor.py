@@ -161,6 +161,11 @@ class Tensor(TensorBase):
     # ------------------------------------------------------------------- gradient and history
     @property
     def requires_grad(self) -> bool:
+        """Whether ops on it are recorded.
+
+        A view does so once its base does; of one from before that, a leaf, no gradient arrives
+        anywhere, as in PyTorch.
+        """
         return self.edge is not None or (
             self._view is not None and edge_of(self._view.base) is not None
         )
@@ -319,12 +324,11 @@ class Tensor(TensorBase):
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
         """Calls ``hook(grad)`` when this tensor's gradient is known; an answer replaces it."""
-        edge = edge_of(self)
-        if edge is None:
+        if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         from tiny_torch.autograd.hooks import add_hook
 
-        return add_hook(self, edge, hook)
+        return add_hook(self, edge_of(self) or (self, 0), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
         """Calls ``hook(tensor)`` after ``.grad`` of this leaf was added to."""
@@ -340,13 +344,12 @@ class Tensor(TensorBase):
 
     def retain_grad(self) -> None:
         """Keeps the gradient of a tensor that is not a leaf in ``.grad``, too."""
-        edge = edge_of(self)
-        if edge is None:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if edge[0] is not self:
+        if not self.is_leaf:
             from tiny_torch.autograd.hooks import retain
 
-            retain(self, edge)
+            retain(self, edge_of(self))
 
     @property
     def retains_grad(self) -> bool:

@@ -112,13 +112,10 @@ bool take(PyObject* item, int ellipsis, NDArray& array, int& dim) {
   return true;
 }
 
-// basic_index(array, index): the view array[index] for ints, slices, None and Ellipsis; None for
-// any other index or array, and where the index does not fit.
-PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2) return PyErr_Format(PyExc_TypeError, "basic_index(array, index)");
-  PyObject* const index = args[1];
-  if (!is_array(args[0])) Py_RETURN_NONE;
-  PyObject* const* items = &args[1];
+}  // namespace
+
+std::optional<NDArray> indexed(const NDArray& array, PyObject* index) {
+  PyObject* const* items = &index;
   Py_ssize_t size = 1;
   if (PyTuple_CheckExact(index)) {
     items = &PyTuple_GET_ITEM(index, 0);
@@ -129,18 +126,15 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
     ellipses += items[i] == Py_Ellipsis;
     dims += items[i] != Py_Ellipsis && items[i] != Py_None;
   }
-  const NDArray& array = array_of(args[0]);
-  if (dims > array.ndim() || ellipses > 1 || size == 0 || size == ellipses) Py_RETURN_NONE;
-  try {
-    NDArray view = array;
-    int dim = 0;
-    for (Py_ssize_t i = 0; i < size; ++i)
-      if (!take(items[i], array.ndim() - dims, view, dim)) Py_RETURN_NONE;
-    return to_python(std::move(view));
-  } catch (...) {
-    return raise_current();
-  }
+  if (dims > array.ndim() || ellipses > 1 || size == 0 || size == ellipses) return std::nullopt;
+  NDArray view = array;
+  int dim = 0;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (!take(items[i], array.ndim() - dims, view, dim)) return std::nullopt;
+  return view;
 }
+
+namespace {
 
 // is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
 PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -204,7 +198,6 @@ PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
                            {"numbers", fast(numbers), METH_FASTCALL, nullptr},
-                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

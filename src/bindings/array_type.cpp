@@ -278,6 +278,7 @@ PyMethodDef methods[] = {
     method<astype>("astype"),
     method<copy_into>("copy_"),
     method<matmul>("matmul"),
+    method<matmul_naive>("matmul_naive"),
     method<gather>("gather"),
     method<scatter>("scatter_"),
     method<index_select>("index_select"),

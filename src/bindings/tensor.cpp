@@ -192,8 +192,21 @@ PyObject* edge_of(PyObject*, PyObject* tensor) {
   return edge == leaf ? edge_to(tensor, 0) : Py_NewRef(edge);
 }
 
+// A view from before its base required grad: it does so, too, but its gradient has no place to go.
+bool has_lost_edge(const TensorObject& x) {
+  return x.view != Py_None &&
+         tensor_of(reinterpret_cast<ViewObject*>(x.view)->base).edge != Py_None;
+}
+
+// Whether it does not require grad, also as a view whose memory has been written since.
+bool is_untracked(const TensorObject& x) {
+  return x.edge == Py_None && !has_lost_edge(x) &&
+         (x.view == Py_None || !is_array(x.array) ||
+          stamp_of_array(x.array) == reinterpret_cast<ViewObject*>(x.view)->stamp);
+}
+
 // edges_of(op, *inputs): the inputs' edges, None for one without; None if nothing is to be
-// recorded: there are none, the op (None: any) has no gradient, or the modes say so.
+// recorded: no input requires grad, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
   PyObject* const op = *args++;
@@ -216,7 +229,7 @@ PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       Py_DECREF(edges);
       return nullptr;
     }
-    tracked |= edge != Py_None;
+    tracked |= edge != Py_None || (is_tensor(args[i]) && has_lost_edge(tensor_of(args[i])));
     PyTuple_SET_ITEM(edges, i, edge);
   }
   if (tracked) return edges;
@@ -236,6 +249,20 @@ PyObject* arrays_of(PyObject*, PyObject* inputs) {
     PyTuple_SET_ITEM(arrays, i, Py_NewRef(array));
   }
   Py_DECREF(sequence);
+  return arrays;
+}
+
+// untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
+// None for anything else.
+PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
+  if (!PyTuple_CheckExact(tensors) && !PyList_CheckExact(tensors)) Py_RETURN_NONE;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  PyObject** const items = PySequence_Fast_ITEMS(tensors);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!is_tensor(items[i]) || !is_untracked(tensor_of(items[i]))) Py_RETURN_NONE;
+  PyObject* const arrays = PyList_New(count);
+  for (Py_ssize_t i = 0; arrays && i < count; ++i)
+    PyList_SET_ITEM(arrays, i, Py_NewRef(tensor_of(items[i]).array));
   return arrays;
 }
 
@@ -301,6 +328,26 @@ PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
         kept, k,
         Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
   return kept;
+}
+
+// basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
+// index, where it does not fit, and where x requires grad, for then its node is to be made.
+PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !is_tensor(args[0]))
+    return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
+  const TensorObject& x = tensor_of(args[0]);
+  if (!is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  try {
+    std::optional<NDArray> array = indexed(array_of(x.array), args[1]);
+    if (!array) Py_RETURN_NONE;
+    PyObject* const result = to_python(*std::move(array));
+    PyObject* const view = result ? view_of(result, args[0], false) : nullptr;
+    if (view) return make_tensor(tensor_type, result, Py_NewRef(Py_None), view);
+    Py_XDECREF(result);
+    return nullptr;
+  } catch (...) {
+    return raise_current();
+  }
 }
 
 // ------------------------------------------------------------------------- what tensors are asked
@@ -384,6 +431,8 @@ PyMethodDef functions[] = {{"wrap", fast(wrap), METH_FASTCALL, nullptr},
                            {"edge_of", edge_of, METH_O, nullptr},
                            {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},
+                           {"untracked_arrays", untracked_arrays, METH_O, nullptr},
+                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
                            {"changed", fast(changed), METH_FASTCALL, nullptr},
                            {"keep", fast(keep), METH_FASTCALL, nullptr},
                            {"register_graph", register_graph, METH_VARARGS, nullptr},

@@ -25,4 +25,8 @@ inline TensorObject& tensor_of(PyObject* object) {
 // error.
 long long stamp_of_array(PyObject* array);
 
+// array[index] for ints, slices, None and Ellipsis; nothing for any other index, and where it does
+// not fit. Throws PythonError.
+std::optional<NDArray> indexed(const NDArray& array, PyObject* index);
+
 }  // namespace tt::py

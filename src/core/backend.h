@@ -158,6 +158,7 @@ struct Backend {
   ElementwiseTable elementwise;
   ReduceTable reduce;
   MatmulKernel matmul[kDTypes];
+  MatmulKernel matmul_naive[kDTypes];  // their definition, for tests
   Kernel copy;  // out = input, from iter.compute to iter.result: any two dtypes
   IndexTable index;
   const AttentionTable* attention = nullptr;

@@ -111,6 +111,8 @@ const Backend& cpu_backend() {
                   cpu::merged(*isa.reduce, cpu::reduce_int_table),
                   {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
                    cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
+                  {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
+                   cpu::gemm_int64, nullptr, nullptr, isa.gemm->naive_f32, isa.gemm->naive_f64},
                   cpu::copy,
                   cpu::index_table};
     static const AttentionTable attention = cpu::merged(*isa.attention, cpu::embedding_table);

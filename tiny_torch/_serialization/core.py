@@ -70,7 +70,7 @@ def deep_copied(tensor: torch.Tensor, memo: dict) -> torch.Tensor:
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    edge = LEAF if tensor.edge is LEAF else None
+    edge = LEAF if tensor.requires_grad else None
     result = wrap(copied_with_storage(tensor.array, memo), edge, type(tensor))
     memo[id(tensor)] = result
     if tensor._grad is not None:

@@ -216,10 +216,9 @@ def required_edge(target: Any):
         raise RuntimeError(
             f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}"
         )
-    edge = edge_of(target)
-    if edge is None:
+    if not target.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge
+    return edge_of(target) or (target, 0)
 
 
 def as_tuple(values: Any) -> tuple:

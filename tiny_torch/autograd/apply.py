@@ -12,7 +12,6 @@ from __future__ import annotations
 from tiny_torch import _core
 from tiny_torch.autograd.graph import (
     LEAF,
-    OFF,
     PLAIN,
     Node,
     Unrelated,
@@ -113,15 +112,13 @@ def apply_inplace(op, x, *arguments):
     arrays = arrays_of((x, *arguments))
     edges = edges_of(None, x, *arguments)
     if edges is None:
-        if x._view is None or modes.bits & OFF or not x.requires_grad:
-            if len(arrays) == 1:  # spread out, as in apply1
-                op.forward(x.array, out=x.array)
-            elif len(arrays) == 2:
-                op.forward(x.array, arrays[1], out=x.array)
-            else:
-                op.forward(*arrays, out=x.array)
-            return x
-        edges = (None,) * len(arrays)  # a view from before its base required grad
+        if len(arrays) == 1:  # spread out, as in apply1
+            op.forward(x.array, out=x.array)
+        elif len(arrays) == 2:
+            op.forward(x.array, arrays[1], out=x.array)
+        else:
+            op.forward(*arrays, out=x.array)
+        return x
     check_inplace(x)
     if modes.inference_seen:
         node_stamp(keep(op.used_by, saved_inputs(op, arrays), edges))  # raises before x is written

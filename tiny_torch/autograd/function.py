@@ -156,7 +156,8 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*args if split else (None, *args), **kwargs)
             args = bound.args if split else bound.args[1:]
         edges = tuple([edge_of(a) if isinstance(a, Tensor) else None for a in args])
-        ctx = FunctionCtx(tuple([edge is not None for edge in edges]))
+        needs = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
+        ctx = FunctionCtx(needs)
         with no_grad():
             if split:
                 outputs = cls.forward(*args)
@@ -165,7 +166,7 @@ class Function:
                 outputs = cls.forward(ctx, *args)
         several = isinstance(outputs, tuple)
         results = list(outputs) if several else [outputs]
-        if edges.count(None) != len(edges) and not modes.bits & OFF:
+        if True in needs and not modes.bits & OFF:
             results = record(cls, ctx, args, edges, results)
         return tuple(results) if several else results[0]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view, finish
+from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
 from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -170,7 +170,8 @@ def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
 
 # ------------------------------------------------------------------------------- x[...], x[...] = y
 
-# basic_index(array, index): the view, if it is one of ints, slices, None and Ellipsis; else None.
+# basic_index(x, index): the view, if that is one of ints, slices, None and Ellipsis, and x does not
+# require grad, for then nobody asks how the view came about; else None.
 basic_index = _core.basic_index
 
 
@@ -185,15 +186,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     (tensor([4, 5]), tensor([4, 5]), tensor([[2, 0],
             [5, 3]]))
     """
-    array = self.array
-    if self.edge is None and (self._view is None or self._view.stamp == array.stamp):
-        # Without a history nobody asks how the view came about.
-        view = basic_index(array, index)
-        if view is not None:
-            return finish(view, None, self)
-    elif type(index) is int and array.ndim > 0 and -LIMIT <= index < LIMIT:
+    view = basic_index(self, index)
+    if view is not None:
+        return view
+    if type(index) is int and self.array.ndim > 0 and -LIMIT <= index < LIMIT:
         return apply_view(Select, self, (("select", (0, index)),))
-    steps, indices = parse(array, index)
+    steps, indices = parse(self.array, index)
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
     elif not indices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tiny_torch._core import can_cast
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
@@ -15,6 +15,10 @@ from tiny_torch.ops.public import into
 from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor, wrap
+
+# untracked_arrays(tensors): those of a list or tuple of tensors of which none requires grad; else
+# None.
+untracked_arrays = _core.untracked_arrays
 
 
 class Cat(Op):
@@ -72,22 +76,6 @@ def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
     return tensors
 
 
-def arrays_without_history(function: str, tensors: Any) -> list | None:
-    """The arrays of tensors of which none has a history, else None; TypeError for what is none."""
-    if type(tensors) is not tuple and type(tensors) is not list:
-        check_tensors(function, tensors)
-    arrays = []
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            check_tensors(function, tensors)
-        array, view = tensor.array, tensor._view
-        if tensor.edge is not None or (view is not None and view.stamp != array.stamp):
-            check_tensors(function, tensors)
-            return None
-        arrays.append(array)
-    return arrays
-
-
 def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim; their dtypes promote. A 1-d empty tensor joins anything.
 
@@ -98,10 +86,10 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     >>> torch.cat((torch.zeros(2), torch.ones(1)))
     tensor([0., 0., 1.])
     """
-    arrays = arrays_without_history("cat", tensors)
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    if arrays is None:
+    arrays = untracked_arrays(tensors)
+    if not arrays:
+        if not check_tensors("cat", tensors):
+            raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         result = applyn(Cat, tensors, dim)
     else:
         result = wrap(array_module(arrays[0].device).cat(arrays, dim))
@@ -110,7 +98,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
     """Into an `out` of any dtype that can hold the result's."""
-    if isinstance(out, Tensor) and not can_cast(result.array.dtype, out.array.dtype):
+    if isinstance(out, Tensor) and not _core.can_cast(result.array.dtype, out.array.dtype):
         raise TypeError(
             f"torch.{name}(): input types can't be cast to the desired output type {out.dtype}"
         )
@@ -128,10 +116,10 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    arrays = arrays_without_history("stack", tensors)
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    if arrays is None:
+    arrays = untracked_arrays(tensors)
+    if not arrays:
+        if not check_tensors("stack", tensors):
+            raise RuntimeError("stack expects a non-empty TensorList")
         result = applyn(Stack, tensors, dim)
     else:
         result = wrap(array_module(arrays[0].device).stack(arrays, dim))

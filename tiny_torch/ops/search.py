@@ -130,7 +130,8 @@ def isin(
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of elements and test_elements must be Tensor")
     for operand in (elements, test_elements):
-        if isinstance(operand, Tensor) and operand.array.dtype is _core.bool:
+        is_tensor = isinstance(operand, Tensor)
+        if operand.array.dtype is _core.bool if is_tensor else isinstance(operand, bool):
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     x, others = common(elements, test_elements)
     return into(out, wrap(x.isin(others, invert)))

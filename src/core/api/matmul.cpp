@@ -23,9 +23,9 @@ Dims leading(const Dims& shape) {
   return batch;
 }
 
-}  // namespace
+using Kernels = MatmulKernel[kDTypes];
 
-NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
+NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.ndim() == 0 || b.ndim() == 0)
     throw RuntimeError("both arguments to matmul need to be at least 1D, but they are ", a.ndim(),
                        "D and ", b.ndim(), "D");
@@ -35,13 +35,13 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (is_half(a.dtype())) {
     auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    return astype(matmul(widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
+    return astype(product(kernels, widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
   }
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
     Dims rows = leading(a.shape());
     const NDArray stacked =
-        matmul(reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
+        product(kernels, reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
     rows.push_back(1);
     rows.push_back(b.shape()[1]);
     return stacked.view(rows);
@@ -67,7 +67,7 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   NDArray out =
       nothing ? full(shape, Scalar::of_bool(false), a.dtype()) : NDArray::empty(shape, a.dtype());
   if (!nothing && out.numel() > 0) {
-    const MatmulKernel kernel = cpu_backend().matmul[static_cast<int>(a.dtype())];
+    const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
     if (!kernel)
       throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
@@ -98,6 +98,16 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.ndim() > 1) result.push_back(m);
   if (b.ndim() > 1) result.push_back(n);
   return result == shape ? out : out.view(result);
+}
+
+}  // namespace
+
+NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
+  return product(cpu_backend().matmul, a, b, bias);
+}
+
+NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
+  return product(cpu_backend().matmul_naive, a, b, bias);
 }
 
 }  // namespace tt

@@ -8,4 +8,7 @@ namespace tt {
 // given, is 1-d and added to every row.
 NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr);
 
+// The same, as the kernels' definition has it.
+NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr);
+
 }  // namespace tt

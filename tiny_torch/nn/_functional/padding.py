@@ -23,8 +23,8 @@ def pad(
     repeats them, "circular" goes on at the other end: of the last one, two or three dims of a batch
     of that many spatial dims, or of one element of it. Negative numbers cut off. Raises
     RuntimeError for a `pad` of odd length, of too many dims, or that cuts off more, or mirrors
-    more, than there is; NotImplementedError for a mode or number of dims that is not covered.
-    Source: PyTorch, nn.functional.pad.
+    more, than there is, or a `value` that the dtype does not hold; NotImplementedError for a mode
+    or number of dims that is not covered. Source: PyTorch, nn.functional.pad.
 
     >>> import tiny_torch as torch
     >>> torch.nn.functional.pad(torch.ones(2), (1, 2), value=5)
@@ -40,7 +40,7 @@ def pad(
             f"padding length {len(pad)} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        fill = 0 if value is None else value
+        fill = 0.0 if value is None else float_of(value)  # as a float -1 does not wrap in uint8
         result = input
         for i in range(0, len(pad), 2):
             result = constant_dim(result, input.ndim - 1 - i // 2, pad[i], pad[i + 1], fill)
@@ -50,6 +50,12 @@ def pad(
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     return pad_from_input(input, pad, mode)
+
+
+def float_of(value: Any) -> float:
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"pad(): argument 'value' must be float, not {type(value).__name__}")
+    return float(value)
 
 
 def constant_dim(x: Tensor, dim: int, left: int, right: int, fill: float) -> Tensor:
