@@ -228,7 +228,7 @@ void Iter::merge_dims() {
   }
   if (merged == 0) {  // a single element
     shape[0] = numel;
-    for (int k = 0; k < count; ++k) operands[k].strides[0] = 0;
+    for (int k = 0; k < count; ++k) operands[k].strides[0] = itemsize(operands[k].dtype);
     merged = 1;
   }
   ndim = merged;

@@ -2,7 +2,8 @@
 //
 // Included by elementwise.cpp (what ops.def's sets of dtypes call fast: most floats, once per
 // instruction set) and elementwise_common.cpp (the rest, once). Each element goes through the same
-// vector code wherever it stands: a tail and a strided row are gathered into a padded vector first.
+// vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
+// vector of which not all lanes are read and written.
 #pragma once
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
@@ -31,13 +32,6 @@ Vec<T> to_memory(Vec<T> v) {
     return v;
 }
 
-template <class T>
-Vec<T> load_row(const char* from) {
-  Vec<T> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return from_memory<T>(v);
-}
-
 // GCC leaves out vzeroupper around calls of functions of this file of which it knows that they use
 // no vectors, and in what it returns to each SSE instruction then waits: 240 ns for a row of three.
 #ifdef __clang__
@@ -46,130 +40,96 @@ Vec<T> load_row(const char* from) {
 #define TT_APART __attribute__((noipa))
 #endif
 
-// n <= lanes elements, `stride` bytes apart; the other lanes are 1, which no op objects to. Not
-// inlined, as scatter is not: each op has several of both, of which few are ever run.
+#ifndef __AVX512BW__
+// `row` over fewer elements than a vector has, by way of whole vectors, whose other lanes are 1,
+// which no op objects to. `item`: of the output. Not inlined: each op has one, and few are ever
+// run.
 template <class T>
-TT_APART Vec<T> gather(const char* from, int64_t stride, int64_t n) {
-  Vec<T> v = Vec<T>{} + 1;
-  auto copy = [&](int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-      __builtin_memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), from + i * stride, sizeof(T));
-  };
-  if (n == lanes<T>)
-    copy(lanes<T>);
-  else
-    copy(n);
-  return from_memory<T>(v);
-}
-
-template <class T>
-TT_APART void scatter(char* to, int64_t stride, int64_t n, const char* elements) {
-  auto copy = [&](int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-      __builtin_memcpy(to + i * stride, elements + i * sizeof(T), sizeof(T));
-  };
-  if (n == lanes<T>)
-    copy(lanes<T>);
-  else
-    copy(n);
-}
-
-// Calls emit(i, n, x...) with the row's elements [i, i + n) in vectors: n is a vector's lanes, or
-// less in the last call.
-template <class T, int kInputs, class Emit>
-void for_each_vector(char* const* data, const int64_t* strides, int64_t n, Emit&& emit) {
-  constexpr int kLanes = lanes<T>;
-  constexpr int64_t kSize = sizeof(T);
-  bool contiguous = true;
-  for (int k = 1; k <= kInputs; ++k) contiguous &= strides[k] == kSize || strides[k] == 0;
-  int64_t i = 0;
-  if (contiguous) {
-    Vec<T> fixed[kInputs] = {};  // operands that are broadcast along the row
-    for (int k = 0; k < kInputs; ++k)
-      if (strides[k + 1] == 0) {
-        T value;
-        __builtin_memcpy(&value, data[k + 1], sizeof value);
-        fixed[k] = from_memory<T>(Vec<T>{} + value);
-      }
-    auto input = [&](int k, int64_t at) {
-      return strides[k + 1] == 0 ? fixed[k] : load_row<T>(data[k + 1] + at * kSize);
-    };
-    for (; i + kLanes <= n; i += kLanes) {
-      if constexpr (kInputs == 1)
-        emit(i, int64_t{kLanes}, input(0, i));
-      else if constexpr (kInputs == 2)
-        emit(i, int64_t{kLanes}, input(0, i), input(1, i));
-      else if constexpr (kInputs == 3)
-        emit(i, int64_t{kLanes}, input(0, i), input(1, i), input(2, i));
-      else
-        emit(i, int64_t{kLanes}, input(0, i), input(1, i), input(2, i), input(3, i));
-    }
+TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* strides, int64_t n,
+                  int64_t item) {
+  Vec<T> blocks[Iter::kMaxOperands];
+  char* at[Iter::kMaxOperands];
+  for (int k = 0; k <= inputs; ++k) {
+    at[k] = reinterpret_cast<char*>(&blocks[k]);
+    if (k == 0) continue;
+    blocks[k] = Vec<T>{} + 1;
+    const int64_t bytes = strides[k] == 0 ? sizeof(T) : n * sizeof(T);
+    for (int64_t i = 0; i < bytes; i += sizeof(T))
+      __builtin_memcpy(at[k] + i, data[k] + i, sizeof(T));
   }
-  for (; i < n; i += kLanes) {
-    const int64_t count = n - i < kLanes ? n - i : kLanes;
-    auto input = [&](int k) {
-      return gather<T>(data[k + 1] + i * strides[k + 1], strides[k + 1], count);
-    };
-    if constexpr (kInputs == 1)
-      emit(i, count, input(0));
-    else if constexpr (kInputs == 2)
-      emit(i, count, input(0), input(1));
-    else if constexpr (kInputs == 3)
-      emit(i, count, input(0), input(1), input(2));
-    else
-      emit(i, count, input(0), input(1), input(2), input(3));
-  }
+  row(at, strides, lanes<T>);
+  for (int64_t i = 0; i < n * item; ++i) data[0][i] = at[0][i];
 }
+#endif
 
-// `loop`, whose result is contiguous, into a row that is not: by way of a buffer, since a call
-// among an op's vectors would cost it its registers.
-template <class T, int kInputs>
-__attribute__((noinline)) void spread(Loop loop, char* const* data, const int64_t* strides,
-                                      int64_t n) {
-  constexpr int64_t kPart = 16 * lanes<T>;
-  Vec<T> buffer[16];
-  char* const elements = reinterpret_cast<char*>(buffer);
-  for (int64_t i = 0; i < n; i += kPart) {
-    const int64_t count = n - i < kPart ? n - i : kPart;
-    char* at[1 + kInputs] = {elements};
-    int64_t steps[1 + kInputs] = {sizeof(T)};
-    for (int k = 1; k <= kInputs; ++k) {
-      at[k] = data[k] + i * strides[k];
-      steps[k] = strides[k];
-    }
-    loop(at, steps, count);
-    scatter<T>(data[0] + i * strides[0], strides[0], count, elements);
-  }
-}
-
-// out = F(x, ...), elements of T throughout.
-template <class F, class T, int kInputs>
+// out = F(x, ...): the output's elements and the inputs' lie side by side; or an input is one
+// element, again and again. The inputs are of T; the output too, or bools (kMask).
+template <class F, class T, int kInputs, bool kMask>
 void row(char* const* data, const int64_t* strides, int64_t n) {
-  if (strides[0] != sizeof(T)) return spread<T, kInputs>(row<F, T, kInputs>, data, strides, n);
-  char* const out = data[0];
-  for_each_vector<T, kInputs>(data, strides, n, [&](int64_t i, int64_t count, auto... x) {
-    const Vec<T> result = to_memory<T>(F::apply(x...));
-    if (count == lanes<T>)
-      __builtin_memcpy(out + i * sizeof(T), &result, sizeof result);
-    else
-      scatter<T>(out + i * sizeof(T), sizeof(T), count, reinterpret_cast<const char*>(&result));
-  });
-}
-
-// out = F(x, ...), bools from elements of T.
-template <class F, class T, int kInputs>
-void mask_row(char* const* data, const int64_t* strides, int64_t n) {
-  char* const out = data[0];
-  const int64_t stride = strides[0];
-  for_each_vector<T, kInputs>(data, strides, n, [&](int64_t i, int64_t count, auto... x) {
-    if (stride == 1 && count == lanes<T>) {
-      store_mask<T>(reinterpret_cast<bool*>(out + i), F::apply(x...));
+  constexpr int64_t kItem = kMask ? 1 : sizeof(T);
+  char* out = data[0];
+  const char* from[kInputs];
+  int64_t step[kInputs];
+  Vec<T> repeated[kInputs];
+#pragma GCC unroll 4
+  for (int k = 0; k < kInputs; ++k) {
+    from[k] = data[k + 1];
+    step[k] = kVectorBytes;
+    if (strides[k + 1] != 0) continue;
+    T value;
+    __builtin_memcpy(&value, from[k], sizeof value);
+    repeated[k] = Vec<T>{} + value;
+    from[k] = reinterpret_cast<const char*>(&repeated[k]);
+    step[k] = 0;
+  }
+#ifdef __AVX512BW__
+  constexpr int64_t kLeast = 1;  // what is left over is the last vector's front
+#else
+  constexpr int64_t kLeast = lanes<T>;
+#endif
+  for (; n >= kLeast; n -= lanes<T>) {
+    const Front<T> front(n);
+    auto input = [&](int k) {
+      Vec<T> v;
+      if (kLeast > 1 || n >= lanes<T>)
+        __builtin_memcpy(&v, from[k], sizeof v);
+      else
+        v = front.load(from[k], T{1});
+      return from_memory<T>(v);
+    };
+    auto result = [&] {
+      if constexpr (kInputs == 1)
+        return F::apply(input(0));
+      else if constexpr (kInputs == 2)
+        return F::apply(input(0), input(1));
+      else if constexpr (kInputs == 3)
+        return F::apply(input(0), input(1), input(2));
+      else
+        return F::apply(input(0), input(1), input(2), input(3));
+    }();
+    if constexpr (kMask) {
+#ifdef __AVX512BW__
+      front.store_mask(reinterpret_cast<bool*>(out), result);
+#else
+      store_mask<T>(reinterpret_cast<bool*>(out), result);
+#endif
     } else {
-      bool result[lanes<T>];
-      store_mask<T>(result, F::apply(x...));
-      scatter<bool>(out + i * stride, stride, count, reinterpret_cast<const char*>(result));
+      const Vec<T> v = to_memory<T>(result);
+      if (kLeast > 1 || n >= lanes<T>)
+        __builtin_memcpy(out, &v, sizeof v);
+      else
+        front.store(out, v);
     }
-  });
+    out += lanes<T> * kItem;
+#pragma GCC unroll 4
+    for (int k = 0; k < kInputs; ++k) from[k] += step[k];
+  }
+#ifndef __AVX512BW__
+  if (n == 0) return;
+  char* rest[1 + kInputs] = {out};
+  for (int k = 0; k < kInputs; ++k) rest[k + 1] = const_cast<char*>(from[k]);
+  few<T>(row<F, T, kInputs, kMask>, kInputs, rest, strides, n, kItem);
+#endif
 }
 
 struct where_op {
@@ -190,13 +150,9 @@ struct nan_to_num_op {
   }
 };
 
-template <class F, class T, int kInputs>
+template <class F, class T, int kInputs, bool kMask>
 void kernel(const Iter& iter) {
-  run(iter, row<F, T, kInputs>);
-}
-template <class F, class T, int kInputs>
-void mask_kernel(const Iter& iter) {
-  run(iter, mask_row<F, T, kInputs>);
+  run(iter, row<F, T, kInputs, kMask>);
 }
 
 enum class Kind { Arithmetic, Mask };
@@ -206,10 +162,8 @@ template <class F, class Set, class T, int kInputs, Kind kind>
 constexpr Kernel entry() {
   if constexpr (!Set::template has<T> || !is_native<T> || Set::template fast<T> != kFastKernels)
     return nullptr;
-  else if constexpr (kind == Kind::Mask)
-    return mask_kernel<F, T, kInputs>;
   else
-    return kernel<F, T, kInputs>;
+    return kernel<F, T, kInputs, kind == Kind::Mask>;
 }
 
 template <class F, class Set, int kInputs, Kind kind = Kind::Arithmetic>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "cpu/vec.h"
+#include "cpu/vec_machine.h"
 
 namespace tt::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include "cpu/optim.h"
 #include "cpu/parallel.h"
-#include "cpu/vec.h"
+#include "cpu/vec_machine.h"
 #include "cpu/vec_math.h"
 
 namespace tt::cpu {

@@ -1,6 +1,6 @@
 // Vectors of fewer lanes than the machine's, for short rows; and steps from row to row.
 #pragma once
-#include "cpu/vec.h"
+#include "cpu/vec_machine.h"
 
 namespace tt::cpu {
 namespace {

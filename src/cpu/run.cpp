@@ -10,7 +10,12 @@ namespace tt::cpu {
 
 namespace {
 
-// One row of up to kBlock elements whose operands need conversion.
+// Whether a row's elements are what kernels take: side by side, or of an input one and the same.
+bool is_plain(int k, int64_t stride, DType dtype) {
+  return stride == static_cast<int64_t>(itemsize(dtype)) || (k > 0 && stride == 0);
+}
+
+// One row of up to kBlock elements whose operands need conversion, or to be gathered.
 struct Converter {
   const Iter& iter;
   Loop loop;
@@ -18,27 +23,23 @@ struct Converter {
 
   Converter(const Iter& iter, Loop loop) : iter(iter), loop(loop) {}
 
-  bool needs(int k) const {
-    return iter.operands[k].dtype != (k == 0 ? iter.result : iter.compute);
-  }
-
   void operator()(char* const* data, const int64_t* strides, int64_t n) {
     char* at[Iter::kMaxOperands];
     int64_t steps[Iter::kMaxOperands];
     for (int k = 0; k < iter.count; ++k) {
+      const DType own = iter.operands[k].dtype, dtype = k == 0 ? iter.result : iter.compute;
       at[k] = data[k];
       steps[k] = strides[k];
-      if (!needs(k)) continue;
-      const DType dtype = k == 0 ? iter.result : iter.compute;
+      if (own == dtype && is_plain(k, strides[k], dtype)) continue;
       at[k] = scratch[k];
       steps[k] = itemsize(dtype);
       if (k == 0) continue;
       if (strides[k] == 0) steps[k] = 0;
-      convert_line(conversion(iter.operands[k].dtype, dtype), scratch[k], steps[k], data[k],
-                   strides[k], steps[k] ? n : 1);
+      convert_line(conversion(own, dtype), scratch[k], steps[k], data[k], strides[k],
+                   steps[k] ? n : 1);
     }
     loop(at, steps, n);
-    if (!needs(0)) return;
+    if (at[0] == data[0]) return;
     convert_line(conversion(iter.result, iter.operands[0].dtype), data[0], strides[0], scratch[0],
                  steps[0], n);
   }
@@ -58,13 +59,8 @@ void drive(const Iter& iter, int64_t longest, bool fetches, const Make& make) {
                [&](int64_t begin, int64_t end) { walk(iter, begin, end, longest, make()); });
 }
 
-}  // namespace
-
-void run(const Iter& iter, Loop loop) {
-  if (iter.numel == 0) return;
-  bool converts = iter.operands[0].dtype != iter.result;
-  for (int k = 1; k < iter.count; ++k) converts |= iter.operands[k].dtype != iter.compute;
-  if (converts) return drive(iter, kBlock, true, [&] { return Converter(iter, loop); });
+// The rows as they are.
+void run_rows(const Iter& iter, Loop loop) {
   if (iter.ndim == 1 && iter.numel <= kGrain) {
     char* data[Iter::kMaxOperands];
     int64_t strides[Iter::kMaxOperands];
@@ -76,6 +72,20 @@ void run(const Iter& iter, Loop loop) {
     return;
   }
   drive(iter, iter.numel, true, [loop] { return loop; });
+}
+
+}  // namespace
+
+void run(const Iter& iter, Loop loop) {
+  if (iter.numel == 0) return;
+  bool converts = false;
+  for (int k = 0; k < iter.count; ++k) {
+    const DType own = iter.operands[k].dtype;
+    converts |= own != (k == 0 ? iter.result : iter.compute) ||
+                !is_plain(k, iter.operands[k].strides[0], own);
+  }
+  if (converts) return drive(iter, kBlock, true, [&] { return Converter(iter, loop); });
+  run_rows(iter, loop);
 }
 
 namespace {
@@ -118,10 +128,11 @@ struct Copy {
 }  // namespace
 
 void copy(const Iter& iter) {
+  if (iter.numel == 0) return;
   const Loop loop = conversion(iter.compute, iter.result);
   const DType from = iter.operands[1].dtype, to = iter.operands[0].dtype;
-  if (iter.ndim == 1 || from != to || iter.compute != from || iter.result != to)
-    return run(iter, loop);
+  if (iter.compute != from || iter.result != to) return run(iter, loop);
+  if (iter.ndim == 1 || from != to) return run_rows(iter, loop);
   const int64_t item = itemsize(to);
   const bool past_caches = iter.numel * item >= kPastCaches;
   drive(iter, iter.numel, !past_caches, [=] { return Copy{loop, item, past_caches}; });

@@ -7,8 +7,9 @@ namespace tt::cpu {
 // One row: `n` elements; data[0] is written, data[1..] are read; strides in bytes.
 using Loop = void (*)(char* const* data, const int64_t* strides, int64_t n);
 
-// Calls `loop` over all rows of `iter`, in parallel above the grain. An operand whose dtype is not
-// iter.compute (the output: iter.result) passes through a scratch block of kBlock elements.
+// Calls `loop` over all rows of `iter`, in parallel above the grain. What it sees are elements of
+// iter.compute (the output: iter.result), side by side, or one input element with stride 0. Other
+// operands pass through a scratch block of kBlock elements.
 void run(const Iter& iter, Loop loop);
 constexpr int64_t kBlock = 1024;
 

@@ -6,7 +6,7 @@
 // the last two, sqrt and floor stay scalar). Arithmetic, comparisons and shifts are the compiler's
 // own operators on vectors; a scalar operand is spread over the lanes.
 //
-// Not here: intrinsics, gathers, masked loads. A tail goes through load_partial and the same code.
+// Not here: what takes an instruction by its name, as tails do (vec_machine.h).
 #pragma once
 #include <cstdint>
 
@@ -56,29 +56,6 @@ inline Vec<T> splat(T x) {
 template <>
 inline Vec<bool> splat<bool>(bool x) {
   return splat<uint8_t>(x);
-}
-
-// The first n elements (0 <= n <= lanes), the other lanes filled with `pad`. Loops over the lanes,
-// which the compiler turns into one masked move where the machine has such; memcpy would be a call.
-// (Element stands inside the template, since a type loses its attributes as an argument of one.)
-template <class T>
-inline Vec<T> load_partial(const T* from, int64_t n, T pad = T{}) {
-  typedef T Element __attribute__((aligned(1), may_alias));
-  const Element* const elements = reinterpret_cast<const Element*>(from);
-  const int count = static_cast<int>(n);
-  Vec<T> v{};
-  for (int i = 0; i < lanes<T>; ++i) v[i] = i < count ? elements[i] : pad;
-  return v;
-}
-
-// Writes only the first n lanes.
-template <class T>
-inline void store_partial(T* to, Vec<T> v, int64_t n) {
-  typedef T Element __attribute__((aligned(1), may_alias));
-  Element* const elements = reinterpret_cast<Element*>(to);
-  const int count = static_cast<int>(n);
-  for (int i = 0; i < lanes<T>; ++i)
-    if (i < count) elements[i] = v[i];
 }
 
 // Elements that stand `byte_stride` bytes apart; 0 repeats one element.

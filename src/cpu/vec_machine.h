@@ -2,6 +2,8 @@
 // them the same in C++. (A loop over lanes becomes one instruction or, where a neighbour takes the
 // lanes apart, one per lane.) Built once per instruction set.
 #pragma once
+#include <type_traits>
+
 #include "core/half.h"
 #include "cpu/vec.h"
 
@@ -61,6 +63,83 @@ inline V smaller_of(V a, V b) {
 #else
   return a < b ? a : b;
 #endif
+}
+
+// A vector's part of n elements in memory: all its lanes, or the first n where those are fewer; the
+// others are `pad`, and are not written.
+template <class T>
+struct Front {
+#ifdef __AVX512BW__
+  using Bits = std::conditional_t<sizeof(T) == 1, __mmask64, uint32_t>;
+  Bits bits;
+
+  explicit Front(int64_t n)
+      : bits(n < lanes<T> ? (Bits{1} << static_cast<int>(n)) - 1 : static_cast<Bits>(-1)) {}
+
+  Vec<T> load(const void* from, T pad) const {
+    const __m512i v = reinterpret_cast<__m512i>(splat(pad));
+    if constexpr (sizeof(T) == 1)
+      return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi8(v, bits, from));
+    else if constexpr (sizeof(T) == 2)
+      return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi16(v, bits, from));
+    else if constexpr (sizeof(T) == 4)
+      return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi32(v, bits, from));
+    else
+      return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi64(v, bits, from));
+  }
+  void store(void* to, Vec<T> x) const {
+    const __m512i v = reinterpret_cast<__m512i>(x);
+    if constexpr (sizeof(T) == 1)
+      _mm512_mask_storeu_epi8(to, bits, v);
+    else if constexpr (sizeof(T) == 2)
+      _mm512_mask_storeu_epi16(to, bits, v);
+    else if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_epi32(to, bits, v);
+    else
+      _mm512_mask_storeu_epi64(to, bits, v);
+  }
+  // As vec.h's.
+  void store_mask(bool* to, Mask<T> mask) const {
+    const __m512i v = reinterpret_cast<__m512i>(mask);
+    if constexpr (sizeof(T) == 1)
+      _mm512_mask_storeu_epi8(to, bits, _mm512_maskz_set1_epi8(_mm512_movepi8_mask(v), 1));
+    else if constexpr (sizeof(T) == 2)
+      _mm256_mask_storeu_epi8(to, bits, _mm256_maskz_set1_epi8(_mm512_movepi16_mask(v), 1));
+    else if constexpr (sizeof(T) == 4)
+      _mm_mask_storeu_epi8(to, bits, _mm_maskz_set1_epi8(_mm512_movepi32_mask(v), 1));
+    else
+      _mm_mask_storeu_epi8(to, bits, _mm_maskz_set1_epi8(_mm512_movepi64_mask(v), 1));
+  }
+#else
+  int count;
+
+  explicit Front(int64_t n) : count(static_cast<int>(n < lanes<T> ? n : lanes<T>)) {}
+
+  // memcpy of so few bytes would be a call. (Element stands inside the template, since a type loses
+  // its attributes as an argument of one.)
+  Vec<T> load(const void* from, T pad) const {
+    typedef T Element __attribute__((aligned(1), may_alias));
+    const Element* const elements = static_cast<const Element*>(from);
+    Vec<T> v{};
+    for (int i = 0; i < lanes<T>; ++i) v[i] = i < count ? elements[i] : pad;
+    return v;
+  }
+  void store(void* to, Vec<T> x) const {
+    typedef T Element __attribute__((aligned(1), may_alias));
+    Element* const elements = static_cast<Element*>(to);
+    for (int i = 0; i < lanes<T>; ++i)
+      if (i < count) elements[i] = x[i];
+  }
+#endif
+};
+
+template <class T>
+inline Vec<T> load_partial(const T* from, int64_t n, T pad = T{}) {
+  return Front<T>(n).load(from, pad);
+}
+template <class T>
+inline void store_partial(T* to, Vec<T> v, int64_t n) {
+  Front<T>(n).store(to, v);
 }
 
 template <class M>
