@@ -31,16 +31,20 @@ int64_t product(const Dims& shape) {
 constexpr int64_t kShort = 16;            // shorter rows are taken side by side
 constexpr int64_t kRowsAtOnce = 16;       // their lanes are combined together
 constexpr int64_t kStateBytes = 1 << 17;  // of all columns and lanes: they stay in the second cache
-constexpr int64_t kPiece = 8 * kLanes;    // rows between two looks at the walker
+constexpr int64_t kPiece = 8 * kLanes;    // rows that the states see at once
 constexpr int64_t kScratch = kLanes * 128;  // elements that are converted, or brought together
+// Columns may be walked one after the other where the rows touch at most this many bytes' pages:
+// of more, a processor would not know all addresses.
+constexpr int64_t kPage = 4096, kReach = 1024 * kPage;
 
 struct Reduction {
   const ReduceArgs& args;
   const ReduceOps& ops;
   Dims kept, kept_strides, reduced, reduced_strides;
   int64_t outputs, length, chunks, size;
-  int64_t columns = 0;  // per column_task
-  char* states;         // [chunk][output]
+  ReduceOps::Reader reader;  // of the input; null where it must be converted
+  int64_t columns = 0;       // per column_task
+  char* states;              // [chunk][output]
 
   Reduction(const ReduceArgs& args, const ReduceOps& ops)
       : args(args),
@@ -50,6 +54,10 @@ struct Reduction {
         reduced(args.reduced),
         reduced_strides(args.reduced_strides),
         size(itemsize(args.dtype)) {
+    reader = args.dtype == args.compute      ? ops.native
+             : args.dtype == DType::Float16  ? ops.half
+             : args.dtype == DType::BFloat16 ? ops.bfloat16
+                                             : ReduceOps::Reader{};
     merge(kept, kept_strides);
     merge(reduced, reduced_strides);
     outputs = product(kept);
@@ -57,7 +65,6 @@ struct Reduction {
     chunks = (length + ops.chunk - 1) / ops.chunk;
   }
 
-  bool converts() const { return args.dtype != args.compute; }
   int64_t chunk_length(int64_t chunk) const {
     return std::min(ops.chunk, length - chunk * ops.chunk);
   }
@@ -75,13 +82,13 @@ struct Reduction {
   }
 
   bool reads_rows() const {
-    return !converts() && reduced.size() <= 1 && (reduced.empty() || reduced_strides[0] == size);
+    return reader.inner && reduced.size() <= 1 && (reduced.empty() || reduced_strides[0] == size);
   }
   // The lanes of one output: its elements lie side by side in memory, or are gathered (and
   // converted) to do so.
   void row(const char* x, int64_t chunk, char* lanes) const {
     const int64_t n = chunk_length(chunk);
-    if (reads_rows()) return ops.inner(lanes, x + chunk * ops.chunk * size, n, true, 1, 0);
+    if (reads_rows()) return reader.inner(lanes, x + chunk * ops.chunk * size, n, true, 1, 0);
     alignas(64) char scratch[kScratch * 8];
     const Loop convert = conversion(args.dtype, args.compute);
     Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
@@ -94,7 +101,7 @@ struct Reduction {
         walker.advance(run);
         have += run;
       }
-      ops.inner(lanes, scratch, piece, done == 0, 1, 0);
+      ops.native.inner(lanes, scratch, piece, done == 0, 1, 0);
       done += piece;
     }
   }
@@ -107,7 +114,7 @@ struct Reduction {
         const char* const x = args.x + walker.offset();
         const int64_t row_step = walker.run_stride();
         if (reads_rows())
-          ops.inner(lanes, x, length, true, count, row_step);
+          reader.inner(lanes, x, length, true, count, row_step);
         else
           for (int64_t r = 0; r < count; ++r)
             row(x + r * row_step, 0, lanes + r * kLanes * ops.state_size);
@@ -130,8 +137,15 @@ struct Reduction {
     return std::clamp<int64_t>((share + 63) / 64 * 64, 64,
                                is_direct() ? most : std::min(most, kScratch / kLanes));
   }
-  bool is_direct() const { return !converts() && kept_strides.back() == size; }
+  bool is_direct() const { return args.dtype == args.compute && kept_strides.back() == size; }
   int64_t blocks_per_row() const { return (kept.back() + columns - 1) / columns; }
+  // Whether n rows are read column by column, without states in memory.
+  bool by_column(int64_t n) const {
+    if (n > kChunk || !reader.columns || kept_strides.back() != size) return false;
+    if (ops.lanes == 1) return n <= kLanes;  // the states are few
+    const int64_t apart = reduced.size() == 1 ? std::abs(reduced_strides[0]) : kPage;
+    return n * std::min(apart, kPage) <= kReach;
+  }
   void column_task(int64_t task) const {
     const int64_t block = task / chunks, chunk = task % chunks, n = chunk_length(chunk);
     const int64_t start = block % blocks_per_row() * columns;
@@ -139,14 +153,29 @@ struct Reduction {
     const int64_t width = std::min(columns, kept.back() - start);
     const char* const x = args.x + Walker<1>(kept, {kept_strides}, output).offset();
     Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
-    const char* rows[kPiece];
+    const char* rows[kChunk];
+    // Where the next rows are.
+    auto find = [&](int64_t count) {
+      for (int64_t r = 0; r < count;) {
+        const int64_t run = std::min(walker.run(), count - r), step = walker.run_stride();
+        const char* at = x + walker.offset();
+        for (int64_t k = 0; k < run; ++k, at += step) rows[r++] = at;
+        walker.advance(run);
+      }
+    };
+    const bool adjoin = is_direct() && reduced.size() == 1 && reduced_strides[0] == width * size &&
+                        width * size < 256;
+    if (by_column(n) && !(adjoin && n >= 2 * kLanes)) {
+      find(n);
+      return reader.columns(rows, n, width, state(chunk, output));
+    }
     alignas(64) char lanes[kStateBytes], scratch[kScratch * 8];
-    // The next rows where they are; or gathered (and converted).
+    // The same, gathered (and converted) where they must be.
     auto take = [&](int64_t count) {
+      find(count);
+      if (is_direct()) return;
       const Loop convert = conversion(args.dtype, args.compute);
-      for (int64_t r = 0; r < count; ++r, walker.advance()) {
-        rows[r] = x + walker.offset();
-        if (is_direct()) continue;
+      for (int64_t r = 0; r < count; ++r) {
         char* const to = scratch + r * width * ops.state_size;
         convert_line(convert, to, ops.state_size, rows[r], kept_strides.back(), width);
         rows[r] = to;
@@ -154,11 +183,10 @@ struct Reduction {
     };
     if (length <= kLanes) {
       take(n);
-      return ops.few(rows, n, width, state(0, output));
+      return ops.native.columns(rows, n, width, state(0, output));
     }
     int64_t used = std::min(ops.lanes, n), done = 0;
-    if (is_direct() && reduced.size() == 1 && reduced_strides[0] == width * size &&
-        width * size < 256 && n >= kLanes) {
+    if (adjoin && n >= kLanes) {
       // Rows follow each other in memory: 32 of them are one row of all the lanes.
       used = kLanes;
       ops.init(lanes, used * width);

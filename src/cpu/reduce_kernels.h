@@ -18,11 +18,19 @@ static_assert(kLanes * sizeof(float) % kVectorBytes == 0);
 template <class F>
 constexpr int64_t chunk_of = std::is_same_v<F, prod_op> ? 64 * kChunk : kChunk;
 
-template <class T>
+// The next elements of T, which stand in memory as S: as T, or as one of the half types.
+template <class T, class S = T>
 Vec<T> load(const char* from) {
-  Vec<T> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
+  if constexpr (std::is_same_v<S, T>) {
+    Vec<T> v;
+    __builtin_memcpy(&v, from, sizeof v);
+    return v;
+  } else {
+    HalfBits bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    if constexpr (std::is_same_v<S, Half>) return float_of_half(bits);
+    return from_bits(__builtin_convertvector(bits, Vec<uint32_t>) << 16);
+  }
 }
 
 template <class F, class T>
@@ -33,40 +41,47 @@ void init(char* states, int64_t count) {
 
 // The last `count` of n elements, the other lanes neutral. A row's tail is taken from the vector
 // that ends with it; only a row shorter than that is loaded lane by lane.
-template <class F, class T>
+template <class F, class T, class S>
 Vec<T> load_tail(const char* x, int64_t n, int64_t count) {
-  const T* const elements = reinterpret_cast<const T*>(x);
-  if (n < lanes<T>) return load_partial(elements, n, F::template init<T>());
   Mask<T> places{};
   for (int l = 0; l < lanes<T>; ++l) places[l] = l;
+  if (n < lanes<T>) {
+    if constexpr (std::is_same_v<S, T>)
+      return load_partial(reinterpret_cast<const T*>(x), n, F::template init<T>());
+    alignas(kVectorBytes) char copy[kVectorBytes] = {};
+    __builtin_memcpy(copy, x, n * sizeof(S));
+    const std::decay_t<decltype(places[0])> end = n;
+    return select(places < end, load<T, S>(copy), F::template init<Vec<T>>());
+  }
   const std::decay_t<decltype(places[0])> skipped = lanes<T> - count;
-  return __builtin_shuffle(load(elements + n - lanes<T>), F::template init<Vec<T>>(),
+  return __builtin_shuffle(load<T, S>(x + (n - lanes<T>)*sizeof(S)), F::template init<Vec<T>>(),
                            places + skipped);
 }
 
-template <class F, class T>
+template <class F, class T, class S>
 void inner_row(char* states, const char* x, int64_t n, bool first) {
   constexpr int kVectors = kLanes / lanes<T>;
+  constexpr int64_t kStep = lanes<T> * sizeof(S);
   Vec<T> acc[kVectors];
   for (int v = 0; v < kVectors; ++v)
     acc[v] = first ? F::template init<Vec<T>>() : load<T>(states + v * kVectorBytes);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int v = 0; v < kVectors; ++v)
-      acc[v] = F::step(acc[v], load<T>(x + i * sizeof(T) + v * kVectorBytes));
+      acc[v] = F::step(acc[v], load<T, S>(x + i * sizeof(S) + v * kStep));
   for (int v = 0; v < kVectors; ++v) {  // the tail
     const int64_t count = n - i - v * lanes<T>;
     if (count <= 0) break;
     const bool whole = count >= lanes<T>;
-    acc[v] = F::step(acc[v], whole ? load<T>(x + i * sizeof(T) + v * kVectorBytes)
-                                   : load_tail<F, T>(x, n, count));
+    acc[v] = F::step(acc[v], whole ? load<T, S>(x + i * sizeof(S) + v * kStep)
+                                   : load_tail<F, T, S>(x, n, count));
   }
   __builtin_memcpy(states, acc, sizeof acc);
 }
-template <class F, class T>
+template <class F, class T, class S>
 void inner(char* states, const char* x, int64_t n, bool first, int64_t rows, int64_t row_step) {
   for (int64_t r = 0; r < rows; ++r)
-    inner_row<F, T>(states + r * kLanes * sizeof(T), x + r * row_step, n, first);
+    inner_row<F, T, S>(states + r * kLanes * sizeof(T), x + r * row_step, n, first);
 }
 
 // Vectors x and y hold rows of kWidth lanes each, one after the other. Their halves combined: a
@@ -160,25 +175,65 @@ void outer(char* states, const char* const* rows, int64_t n, int64_t count, int6
     }
 }
 
-// n <= kLanes rows: each lane has one element.
-template <class F, class T>
-void few(const char* const* rows, int64_t n, int64_t width, char* out) {
-  auto column = [&](auto zero, int64_t at) {
-    using V = decltype(zero);
-    V acc[kLanes];
-    for (int64_t r = 0; r < n; ++r) {
-      V element;
-      __builtin_memcpy(&element, rows[r] + at, sizeof element);
-      acc[r] = F::step(F::template init<V>(), element);
-    }
-    for (int64_t half = kLanes / 2; half > 0; half /= 2)
-      for (int64_t i = 0; i < half && i + half < n; ++i) acc[i] = F::combine(acc[i], acc[i + half]);
-    __builtin_memcpy(out + at, acc, sizeof(V));
+// Some columns: vectors of them, or one element.
+template <class V, int kVectors>
+struct Columns {
+  V v[kVectors];
+};
+template <class F, class V, int kVectors>
+void combine(Columns<V, kVectors>& a, const Columns<V, kVectors>& b) {
+  for (int v = 0; v < kVectors; ++v) a.v[v] = F::combine(a.v[v], b.v[v]);
+}
+
+// The elements at `at` in the rows of lanes lane, lane + kStep, ...: each lane's added up, and
+// combined as fold() does, but depth first. So what waits for its partner stays in registers.
+template <class F, class S, int kStep, class V, int kVectors>
+__attribute__((always_inline)) inline void sum_lanes(Columns<V, kVectors>& sum,
+                                                     const char* const* rows, int64_t n,
+                                                     int64_t lane, int64_t at) {
+  if constexpr (kStep == kLanes) {
+    for (int v = 0; v < kVectors; ++v) sum.v[v] = F::template init<V>();
+    for (int64_t r = lane; r < n; r += kLanes)
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (std::is_arithmetic_v<V>) {
+          S element;
+          __builtin_memcpy(&element, rows[r] + at, sizeof element);
+          sum.v[v] = F::step(sum.v[v], static_cast<V>(element));
+        } else {
+          constexpr int64_t kBytes = sizeof(V) / sizeof(Element<V>) * sizeof(S);
+          sum.v[v] = F::step(sum.v[v], load<Element<V>, S>(rows[r] + at + v * kBytes));
+        }
+      }
+  } else {
+    sum_lanes<F, S, 2 * kStep>(sum, rows, n, lane, at);
+    if (lane + kStep >= n) return;
+    Columns<V, kVectors> other;
+    sum_lanes<F, S, 2 * kStep>(other, rows, n, lane + kStep, at);
+    combine<F>(sum, other);
+  }
+}
+
+// Some columns are read to their end before the next: every state is a register, and in memory
+// nothing is written but the answer.
+template <class F, class T, class S>
+void columns(const char* const* rows, int64_t n, int64_t width, char* out) {
+  auto answer = [=](auto columns, int64_t j) {
+    constexpr int kParts = 8;  // code for all lanes would be long
+    decltype(columns) parts[kParts];
+    int64_t q = 0;
+    do sum_lanes<F, S, kParts>(parts[q], rows, n, q, j * sizeof(S));
+    while (++q < kParts && q < n);
+    for (int half = kParts / 2; half > 0; half /= 2)
+      for (int q = 0; q < half && q + half < n; ++q) combine<F>(parts[q], parts[q + half]);
+    __builtin_memcpy(out + j * sizeof(T), &parts[0], sizeof columns);
   };
-  const int64_t bytes = width * sizeof(T);
-  int64_t at = 0;
-  for (; at + kVectorBytes <= bytes; at += kVectorBytes) column(Vec<T>{}, at);
-  for (; at < bytes; at += sizeof(T)) column(T{}, at);
+  constexpr int kMany = 256 / kVectorBytes;
+  int64_t j = 0;
+  for (; j + kMany * lanes<T> <= width; j += kMany * lanes<T>) answer(Columns<Vec<T>, kMany>(), j);
+  for (; j + lanes<T> <= width; j += lanes<T>) answer(Columns<Vec<T>, 1>(), j);
+  if (j < width && width >= lanes<T>)  // once more what the vector before has
+    return answer(Columns<Vec<T>, 1>(), width - lanes<T>);
+  for (; j < width; ++j) answer(Columns<T, 1>(), j);
 }
 
 template <class F, class T>
@@ -219,9 +274,26 @@ template <class F, class Type, Result result>
 void kernel(const ReduceArgs& args) {
   using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
   using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
-  run_reduce(args,
-             {inner<F, T>, fold_rows<F, T>, init<F, T>, outer<F, T>, fold<F, T>, few<F, T>,
-              combine<F, T>, finish<F, T, R>, sizeof(T), kFloatKernels ? kLanes : 1, chunk_of<F>});
+  constexpr ReduceOps::Reader native = {inner<F, T, T>, columns<F, T, T>};
+  ReduceOps ops = {native,
+                   {},
+                   {},
+                   fold_rows<F, T>,
+                   init<F, T>,
+                   outer<F, T>,
+                   fold<F, T>,
+                   combine<F, T>,
+                   finish<F, T, R>,
+                   sizeof(T),
+                   kFloatKernels ? kLanes : 1,
+                   chunk_of<F>};
+  if constexpr (std::is_same_v<T, float>) {
+#ifdef __F16C__
+    ops.half = {inner<F, T, Half>, columns<F, T, Half>};
+#endif
+    ops.bfloat16 = {inner<F, T, BFloat16>, columns<F, T, BFloat16>};
+  }
+  run_reduce(args, ops);
 }
 
 template <class F, class Set, Result result>

@@ -14,9 +14,16 @@ struct ConversionTable {
 constexpr int kLanes = 32;  // element r of a chunk goes to lane r % 32
 constexpr int64_t kChunk = 4096;
 struct ReduceOps {
-  // The 32 lanes of each row step with its next n elements, contiguous: a multiple of 32, unless
-  // they are the last. `first`: nothing has been seen yet. Rows are row_step bytes apart.
-  void (*inner)(char* states, const char* x, int64_t n, bool first, int64_t rows, int64_t row_step);
+  // What reads elements where they are.
+  struct Reader {
+    // The 32 lanes of each row step with its next n elements, contiguous: a multiple of 32, unless
+    // they are the last. `first`: nothing has been seen yet. Rows are row_step bytes apart.
+    void (*inner)(char* states, const char* x, int64_t n, bool first, int64_t rows,
+                  int64_t row_step);
+    // out[j] = all of the n rows' elements j, up to `width`.
+    void (*columns)(const char* const* rows, int64_t n, int64_t width, char* out);
+  };
+  Reader native, half, bfloat16;  // elements of compute dtype, or of these; null where none is
   // out[r] = the 32 lanes of row r, states[r * 32 + lane], combined.
   void (*fold_rows)(const char* states, int64_t rows, char* out);
   void (*init)(char* states, int64_t count);
@@ -24,8 +31,6 @@ struct ReduceOps {
   void (*outer)(char* states, const char* const* rows, int64_t n, int64_t lanes, int64_t width);
   // out[j] = the lanes of output j, combined; only the first `used` have seen elements.
   void (*fold)(char* states, int64_t used, int64_t width, char* out);
-  // All of these, for up to 32 rows.
-  void (*few)(const char* const* rows, int64_t n, int64_t width, char* out);
   void (*combine)(char* states, const char* others, int64_t count);
   // out[j] = the answer of states[j], which has seen n elements.
   void (*finish)(const char* states, int64_t n, char* out, int64_t count);
