@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from tiny_torch import _core, layouts
+from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.autograd.graph import LEAF, NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -212,6 +214,18 @@ def sequence(function: str, argument: str, position: int, values: Any) -> tuple:
     return tuple(value.__index__() for value in values)
 
 
+def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
+    """self, looking at its memory with other sizes; the memory grows where that needs more."""
+    array = self.array
+    count = math.prod(shape)
+    if count:
+        array.grow_memory((array.offset + count) * array.itemsize)
+    array.mark_written()  # PyTorch counts it; refused of an inference tensor outside its mode
+    offset = array.offset if count else min(array.offset, array.storage_nbytes // array.itemsize)
+    self.array = array.reinterpret(array.dtype, shape, strides, offset)
+    return self
+
+
 def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
     if as_dtype(function, dtype) not in (None, out.dtype):
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
@@ -220,7 +234,8 @@ def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -
             f"{function}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad."
         )
-    out.resize_(shape)
+    if shape != out.array.shape:
+        resized(out, shape, contiguous_strides(shape))
     return out if value is None else out.fill_(value)
 
 

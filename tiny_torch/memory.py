@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn
 
 from tiny_torch import layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.autograd.apply import check_inplace, edges_of
 from tiny_torch.autograd.graph import Node, Op, reach_of, rebase
-from tiny_torch.creation import as_dtype, as_sizes
+from tiny_torch.creation import as_dtype, as_sizes, resized
 from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.storage import TypedStorage, UntypedStorage
@@ -120,14 +119,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
     else:
         layouts.check_format("resize_", memory_format)
         raise RuntimeError("Unsupported memory format Preserve")
-    array = self.array
-    count = math.prod(shape)
-    if count:
-        array.grow_memory((array.offset + count) * array.itemsize)
-    array.mark_written()  # PyTorch counts it; refused of an inference tensor outside its mode
-    offset = array.offset if count else min(array.offset, array.storage_nbytes // array.itemsize)
-    self.array = array.reinterpret(array.dtype, shape, strides, offset)
-    return self
+    return resized(self, shape, strides)
 
 
 def view_as_dtype(x: Tensor, dtype: Any) -> Tensor:

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, refuse_history
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -209,6 +209,7 @@ def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
     if out is None:
         return result
     if out.numel() == array.size:  # the values, in whatever shape it has
+        refuse_history("", out)
         out.array.copy_(array.view(out.array.shape))
         return out
     return into(out, result)

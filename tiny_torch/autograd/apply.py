@@ -111,7 +111,7 @@ def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     arrays = arrays_of((x, *arguments))
     edges = edges_of(None, x, *arguments)
-    if edges is None:
+    if edges is None or not x.array.dtype.is_floating_point:
         if len(arrays) == 1:  # spread out, as in apply1
             op.forward(x.array, out=x.array)
         elif len(arrays) == 2:

@@ -13,7 +13,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import HALVES
-from tiny_torch.ops.public import public
+from tiny_torch.ops.public import public, zeros
 
 # ----------------------------------------------------------------------------------- arithmetic
 
@@ -99,7 +99,7 @@ class Pow(Op):
         to_base = to_exponent = None
         if needs[0]:
             if isinstance(y, int | float):
-                to_base = grad * 0 if y == 0 else grad * (x ** (y - 1) * y)
+                to_base = zeros(grad) if y == 0 else grad * (x ** (y - 1) * y)
             else:
                 to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))
         if needs[1]:
@@ -134,7 +134,7 @@ class DivFloor(FloorDivide):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return grad * 0, grad * 0 if needs[1] else None
+        return zeros(grad), zeros(grad) if needs[1] else None
 
 
 class DivTrunc(DivFloor):

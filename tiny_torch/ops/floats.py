@@ -11,8 +11,8 @@ from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import finfo
 from tiny_torch.ops.elementwise import Cast, Pow, Where, without_gradient
-from tiny_torch.ops.public import check_operand, check_tensor, into, named, public, write_out
-from tiny_torch.ops.unary import of_input, zero
+from tiny_torch.ops.public import check_operand, check_tensor, into, named, public, write_out, zeros
+from tiny_torch.ops.unary import of_nothing
 from tiny_torch.tensor import Tensor
 
 TESTS = {
@@ -26,7 +26,7 @@ TESTS = {
 for _name, _what in TESTS.items():
     public(_name, _what, in_place=False)(without_gradient(_name, 1))
 
-public("sgn", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero, named_as="sgn"))
+public("sgn", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zeros, named_as="sgn"))
 
 
 @public("frac", "Each element without its integer part.")
@@ -57,7 +57,7 @@ class Copysign(Op):
     def backward(saved, grad, needs):
         x, result = saved
         ratio = run(Where, x == 0, 0.0, result / x)
-        return grad * ratio, grad * 0 if needs[1] else None
+        return grad * ratio, zeros(grad) if needs[1] else None
 
 
 class ExtremeNumber(Op):

@@ -13,7 +13,7 @@ from typing import Any
 
 from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, arrays_of, edges_of
-from tiny_torch.autograd.graph import Op, edge_of
+from tiny_torch.autograd.graph import Op
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -110,12 +110,17 @@ def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
     return checked
 
 
+def zeros(grad: Any) -> Any:
+    """The gradient of a step, in an op's backward: 0 also where the incoming one is inf or NaN."""
+    return grad.new_full(grad.shape, 0)
+
+
 def forgetful(op: type[Op]) -> type[Op]:
     """An op without a gradient, to be used in place: what it overwrites has gradient zero."""
 
     def backward(saved, grad, needs):
-        zeros = tuple([grad * 0 if need else None for need in needs])
-        return zeros if op.arity > 1 else zeros[0]
+        nothing = tuple([zeros(grad) if need else None for need in needs])
+        return nothing if op.arity > 1 else nothing[0]
 
     return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
 
@@ -149,13 +154,18 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
         raise RuntimeError(
             f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
         )
-    if edges_of(None, out, *arguments) is not None:
-        raise RuntimeError(f"{function}(): {NO_HISTORY}")
+    refuse_history(f"{function}(): ", out, *arguments)
     arrays = arrays_of(arguments)
     if is_result_shape(out.array, arrays):
         op.forward(*arrays, out=out.array)
         return out
     return into(out, wrap(op.forward(*arrays)[0]))
+
+
+def refuse_history(function: str, *tensors: Any) -> None:
+    """RuntimeError if one of what `out=` is computed from, or `out` itself, would be recorded."""
+    if edges_of(None, *tensors) is not None:
+        raise RuntimeError(function + NO_HISTORY)
 
 
 def into(out: Tensor | None, result: Tensor) -> Tensor:
@@ -166,8 +176,7 @@ def into(out: Tensor | None, result: Tensor) -> Tensor:
     if out is None:
         return result
     check_tensor("out", "out", 1, out)
-    if edge_of(result) is not None or edge_of(out) is not None:
-        raise RuntimeError(NO_HISTORY)
+    refuse_history("", out, result)
     if not _core.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"

@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.graph import Op
-from tiny_torch.creation import as_dtype, as_sizes, check_options, filled, like
+from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, like
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.random import Generator, core_of, default_generator
 from tiny_torch.tensor import Tensor, wrap
@@ -154,10 +154,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 # -------------------------------------------------------------------------------- of a shape
 
 
-def shaped(function: str, out: Tensor, shape: Any) -> Tensor:
-    """`out`, of that shape."""
+def shaped(function: str, out: Tensor, shape: tuple) -> Tensor:
+    """`out`, of that shape; RuntimeError if what is written there would have to be recorded."""
     check_tensor(function, "out", 1, out)
-    return out.resize_(shape)
+    return fill_out(function, out, shape, None, None)
 
 
 def new_random(function, size, out, dtype, device, layout, pin_memory):

@@ -12,7 +12,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import check_range
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.public import check_tensor, public, write_out
-from tiny_torch.ops.unary import of_input, of_output
+from tiny_torch.ops.unary import of_input
 from tiny_torch.tensor import Tensor
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -21,7 +21,7 @@ public("erfc", "1 - erf(x), accurate where that is small.")(
     of_input("erfc", lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI))
 )
 public("erfinv", "The inverse of erf; NaN beyond 1.")(
-    of_output("erfinv", lambda grad, y: grad * ((y * y).exp() * (1 / TWO_OVER_ROOT_PI)))
+    of_input("erfinv", lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI))
 )
 public("lgamma", "The logarithm of gamma's absolute value.")(
     of_input("lgamma", lambda grad, x: grad * x.digamma())
@@ -145,20 +145,18 @@ class Logaddexp(Op):
 
     arity = 2
     broadcasts = True
-    saves = (0, 1, ~0)
-    used_by = ((0,), (1,), (0, 1))
+    saves = (0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
-        result = x.logaddexp(y, out)
-        return result, (x, y, result)
+        return x.logaddexp(y, out), (x, y)
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, y, result = saved
+        x, y = saved
         return (
-            grad * (x - result).exp() if needs[0] else None,
-            grad * (y - result).exp() if needs[1] else None,
+            grad / ((y - x).exp() + 1) if needs[0] else None,
+            grad / ((x - y).exp() + 1) if needs[1] else None,
         )
 
 
@@ -166,27 +164,19 @@ class Logaddexp(Op):
 class Logaddexp2(Op):
     arity = 2
     broadcasts = True
-    saves = (0, 1, ~0)
-    used_by = ((0,), (1,), (0, 1))
+    saves = (0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
-        result = x.logaddexp2(y, out)
-        return result, (x, y, result)
+        return x.logaddexp2(y, out), (x, y)
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, y, result = saved
+        x, y = saved
         return (
-            grad * (x - result).exp2() if needs[0] else None,
-            grad * (y - result).exp2() if needs[1] else None,
+            grad / ((y - x).exp2() + 1) if needs[0] else None,
+            grad / ((x - y).exp2() + 1) if needs[1] else None,
         )
-
-
-def logarithm(x: Any) -> Any:
-    if not isinstance(x, int | float):
-        return x.log()
-    return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
 
 
 @public("xlogy", "input * ln(other); 0 where input is 0.", left=True)
@@ -194,7 +184,6 @@ class Xlogy(Op):
     arity = 2
     broadcasts = True
     saves = (0, 1)
-    used_by = ((1,), (0, 1))
 
     @staticmethod
     def forward(x, y, out=None):
@@ -206,7 +195,7 @@ class Xlogy(Op):
         x, y = saved
         to_x = None
         if needs[0]:
-            to_x = run(Where, (x == 0) & (y <= 0), 0.0, grad * logarithm(y))
+            to_x = run(Where, (x == 0) & (y <= 0), 0.0, run(Xlogy, grad, y))
         return to_x, grad * x / y if needs[1] else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import named, narrowed, widened
-from tiny_torch.ops.public import public
+from tiny_torch.ops.public import public, zeros
 
 
 @public("neg", "Each element with its sign turned.")
@@ -24,7 +24,22 @@ class Neg(Op):
         return -grad
 
 
-def of_input(name: str, formula, named_as: str = "") -> type[Op]:
+def of_nothing(name: str, formula, named_as: str = "") -> type[Op]:
+    """A unary op whose gradient is a formula of the incoming one alone."""
+
+    class OfNothing(Op):
+        @staticmethod
+        def forward(x, out=None):
+            return getattr(x, name)(out), ()
+
+        @staticmethod
+        def backward(saved, grad, needs):
+            return formula(grad)
+
+    return named(OfNothing, named_as or name)
+
+
+def of_input(name: str, formula) -> type[Op]:
     """A unary op whose gradient is a formula of the incoming one and of x."""
 
     class OfInput(Op):
@@ -38,7 +53,7 @@ def of_input(name: str, formula, named_as: str = "") -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfInput, named_as or name)
+    return named(OfInput, name)
 
 
 def of_output(name: str, formula) -> type[Op]:
@@ -57,10 +72,6 @@ def of_output(name: str, formula) -> type[Op]:
             return formula(grad, saved[0])
 
     return named(OfOutput, name)
-
-
-def zero(grad, x):
-    return grad * 0
 
 
 Abs: Any = public("abs", "The absolute value of each element.")(
@@ -110,10 +121,10 @@ Atanh: Any = public("atanh", "The inverse of tanh; NaN beyond 1.")(
     of_input("atanh", lambda grad, x: grad / (1 - x * x))
 )
 Deg2Rad: Any = public("deg2rad", "Degrees as radians.")(
-    of_input("deg2rad", lambda grad, x: grad * (math.pi / 180))
+    of_nothing("deg2rad", lambda grad: grad * (math.pi / 180))
 )
 Rad2Deg: Any = public("rad2deg", "Radians as degrees.")(
-    of_input("rad2deg", lambda grad, x: grad * (180 / math.pi))
+    of_nothing("rad2deg", lambda grad: grad * (180 / math.pi))
 )
 
 Exp: Any = public("exp", "e to the power of each element.")(
@@ -136,11 +147,15 @@ Reciprocal: Any = public("reciprocal", "1 / x.")(
 )
 Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
 
-Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_input("sign", zero))
-Floor: Any = public("floor", "The largest integer not above each element.")(of_input("floor", zero))
-Ceil: Any = public("ceil", "The smallest integer not below each element.")(of_input("ceil", zero))
-Trunc: Any = public("trunc", "Each element without its fraction.")(of_input("trunc", zero))
-Round = of_input("round", zero)
+Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zeros))
+Floor: Any = public("floor", "The largest integer not above each element.")(
+    of_nothing("floor", zeros)
+)
+Ceil: Any = public("ceil", "The smallest integer not below each element.")(
+    of_nothing("ceil", zeros)
+)
+Trunc: Any = public("trunc", "Each element without its fraction.")(of_nothing("trunc", zeros))
+Round = of_nothing("round", zeros)
 
 
 class RoundTo(Op):
@@ -163,7 +178,7 @@ class RoundTo(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return grad * 0
+        return zeros(grad)
 
 
 class ReluBackward(Op):
@@ -179,8 +194,7 @@ class ReluBackward(Op):
     @staticmethod
     def backward(saved, grad, needs):
         # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
-        zeros = grad.new_full(grad.shape, 0) if needs[1] else None
-        return run(ReluBackward, grad, saved[0]), zeros
+        return run(ReluBackward, grad, saved[0]), zeros(grad) if needs[1] else None
 
 
 class Relu(Op):

@@ -1,0 +1,78 @@
+"""Facts of what ops do to each other: programs of a line that print the same in both packages.
+
+The last statement is an expression; of an exception, its type counts.
+"""
+
+# ruff: noqa: E501 -- a program is one line
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import numpy as np
+import pytest
+
+import tiny_torch
+
+GRADIENTS = """
+x = torch.tensor([0.5, nan, inf], requires_grad=True); [grad(getattr(torch, f)(x), x, torch.tensor([inf, nan, 1]))[0] for f in ('sign', 'sgn', 'floor', 'ceil', 'trunc', 'round', 'frac')]
+x = torch.tensor([0.5, nan, inf], requires_grad=True); grad(x.round(decimals=1), x, torch.tensor([inf, nan, 1]))
+x = torch.tensor([0.5, 2, 3], requires_grad=True); grad(torch.div(x, x, rounding_mode='floor'), x, torch.tensor([inf, nan, 1]))
+x = torch.tensor([0.5, 2, 3], requires_grad=True); grad(x ** 0, x, torch.tensor([inf, nan, 1]))
+x = torch.tensor([0.5, 2, 3], requires_grad=True); y = x * 1; y.eq_(1); grad(y, x, torch.tensor([inf, nan, 1]))
+x = torch.tensor([-0.5, 2, 4], requires_grad=True); grad(x.ceil().log10().sum(), x)
+x = torch.tensor([1.8, 0, -1], requires_grad=True); grad(torch.xlogy(x, torch.tensor([0, 3, 0])), x, torch.zeros(3))
+x = torch.tensor([1.8, 0, -1], requires_grad=True); [grad(torch.xlogy(x, k).sum(), x)[0] for k in (0, 2, 0.5, -1)]
+x = torch.tensor([1.8, 0, -1], requires_grad=True); [grad(torch.xlogy(k, x).sum(), x)[0] for k in (0, 2, 0.5, -1)]
+x = torch.tensor([1.8, 0, -1], requires_grad=True); grad(torch.xlogy(x, torch.tensor([0.0, -1, 2])).sum(), x)
+x = torch.tensor([1.8, 0, -1], requires_grad=True); y = x * 1; y.xlogy_(0.5); grad(y.sum(), x)
+x = torch.tensor([1000.0, -inf, 2], requires_grad=True); y = torch.tensor([-1000.0, 1, inf], requires_grad=True); [grad(f(x, y).sum(), (x, y)) for f in (torch.logaddexp, torch.logaddexp2)]
+""".strip().split("\n")
+
+WRITES = """
+x = torch.tensor([1.5, 2, 3], requires_grad=True); y = x * 1; z = y.round(); y.add_(1); grad(z.sum(), x)
+x = torch.tensor([1.5, 2, 3], requires_grad=True); y = x * 1; z = y.deg2rad() + y.rad2deg(); y.add_(1); grad(z.sum(), x)
+x = torch.tensor([1.5, 2, 3], requires_grad=True); y = torch.logaddexp(x, x * 2); y.mul_(2); grad(y.sum(), x)
+x = torch.tensor([0.5, 0.2, 0.3], requires_grad=True); y = x.erfinv(); y.mul_(2); grad(y.sum(), x)
+x = torch.ones(3, requires_grad=True); v = torch.zeros(3, dtype=torch.int64); v[...] = x; v, v.requires_grad, v.is_leaf
+x = torch.ones(3, requires_grad=True); v = torch.zeros(3, dtype=torch.bool); v[0] = x[1]; v.numpy()
+x = torch.ones(3, requires_grad=True); v = torch.zeros(3, dtype=torch.int64); v[1:].copy_(x[:2]); v, v.requires_grad
+x = torch.ones(3, requires_grad=True) * 2; v = x.view(torch.int32); v[0] = 0; v.requires_grad, x.requires_grad
+""".strip().split("\n")
+
+OUT = """
+torch.arange(3, out=torch.ones(3, requires_grad=True))
+torch.linspace(0, 1, 3, out=torch.ones(3, requires_grad=True))
+torch.zeros(3, out=torch.ones(3, requires_grad=True))
+torch.rand(3, out=torch.ones(3, requires_grad=True))
+torch.sum(torch.ones(2), 0, out=torch.ones((), requires_grad=True))
+torch.cumsum(torch.ones(3, requires_grad=True), 0, out=torch.ones(3))
+p = torch.ones(3, requires_grad=True); torch.cumsum(p.detach(), 0, out=p.data); p
+p = torch.ones(3, requires_grad=True); torch.set_grad_enabled(False); torch.cumsum(p, 0, out=p)
+p = torch.ones(3, requires_grad=True); torch.set_grad_enabled(False); torch.cat([p, p], out=p * 2)
+p = torch.ones(3, requires_grad=True); torch.set_grad_enabled(False); torch.stack([p, p], out=torch.ones(0))
+p = torch.ones(4, requires_grad=True); torch.set_grad_enabled(False); torch.manual_seed(0); torch.rand(4, out=p).detach()
+""".strip().split("\n")
+
+
+def outcome(module, program):
+    """What the last expression prints, or its exception."""
+    names = {"torch": module, "nn": module.nn, "F": module.nn.functional, "np": np}
+    names.update(grad=module.autograd.grad, inf=float("inf"), nan=float("nan"))
+    tree = ast.parse(program)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(ast.Module(tree.body[:-1], []), "<program>", "exec"), names)
+            value = eval(compile(ast.Expression(tree.body[-1].value), "<program>", "eval"), names)
+            return str(value).replace("tiny_torch", "torch")
+    except Exception as error:
+        return type(error).__name__
+    finally:
+        module.set_grad_enabled(True)
+
+
+@pytest.mark.parametrize("program", GRADIENTS + WRITES + OUT)
+def test_between(oracle, program):
+    assert outcome(tiny_torch, program) == outcome(oracle, program)
