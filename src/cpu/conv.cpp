@@ -96,7 +96,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     panel_ends[i] = panels;
     task_ends[i] = tasks;
     const SumOrder& order = way.weights.order;
-    const int64_t panel = way.cut.pixels * order.depth() + cols;
+    const int64_t panel = smaller(way.cut.pixels, kPixelsAtOnce) * order.depth() + cols;
     const int64_t window = Window<T>::size_of(g, part, order.channel_step);
     if (!way.turned && panel > panel_size) panel_size = panel;
     if (window > window_size) window_size = window;

@@ -10,6 +10,9 @@ namespace {
 constexpr int kMostStretches = 32;  // of a tile: as many as pixels
 static_assert(kCols<float> <= kMostStretches && kRows <= kMostStretches);
 
+// Pixels whose panels are gathered before they meet all rows: more would leave the caches.
+constexpr int64_t kPixelsAtOnce = 128;
+
 // Where a product goes: rows [i, i_end) of a group's result, pixels [j, j_end) of a part.
 struct Block {
   int64_t group, i, i_end, j, j_end;
@@ -195,13 +198,33 @@ void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b
   store_columns(s, tile, i, Rows, stretches, count, add, last);
 }
 
+// The panels of `count` tiles of pixels, of two strips each.
+template <class T>
+void gather_panels(const Sums<T>& s, const Window<T>& window, const T* source,
+                   const SumBlock& block, const Offsets<T>& offsets, const ColumnStrip<T>* strips,
+                   int64_t count, T* panels) {
+  constexpr int64_t cols = kCols<T>;
+  const int64_t along = s.g.step[2] * window.strides[2], depth = block.depth();
+  const int64_t first_channel = s.group * s.g.channels + block.channel;
+  for (int64_t v = 0; v < 2 * count; ++v) {
+    const ColumnStrip<T>& strip = strips[v];
+    const bool readable = window.readable(strip.lowest + offsets.lowest,
+                                          strip.highest + offsets.highest - 1, first_channel);
+    T* to = panels + v / 2 * cols * depth + v % 2 * lanes<T>;
+    if (window.channel == 1 && block.taps == 1) {
+      gather_transposed(source + offsets.of[0], window.end(), strip, depth, to);
+    } else {
+      gather_strip(source, strip, along, readable, offsets.of, depth, to);
+    }
+  }
+}
+
 template <class T>
 void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memory,
                   T* kept_memory) {
   constexpr int64_t cols = kCols<T>, n = lanes<T>;
   const int64_t first_channel = s.group * s.g.channels, sums = s.weights.order.size();
   Window<T> window(s.g, s.part, {false, false}, at.j, at.j_end, window_memory);
-  const int64_t along = s.g.step[2] * window.strides[2];
   Stretch stretches[kMostPixels];
   int counts[kMostPixels / cols];
   ColumnStrip<T> strips[kMostPixels / n];
@@ -221,38 +244,32 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
     const int64_t depth = block.depth();
     const T* source = window.channels(first_channel + block.channel, block.channels);
     find_offsets(s, window, block, offsets);
-    for (int64_t v = 0; v < 2 * blocks(at.j_end - at.j, cols); ++v) {
-      const bool readable =
-          window.readable(strips[v].lowest + offsets.lowest,
-                          strips[v].highest + offsets.highest - 1, first_channel + block.channel);
-      T* to = panels_b + v / 2 * cols * depth + v % 2 * n;
-      if (window.channel == 1 && block.taps == 1) {
-        gather_transposed(source + offsets.of[0], window.end(), strips[v], depth, to);
-      } else {
-        gather_strip(source, strips[v], along, readable, offsets.of, depth, to);
-      }
-    }
-    if (!s.weights.panels) {
-      for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
-        const int64_t left = at.i_end - i;
-        taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 2 ? 2 : 1;
-        const auto multiply = taken == kRows       ? multiply_unpacked<T, kRows>
-                              : taken == kRows / 2 ? multiply_unpacked<T, kRows / 2>
-                              : taken == 2         ? multiply_unpacked<T, 2>
-                                                   : multiply_unpacked<T, 1>;
-        multiply(s, block, panels_b, i, at.j_end - at.j, stretches, counts[0], b > 0,
-                 b + 1 == sums);
-      }
-      continue;
-    }
     T* kept = keeps ? kept_memory : nullptr;
-    for (int64_t i = at.i; i < at.i_end; i += kRows) {
-      const int64_t rows = smaller(kRows, at.i_end - i);
-      const auto multiply = choose_tile<Columns<T>::template Kernel>(rows);
-      for (int64_t j = 0; j < at.j_end - at.j; j += cols) {
-        multiply(s, s.panel(b, i / kRows), panels_b + j * depth, depth, i, rows, stretches + j,
-                 counts[j / cols], b > 0, b + 1 == sums, kept);
-        kept += keeps ? kRows * cols : 0;
+    for (int64_t first = 0; first < at.j_end - at.j; first += kPixelsAtOnce) {
+      const int64_t end = smaller(first + kPixelsAtOnce, at.j_end - at.j);
+      gather_panels(s, window, source, block, offsets, strips + first / n,
+                    blocks(end - first, cols), panels_b);
+      if (!s.weights.panels) {
+        for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
+          const int64_t left = at.i_end - i;
+          taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 2 ? 2 : 1;
+          const auto multiply = taken == kRows       ? multiply_unpacked<T, kRows>
+                                : taken == kRows / 2 ? multiply_unpacked<T, kRows / 2>
+                                : taken == 2         ? multiply_unpacked<T, 2>
+                                                     : multiply_unpacked<T, 1>;
+          multiply(s, block, panels_b, i, at.j_end - at.j, stretches, counts[0], b > 0,
+                   b + 1 == sums);
+        }
+        continue;
+      }
+      for (int64_t i = at.i; i < at.i_end; i += kRows) {
+        const int64_t rows = smaller(kRows, at.i_end - i);
+        const auto multiply = choose_tile<Columns<T>::template Kernel>(rows);
+        for (int64_t j = first; j < end; j += cols) {
+          multiply(s, s.panel(b, i / kRows), panels_b + (j - first) * depth, depth, i, rows,
+                   stretches + j, counts[j / cols], b > 0, b + 1 == sums, kept);
+          kept += keeps ? kRows * cols : 0;
+        }
       }
     }
   }

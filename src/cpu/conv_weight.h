@@ -106,6 +106,12 @@ inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
   return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
 }
 
+// Where a line begins in y.
+inline int64_t y_offset(const ConvArgs& g, const Line& line) {
+  return line.p[0] * g.y_strides[0] + line.p[1] * g.y_strides[2] + line.p[2] * g.y_strides[3] +
+         line.p[3] * g.y_strides[4];
+}
+
 // The lines of a block that a tap sees, cut to what is inside of x.
 inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap, const Line* lines,
                          int64_t line_count, Overlap* overlaps) {
@@ -288,12 +294,15 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
       depth += lines[i].length;
     }
     for (int64_t o = 0; o < g.y_channels; o += cols) {
-      for (int64_t i = 0; i < count; ++i) {
-        const Line& line = lines[i];
-        int64_t offset = o * g.y_strides[1] + line.p[0] * g.y_strides[0];
-        for (int d = 1; d < 4; ++d) offset += line.p[d] * g.y_strides[d + 1];
-        pack<T, kCols<T>>(panels + o * depth + line.place * cols, y + offset, y_step,
-                          g.y_strides[1], line.length, g.y_channels - o, y_reach + 1 - offset);
+      for (int64_t i = 0; i < count;) {
+        const int64_t first = i, offset = y_offset(g, lines[i]);
+        int64_t length = 0;
+        do {  // a line that goes on where the last one ends is packed with it
+          length += lines[i++].length;
+        } while (i < count && y_offset(g, lines[i]) == offset + length * y_step);
+        const int64_t from = offset + o * g.y_strides[1];
+        pack<T, kCols<T>>(panels + o * depth + lines[first].place * cols, y + from, y_step,
+                          g.y_strides[1], length, g.y_channels - o, y_reach + 1 - from);
       }
     }
     if (g.x_channels <= 3) {
