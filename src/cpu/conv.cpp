@@ -34,7 +34,8 @@ Cut cut_part(const ConvSum& g, int64_t pixels, int64_t row_unit, int64_t pixel_u
   int64_t rows = round_up(g.rows, row_unit),
           columns = smaller(kMostPixels, round_up(pixels, pixel_unit));
   while (g.groups * blocks(g.rows, rows) * blocks(pixels, columns) < wanted) {
-    if (columns >= 4 * pixel_unit) {
+    // Fewer pixels than are gathered at once would read the weights more often.
+    if (columns >= (rows >= 4 * row_unit ? 2 * kPixelsAtOnce : 4 * pixel_unit)) {
       columns = round_up(blocks(columns, 2), pixel_unit);
     } else if (rows >= 4 * row_unit) {
       rows = round_up(blocks(rows, 2), row_unit);
@@ -91,7 +92,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     Way<T>& way = ways[i];
     way = choose_way<T>(g, part, workers == 1 ? 1 : blocks(4 * workers, part_count));
     size += g.groups * way.weights.group_size();
-    panels += way.packed ? g.groups * way.weights.per_block : 0;
+    panels += way.packed ? g.groups * way.weights.outer(g) : 0;
     tasks += way.cut.size(g.groups);
     panel_ends[i] = panels;
     task_ends[i] = tasks;
@@ -117,12 +118,16 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     while (task >= panel_ends[i]) ++i;
     const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
     const Weights<T>& own = ways[i].weights;
-    const int64_t group = index / own.per_block, panel = index % own.per_block;
-    const int64_t row = panel * (ways[i].turned ? cols : kRows);
-    const auto pack = ways[i].turned ? pack_weights<T, kCols<T>>
-                                     : choose_tile<Packing<T>::template Kernel>(g.rows - row);
-    pack(g, parts[i], own.order, group, row,
-         own.panels + group * own.group_size() + panel * own.slot, own.per_block * own.slot);
+    const int64_t outer = own.outer(g), group = index / outer,
+                  width = ways[i].turned ? cols : kRows;
+    for (int64_t inner = 0; inner < own.order.size() * own.per_block / outer; ++inner) {
+      const int64_t b = own.blockwise(g) ? index % outer : inner;
+      const int64_t row = (own.blockwise(g) ? inner : index % outer) * width;
+      const auto pack = ways[i].turned ? pack_weights<T, kCols<T>>
+                                       : choose_tile<Packing<T>::template Kernel>(g.rows - row);
+      pack(g, parts[i], own.order.at(b), group, row,
+           own.panels + group * own.group_size() + (b * own.per_block + row / width) * own.slot);
+    }
   });
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     int i = 0;

@@ -15,6 +15,9 @@ struct Weights {
   int64_t slot;  // elements between two panels
   int64_t per_block;
   int64_t group_size() const { return order.size() * per_block * slot; }
+  // Panels are packed in the order in which the weights lie: block by block or panel by panel.
+  static bool blockwise(const ConvSum& g) { return g.weight_row < g.weight_channel; }
+  int64_t outer(const ConvSum& g) const { return blockwise(g) ? order.size() : per_block; }
 };
 
 // Rows of a panel of a product whose rows from i on are left.
@@ -25,55 +28,48 @@ inline int tile_rows(int64_t left) {
                               : kRows / 3;
 }
 
-// The panels of rows [i, i + Width) of a group, in all blocks of the sum: `first` is that of the
-// first.
+// The panel of rows [i, i + Width) of a group, in one block of the sum.
 template <class T, int Width>
-void pack_weights(const ConvSum& g, const ConvPart& part, const SumOrder& order, int64_t group,
-                  int64_t i, T* first, int64_t block_size) {
+void pack_weights(const ConvSum& g, const ConvPart& part, const SumBlock& block, int64_t group,
+                  int64_t i, T* panel) {
   const T* weight = static_cast<const T*>(g.weight);
-  const int64_t start = group * g.weight_group + i * g.weight_row;
-  for (int64_t b = 0; b < order.size(); ++b, first += block_size) {
-    const SumBlock block = order.at(b);
-    for (int64_t t = 0; t < block.taps; ++t) {
-      const int64_t offset =
-          start + part.taps[block.tap + t].weight + block.channel * g.weight_channel;
-      pack<T, Width>(first + t * block.channels * Width, weight + offset, g.weight_channel,
-                     g.weight_row, block.channels, g.rows - i, g.weight_extent - offset);
-    }
+  const int64_t start =
+      group * g.weight_group + i * g.weight_row + block.channel * g.weight_channel;
+  for (int64_t t = 0; t < block.taps; ++t) {
+    const int64_t offset = start + part.taps[block.tap + t].weight;
+    pack<T, Width>(panel + t * block.channels * Width, weight + offset, g.weight_channel,
+                   g.weight_row, block.channels, g.rows - i, g.weight_extent - offset);
   }
 }
 
-// The same where the taps of a channel lie side by side in w: memory is read in its order, some
-// vectors of each row at a time, which are transposed.
+// The same where the taps of a channel lie side by side in w: some vectors of each row at a time
+// are read, and transposed.
 template <class T, int Width>
-void pack_neighbours(const ConvSum& g, const ConvPart& part, const SumOrder& order, int64_t group,
-                     int64_t i, T* first, int64_t block_size) {
+void pack_neighbours(const ConvSum& g, const ConvPart& part, const SumBlock& at, int64_t group,
+                     int64_t i, T* panel) {
   constexpr int n = lanes<T>;
   const int64_t used = smaller(Width, g.rows - i);
-  for (int64_t b = 0; b < order.size(); ++b, first += block_size) {
-    const SumBlock at = order.at(b);
-    const bool all = g.weight_channel == at.taps;  // channels follow one another, too
-    const int64_t length = all ? at.depth() : at.taps;
-    for (int64_t from = 0; from < (all ? 1 : at.channels); ++from) {
-      const int64_t start = group * g.weight_group + i * g.weight_row + part.taps[at.tap].weight +
-                            (at.channel + from) * g.weight_channel;
-      int64_t tap = 0, channel = from;
-      for (int64_t m = 0; m < length; m += n) {
-        const int64_t count = smaller(n, length - m);
-        Vec<T> block[n] = {};
-        for (int64_t r = 0; r < used; ++r) {
-          const int64_t offset = start + r * g.weight_row + m;
-          const T* row = static_cast<const T*>(g.weight) + offset;
-          block[r] = offset + n <= g.weight_extent ? load(row) : load_partial(row, count);
-        }
-        transpose<T>(block);
-        for (int64_t j = 0; j < count; ++j) {
-          __builtin_memcpy(first + (tap * at.channels + channel) * Width, &block[j],
-                           Width * sizeof(T));
-          if (++tap == at.taps) {
-            tap = 0;
-            ++channel;
-          }
+  const bool all = g.weight_channel == at.taps;  // channels follow one another, too
+  const int64_t length = all ? at.depth() : at.taps;
+  for (int64_t from = 0; from < (all ? 1 : at.channels); ++from) {
+    const int64_t start = group * g.weight_group + i * g.weight_row + part.taps[at.tap].weight +
+                          (at.channel + from) * g.weight_channel;
+    int64_t tap = 0, channel = from;
+    for (int64_t m = 0; m < length; m += n) {
+      const int64_t count = smaller(n, length - m);
+      Vec<T> block[n] = {};
+      for (int64_t r = 0; r < used; ++r) {
+        const int64_t offset = start + r * g.weight_row + m;
+        const T* row = static_cast<const T*>(g.weight) + offset;
+        block[r] = offset + n <= g.weight_extent ? load(row) : load_partial(row, count);
+      }
+      transpose<T>(block);
+      for (int64_t j = 0; j < count; ++j) {
+        __builtin_memcpy(panel + (tap * at.channels + channel) * Width, &block[j],
+                         Width * sizeof(T));
+        if (++tap == at.taps) {
+          tap = 0;
+          ++channel;
         }
       }
     }
@@ -81,16 +77,16 @@ void pack_neighbours(const ConvSum& g, const ConvPart& part, const SumOrder& ord
 }
 
 template <class T, int Width>
-void pack_rows(const ConvSum& g, const ConvPart& part, const SumOrder& order, int64_t group,
-               int64_t i, T* first, int64_t block_size) {
+void pack_rows(const ConvSum& g, const ConvPart& part, const SumBlock& block, int64_t group,
+               int64_t i, T* panel) {
   if constexpr (Width <= lanes<T>) {
     bool neighbours = part.tap_count > 2;
     for (int64_t t = 0; t < part.tap_count; ++t) {
       neighbours = neighbours && part.taps[t].weight == part.taps[0].weight + t;
     }
-    if (neighbours) return pack_neighbours<T, Width>(g, part, order, group, i, first, block_size);
+    if (neighbours) return pack_neighbours<T, Width>(g, part, block, group, i, panel);
   }
-  pack_weights<T, Width>(g, part, order, group, i, first, block_size);
+  pack_weights<T, Width>(g, part, block, group, i, panel);
 }
 
 }  // namespace

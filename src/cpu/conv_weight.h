@@ -35,6 +35,11 @@ struct WeightPlan {
   int64_t channels_per_task;                                 // of x
 };
 
+// From a pixel of a line to the next, in x.
+inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
+  return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
+}
+
 template <class T>
 WeightPlan plan_weight(const ConvArgs& g, int workers) {
   WeightPlan plan;
@@ -49,8 +54,10 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   plan.segment = blocks(row, plan.segments);
   plan.lines = plan.segments;
   for (int d = 0; d < 4; ++d) plan.lines *= d == plan.along ? 1 : plan.size[d];
-  // Sums are kept in memory between blocks, and panels of y (block, columns) in the L2 cache.
-  plan.block = smaller(kMostLines, (int64_t{1} << 18) / plan.columns / 16 * 16);
+  // Sums are kept in memory between blocks, and panels of y (block, columns) in the L2 cache; x is,
+  // too, if not too much of something else lies between its pixels.
+  plan.block = smaller(step_of(g, plan) == 1 ? kMostLines : kMostLines / 2,
+                       (int64_t{1} << 18) / plan.columns / 16 * 16);
   if (plan.block < kDepth) plan.block = kDepth;
   plan.lines_per_block = plan.block / plan.segment;
   const int64_t all_blocks = blocks(plan.lines, plan.lines_per_block);
@@ -101,11 +108,6 @@ inline Span span_of(const ConvArgs& g, const WeightPlan& plan, const Line& line,
   return any && span.low < span.high ? span : Span{0, 0};
 }
 
-// From a pixel of a line to the next, in x.
-inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
-  return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
-}
-
 // Where a line begins in y.
 inline int64_t y_offset(const ConvArgs& g, const Line& line) {
   return line.p[0] * g.y_strides[0] + line.p[1] * g.y_strides[2] + line.p[2] * g.y_strides[3] +
@@ -126,10 +128,23 @@ inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap,
   return found;
 }
 
-// sums (Rows, kCols) += channels of x (Rows) times a panel of y, that has `columns` or more.
+// Adds tiles of sums to those in memory, or, if there are none, puts them there.
+template <class T, int Rows>
+inline void keep_sums(const Vec<T> (&sum)[Rows][2], T* sums, int64_t sums_row, bool add) {
+  constexpr int n = lanes<T>;
+  for (int r = 0; r < Rows; ++r) {
+    T* to = sums + r * sums_row;
+    store(to, add ? load(to) + sum[r][0] : sum[r][0]);
+    store(to + n, add ? load(to + n) + sum[r][1] : sum[r][1]);
+  }
+}
+
+// sums (Rows, kCols) += (or =, unless `add`) channels of x (Rows) times a panel of y, that has
+// `columns` or more.
 template <class T, int Rows>
 void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
-                  const Overlap* overlaps, int count, int64_t columns, T* sums, int64_t sums_row) {
+                  const Overlap* overlaps, int count, int64_t columns, T* sums, int64_t sums_row,
+                  bool add) {
   constexpr int cols = kCols<T>, n = lanes<T>;
   Vec<T> sum[Rows][2] = {};
   for (int i = 0; i < count; ++i) {
@@ -140,16 +155,12 @@ void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
       add_products<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length);
     }
   }
-  for (int r = 0; r < Rows; ++r) {
-    T* to = sums + r * sums_row;
-    store(to, load(to) + sum[r][0]);
-    store(to + n, load(to + n) + sum[r][1]);
-  }
+  keep_sums(sum, sums, sums_row, add);
 }
 
 template <class T>
 using AddOverlaps = void (*)(const T*, int64_t, int64_t, const T*, const Overlap*, int, int64_t, T*,
-                             int64_t);
+                             int64_t, bool);
 
 // The widest that does not go beyond `rows`.
 template <class T>
@@ -194,11 +205,7 @@ void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* pa
       }
     }
   }
-  for (int r = 0; r < Rows; ++r) {
-    T* to = sums + r * sums_row;
-    store(to, load(to) + sum[r][0]);
-    store(to + n, load(to + n) + sum[r][1]);
-  }
+  keep_sums(sum, sums, sums_row, true);
 }
 
 // Pixels that all taps see are taken for many taps at once, the others tap by tap.
@@ -259,7 +266,7 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
       const AddOverlaps<T> add = choose_rows<T>(g.x_channels - c, &taken);
       for (int64_t o = 0; o < g.y_channels; o += cols) {
         add(x + c * g.x_strides[1], g.x_strides[1], step, panels + o * depth, overlaps, found,
-            g.y_channels - o, sums + (t * g.x_channels + c) * plan.columns + o, plan.columns);
+            g.y_channels - o, sums + (t * g.x_channels + c) * plan.columns + o, plan.columns, true);
       }
     }
   }
@@ -277,10 +284,8 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
   int64_t y_reach = 0;  // the offset of the last element that the group has
   for (int d = 0; d < 4; ++d) y_reach += (plan.size[d] - 1) * g.y_strides[d == 0 ? 0 : d + 1];
   y_reach += (g.y_channels - 1) * g.y_strides[1];
-  for (int64_t t = 0; t < plan.taps; ++t) {
-    T* from = sums + (t * g.x_channels + c) * plan.columns;
-    for (int64_t i = 0; i < (c_end - c) * plan.columns; ++i) from[i] = 0;
-  }
+  const bool few = g.x_channels <= 3;
+  for (int64_t i = 0; few && i < plan.taps * g.x_channels * plan.columns; ++i) sums[i] = 0;
   const int64_t first = chunk * plan.blocks_per_chunk * plan.lines_per_block;
   const int64_t end = smaller(plan.lines, first + plan.blocks_per_chunk * plan.lines_per_block);
   for (int64_t begin = first; begin < end; begin += plan.lines_per_block) {
@@ -305,7 +310,7 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
                           g.y_strides[1], length, g.y_channels - o, y_reach + 1 - from);
       }
     }
-    if (g.x_channels <= 3) {
+    if (few) {
       sum_few(g, plan, x, lines, count, panels, depth, sums);
       continue;
     }
@@ -315,7 +320,8 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
         const AddOverlaps<T> add = choose_rows<T>(c_end - i, &taken);
         for (int64_t o = 0; o < g.y_channels; o += cols) {
           add(x + i * g.x_strides[1], g.x_strides[1], x_step, panels + o * depth, overlaps, found,
-              g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o, plan.columns);
+              g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o, plan.columns,
+              begin > first);
         }
       }
     }
@@ -377,7 +383,8 @@ void sum_weight(const ConvArgs& g) {
   const int64_t column_blocks = blocks(g.y_channels, lanes<T>);
   const int writers = plan.chunks * chunk_size > kGrain ? workers : 1;
   run_tasks(g.groups * column_blocks * row_blocks, writers, [&](int64_t task, int64_t) {
-    const int64_t m = task % row_blocks * kRowBlock, o = task / row_blocks % column_blocks;
+    // Columns before rows: those of a block share pages of memory.
+    const int64_t o = task % column_blocks, m = task / column_blocks % row_blocks * kRowBlock;
     const int64_t group = task / row_blocks / column_blocks;
     write_weight(g, plan, sums + group * group_size, chunk_size, group, o * lanes<T>, m,
                  smaller(m + kRowBlock, row));
