@@ -2,16 +2,11 @@
 // summed over whole rows of x first, then the map of W runs along that one row.
 #pragma once
 #include "cpu/gemm.h"
-#include "cpu/pool_lanes.h"
+#include "cpu/resample_pixels.h"
 #include "cpu/scratch.h"
 
 namespace tt::cpu {
 namespace {
-
-template <class T>
-inline T number(const void* numbers, int64_t i) {
-  return numbers ? static_cast<const T*>(numbers)[i] : T(1);
-}
 
 // ---- Along D and H.
 
@@ -224,6 +219,13 @@ void general(const LinearAxis& axis, int64_t from, int64_t to, const T* x, T* y)
   }
 }
 
+template <class T>
+void along_row(const LinearAxis& axis, const T* x, T* y) {
+  general(axis, 0, axis.first, x, y);
+  regular(axis, x, y);
+  if (axis.last < axis.out) general(axis, axis.last, axis.out, x, y);
+}
+
 // As sum_of, in the same order, of the channels of `count` pixels.
 template <class T>
 void sum_pixels(const T* x, int64_t count, int64_t channels, T* y) {
@@ -262,7 +264,7 @@ void along_pixels(const ResampleArgs& g, const T* x, T* y) {
     const int64_t begin = axis.begin[i], end = axis.begin[i + 1];
     if (begin == end) __builtin_memset(y, 0, sizeof(T) * uint64_t(channels));
     if (end == begin + 1 && number<T>(axis.weight, begin) == T(1)) {
-      __builtin_memcpy(y, x + axis.source[begin] * channels, sizeof(T) * uint64_t(channels));
+      copy_run(x + axis.source[begin] * channels, channels, y);
       continue;
     }
     if (!axis.weight && axis.first <= i && i < axis.last && axis.taps >= lanes<T>) {
@@ -309,18 +311,19 @@ T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
 template <class T>
 void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at, T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
-  const LinearAxis& axis = g.axis[2];
-  const T* row = plain_row(g, x, at);
-  if (!row) {
-    sum_rows(g, x, at, sums);
-    row = sums;
-  }
-  if (g.channels_last) {
-    along_pixels(g, row, y);
+  if (has_few_taps<T>(g, at)) {
+    resample_pixels(g, x, at, y);
   } else {
-    general(axis, 0, axis.first, row, y);
-    regular(axis, row, y);
-    if (axis.last < axis.out) general(axis, axis.last, axis.out, row, y);
+    const T* row = plain_row(g, x, at);
+    if (!row) {
+      sum_rows(g, x, at, sums);
+      row = sums;
+    }
+    if (g.channels_last) {
+      along_pixels(g, row, y);
+    } else {
+      along_row(g.axis[2], row, y);
+    }
   }
   if (!g.transposed) divide(g, at, y);
 }
@@ -348,18 +351,40 @@ void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
   }
 }
 
+// The reverse: an element of x is spread over a plane.
+template <class T>
+void spread_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
+  const T divisor = T(g.divisor), weight = T(g.weight);
+  const int64_t size = g.axis[2].out;
+  int64_t n = begin / g.channels, c = begin % g.channels;
+  T* y = static_cast<T*>(g.y) + begin * size;
+  for (; begin < end; ++begin, ++c, y += size) {
+    if (c == g.channels) c = 0, ++n;
+    const T x = static_cast<const T*>(g.x)[n * g.x_strides[0] + c * g.x_strides[1]];
+    fill_run(T(weight * x / divisor), size, y);
+  }
+}
+
+// Whether planes have one element in x or in y, whose other dims are one.
+inline bool has_single_sums(const ResampleArgs& g) {
+  const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
+  return !g.channels_last && d.in * d.out * h.in * h.out == 1 && w.first == 0 && w.last == w.out &&
+         !w.divisor && !w.weight;
+}
+
 template <class T>
 void resample(const ResampleArgs& g) {
   const int64_t channels = g.channels_last ? 1 : g.channels, inner = g.channels / channels;
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t width = g.axis[2].in * inner;
   const int64_t work = width + g.axis[2].out * inner, size = g.axis[2].out * inner;
-  const LinearAxis& axis = g.axis[2];
-  if (!g.channels_last && g.axis[0].in == 1 && g.axis[1].in == 1 && size == 1 && axis.last == 1 &&
-      rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor && !axis.weight &&
-      !g.transposed) {
-    return parallel_for(rows, kGrain / (work + 1) + 1,
-                        [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
+  if (has_single_sums(g)) {
+    const bool sums = size == 1 && g.x_strides[4] == 1 && !g.transposed;
+    if (sums || (width == 1 && g.transposed)) {
+      return parallel_for(rows, kGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+        sums ? sum_planes<T>(g, begin, end) : spread_planes<T>(g, begin, end);
+      });
+    }
   }
   parallel_with_scratch(rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
                         [&](int64_t begin, int64_t end, char* scratch) {
@@ -368,7 +393,7 @@ void resample(const ResampleArgs& g) {
                                ++begin, r.next(), started = true) {
                             T* y = row_of<T>(g, r.n, r.c, r.at);
                             if (started && repeats_row(g, r.at[1])) {
-                              __builtin_memcpy(y, y - g.y_strides[3], sizeof(T) * uint64_t(size));
+                              copy_run(y - g.y_strides[3], size, y);
                             } else {
                               resample_row(g, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
                             }

@@ -65,7 +65,7 @@ NDArray repeated_positions(const NDArray& repeats, int64_t size) {
   if (repeats.dtype() != DType::Int64 && repeats.dtype() != DType::Int32)
     throw RuntimeError("repeats has to be Long or Int tensor");
   if (repeats.ndim() > 1) throw RuntimeError("repeats must be 0-dim or 1-dim tensor");
-  const NDArray counts = contiguous(astype(repeats, DType::Int64));
+  const NDArray counts = contiguous(converted(repeats, DType::Int64));
   const int64_t* const count = reinterpret_cast<const int64_t*>(counts.data());
   const int64_t step = repeats.numel() == 1 ? 0 : 1;
   if (step == 1 && repeats.numel() != size)

@@ -11,11 +11,6 @@ namespace tt {
 
 namespace {
 
-// x itself if it is of that dtype.
-NDArray converted(const NDArray& x, DType dtype) {
-  return x.dtype() == dtype ? x : astype(x, dtype);
-}
-
 Dims leading(const Dims& shape) {
   Dims dims = shape;
   dims.erase(dims.size() - 1);

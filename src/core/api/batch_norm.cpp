@@ -64,7 +64,7 @@ struct Layout {
   bool rows() const { return channels_last || shape.size() == 2; }
   // In `compute`, laid out so that the kernels can read it; x itself where it is.
   NDArray fit(const NDArray& x, DType compute) const {
-    const NDArray wide = x.dtype() == compute ? x : astype(x, compute);
+    const NDArray wide = converted(x, compute);
     if (has_strides(wide, strides, rows() ? 0 : 2)) return wide;
     const NDArray copy = NDArray::empty_strided(shape, strides, compute);
     copy_into(copy, &wide);
@@ -102,7 +102,7 @@ struct Call {
       if (array->shape() != Dims{args.channels})
         throw RuntimeError("[batch_norm] expected a weight of shape [", args.channels, "], got ",
                            array->shape());
-      return contiguous(astype(*array, compute));
+      return contiguous(converted(*array, compute));
     };
     weight = per_channel(w);
     bias = per_channel(b);
@@ -193,7 +193,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     if (running_var)
       update(*running_var, momentum, [&](int64_t c) { return average(variance, c) * n / (n - 1); });
   }
-  return {given.dtype() == call.compute ? y : astype(y, given.dtype()), mean, rstd};
+  return {converted(y, given.dtype()), mean, rstd};
 }
 
 std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& given,
@@ -225,7 +225,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
     copy_into(weight_grad, Scalar::of_int(0));
     copy_into(bias_grad, Scalar::of_int(0));
   }
-  return {given.dtype() == call.compute ? dx : astype(dx, given.dtype()), weight_grad, bias_grad};
+  return {converted(dx, given.dtype()), weight_grad, bias_grad};
 }
 
 }  // namespace tt

@@ -20,6 +20,10 @@ NDArray astype(const NDArray& x, DType dtype) {
   return out;
 }
 
+NDArray converted(const NDArray& x, DType dtype) {
+  return x.dtype() == dtype ? x : astype(x, dtype);
+}
+
 NDArray reshape(const NDArray& x, const Dims& shape) {
   if (auto view = x.try_view(shape)) return *view;
   return contiguous(x).view(shape);

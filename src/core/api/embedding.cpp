@@ -21,7 +21,7 @@ void check_table(const NDArray& table) {
 NDArray checked_index(const NDArray& index) {
   if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
     throw RuntimeError("[embedding] expected int64 or int32 indices, got ", index.dtype());
-  return contiguous(index.dtype() == DType::Int64 ? index : astype(index, DType::Int64));
+  return contiguous(converted(index, DType::Int64));
 }
 
 void check_floating(const char* name, const NDArray& x) {

@@ -40,7 +40,7 @@ void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArra
 NDArray computed(const NDArray& x, const char* name) {
   if (!is_floating(x.dtype()))
     throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
-  return astype(x, computed_in(x.dtype()));
+  return converted(x, computed_in(x.dtype()));
 }
 
 const PoolTable& table() {
@@ -58,7 +58,7 @@ NDArray unfold_image(const NDArray& image, const Dims& taps, const Dims& dilatio
   const NDArray columns = NDArray::empty(
       {x.shape()[0], x.shape()[1] * taps[0] * taps[1], g.windows[0] * g.windows[1]}, x.dtype());
   run(table().unfold, g, x, columns);
-  return astype(columns, image.dtype());
+  return converted(columns, image.dtype());
 }
 
 NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, const Dims& dilation,
@@ -72,7 +72,7 @@ NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, c
   const NDArray image = NDArray::empty(
       {x.shape()[0], x.shape()[1] / (taps[0] * taps[1]), size[0], size[1]}, x.dtype());
   run(table().fold, g, image, x);
-  return astype(image, columns.dtype());
+  return converted(image, columns.dtype());
 }
 
 }  // namespace tt

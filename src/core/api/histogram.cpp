@@ -34,7 +34,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
     throw NotImplementedError("[bincount] is not implemented for ", x.dtype(), " on cpu");
   if (weights && weights->shape() != x.shape())
     throw RuntimeError("weights should be 1-d and have the same length as input");
-  const NDArray numbers = contiguous(astype(x, DType::Int64));
+  const NDArray numbers = contiguous(converted(x, DType::Int64));
   const int64_t n = numbers.numel();
   const char* const from = numbers.data();
   const int threads = n > cpu::kGrain ? cpu::num_threads() : 1;
@@ -62,7 +62,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   if (weights) {
     if (weights->dtype() == DType::Float32)
       return sum_by_number<float>(numbers, contiguous(*weights), size, DType::Float32);
-    const NDArray wide = contiguous(astype(*weights, DType::Float64));
+    const NDArray wide = contiguous(converted(*weights, DType::Float64));
     return sum_by_number<double>(numbers, wide, size, DType::Float64);
   }
   NDArray out = full({size}, Scalar::of_int(0), DType::Int64);

@@ -53,7 +53,7 @@ struct Call {
       if (array->numel() != size)
         throw RuntimeError("[layer_norm] expected a weight of ", size, " elements, got ",
                            array->shape());
-      return contiguous(astype(*array, compute));
+      return contiguous(converted(*array, compute));
     };
     weight = checked(w);
     bias = checked(b);

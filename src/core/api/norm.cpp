@@ -59,7 +59,7 @@ NDArray scalar_array(double value, DType dtype) {
 
 // `loss`, one per line and in float32 or float64, as the caller wants it.
 NDArray reduced(const NDArray& loss, Reduction reduction, double divisor, DType dtype) {
-  if (reduction == Reduction::None) return astype(loss, dtype);
+  if (reduction == Reduction::None) return converted(loss, dtype);
   const double sum = loss.dtype() == DType::Float32 ? sum_of(data_of<float>(loss), loss.numel())
                                                     : sum_of(data_of<double>(loss), loss.numel());
   return scalar_array(reduction == Reduction::Mean ? sum / divisor : sum, dtype);
@@ -93,7 +93,7 @@ struct Targets {
 
   Targets(const NDArray& t, const NDArray* w, const NDArray& x, int dim, DType dtype)
       : target(contiguous(t)) {
-    if (w) weight = contiguous(astype(*w, dtype));
+    if (w) weight = contiguous(converted(*w, dtype));
     if (target.dtype() != DType::Int64)
       throw TypeError("[nll_loss] expected int64 classes, got ", target.dtype());
     if (target.numel() != checked_numel(without(x.shape(), dim), "nll_loss"))
@@ -132,7 +132,7 @@ struct CrossEntropy {
         throw RuntimeError("[cross_entropy] expected probabilities of shape ", x.shape(), ", got ",
                            t.shape());
       Targets::check_weight(w, classes);
-      if (w) weight = contiguous(astype(*w, compute));
+      if (w) weight = contiguous(converted(*w, compute));
     }
     if (!weight && (probabilities || smoothing != 0))
       weight = full({classes}, Scalar::of_double(1), compute);
@@ -213,7 +213,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &dx});
   else
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &target, &dx});
-  const NDArray grads = contiguous(astype(grad, call.compute));
+  const NDArray grads = contiguous(converted(grad, call.compute));
   args.ignore_index = ignore_index;
   args.stats = stats.data();
   args.grad = grads.data();
@@ -268,7 +268,7 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
   const DType compute = computed_in(grad.dtype());
   const NDArray dx = full(shape, Scalar::of_int(0), grad.dtype());
   const Targets checked(target, weight, dx, at, compute);
-  const NDArray grads = contiguous(astype(grad, compute));
+  const NDArray grads = contiguous(converted(grad, compute));
   const int64_t* places = data_of<int64_t>(checked.target);
   const int64_t inner = dx.strides()[at];
   with_type(grad.dtype(), [&](auto type) {

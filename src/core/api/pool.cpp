@@ -127,13 +127,13 @@ struct MaxPool {
 // As the kernels take it: with a batch dim, of a dtype that they compute in.
 NDArray prepared(const NDArray& x, int spatial) {
   const NDArray batch = with_batch(x, spatial);
-  if (is_floating(x.dtype())) return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
-  return astype(batch, DType::Int64);
+  if (!is_floating(x.dtype())) return converted(batch, DType::Int64);
+  return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
 }
 
 // As a caller wants it.
 NDArray finished(const NDArray& y, const NDArray& x) {
-  return astype(y.ndim() == x.ndim() ? y : y.squeeze({0}), x.dtype());
+  return converted(y.ndim() == x.ndim() ? y : y.squeeze({0}), x.dtype());
 }
 
 Dims with_size(const NDArray& x, const Dims& size) {

@@ -218,7 +218,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
         run<uint8_t>(args, axes);
     }
   }
-  const NDArray result = astype(y, x.dtype());
+  const NDArray result = converted(y, x.dtype());
   return result.ndim() == x.ndim() ? result : result.squeeze({0});
 }
 

@@ -34,7 +34,7 @@ NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDAr
   if (dtype == DType::Bool)
     throw NotImplementedError("[", name, "] is not implemented for bool on cpu");
   NDArray out = NDArray::empty(x.shape(), dtype);
-  scan(kernel, x.dtype() == dtype ? x : astype(x, dtype), dim, out, reverse);
+  scan(kernel, converted(x, dtype), dim, out, reverse);
   return out;
 }
 
