@@ -1,10 +1,11 @@
 // One formula for a line along a dim, whether its elements are neighbours or neighbouring lines
 // stand side by side.
 //
-// A view answers sums and maxima over the line as a vector: the same value in every lane (Row), or
-// a line's in each (Columns). Element r goes to lane r mod kLineLanes of a sum, and the lanes
-// combine in halves: both views give the same bits. Built once per instruction set.
+// A view shows some lines, and answers sums and maxima over each. Element r goes to lane
+// r mod kLineLanes of a sum, and the lanes combine in halves: both views give the same bits. Built
+// once per instruction set.
 #pragma once
+#include "cpu/vec_fold.h"
 #include "cpu/vec_math.h"
 
 namespace tt::cpu {
@@ -48,16 +49,18 @@ inline T fold(typename VecOf<T, bytes>::type v, F f) {
   }
 }
 
-// A number for each of the lines that a view shows. At a place of the view it is a vector.
+// A number for each of the lines that a view shows. At a place of the view it is a vector: those of
+// the lines that meet there, or of one line in all lanes.
 template <class T, int kVectors>
 struct PerLine {
   Vec<T> vectors[kVectors];
 
   template <class At>
   Vec<T> operator[](const At& at) const {
-    return vectors[at.vector];
+    return at.of(vectors);
   }
-  T& line(int k) { return reinterpret_cast<T*>(vectors)[k]; }
+  T& line(int64_t k) { return reinterpret_cast<T*>(vectors)[k]; }
+  T line(int64_t k) const { return reinterpret_cast<const T*>(vectors)[k]; }
   template <class F>
   PerLine map(F f) const {
     PerLine result;
@@ -66,74 +69,114 @@ struct PerLine {
   }
 };
 
+// Lines whose elements are neighbours. Of several, sums wait for each other only at their ends.
 template <class T>
-struct Row {
+struct Rows {
   using Stat = PerLine<T, 1>;
   static constexpr int kVectors = kLineLanes / lanes<T>;
-  static constexpr int kLines = 1;
+  static constexpr int kMost = lanes<T>;
   char* const* data;
-  int64_t size;
+  const int64_t* steps;  // bytes from one line to the next
+  int64_t size, count;   // of a line; lines, at most kMost
 
-  T* at_line(int stream, int64_t i, int) const { return reinterpret_cast<T*>(data[stream]) + i; }
+  int64_t lines() const { return count; }
+  T* at_line(int stream, int64_t i, int64_t line) const {
+    return reinterpret_cast<T*>(data[stream] + line * steps[stream]) + i;
+  }
 
-  // Elements [i, i + n) of the line; the other lanes are `pad`.
-  struct Whole {
-    static constexpr int vector = 0;
-    char* const* data;
-    int64_t i;
-    Vec<T> load(int stream, T = 0) const {
-      return tt::cpu::load(reinterpret_cast<const T*>(data[stream]) + i);
-    }
-    Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
-    void store_class(T* per_class, Vec<T> v) const { tt::cpu::store(per_class + i, v); }
-    void store(int stream, Vec<T> v) const {
-      tt::cpu::store(reinterpret_cast<T*>(data[stream]) + i, v);
+  // Elements [i, i + n) of a line; the other lanes are `pad`.
+  struct Line {
+    T* data[3];
+    int64_t number;
+    Vec<T> of(const Vec<T>* per_line) const {
+      return splat(reinterpret_cast<const T*>(per_line)[number]);
     }
   };
-  struct Part {
-    static constexpr int vector = 0;
-    char* const* data;
-    int64_t i, n;
-    Vec<T> load(int stream, T pad = 0) const {
-      return load_partial(reinterpret_cast<const T*>(data[stream]) + i, n, pad);
-    }
-    Vec<T> load_class(const T* per_class) const { return load_partial(per_class + i, n); }
-    void store_class(T* per_class, Vec<T> v) const { store_partial(per_class + i, v, n); }
-    void store(int stream, Vec<T> v) const {
-      store_partial(reinterpret_cast<T*>(data[stream]) + i, v, n);
-    }
+  struct Whole : Line {
+    int64_t i;
+    Vec<T> load(int stream, T = 0) const { return tt::cpu::load(this->data[stream] + i); }
+    Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
+    void store_class(T* per_class, Vec<T> v) const { tt::cpu::store(per_class + i, v); }
+    void store(int stream, Vec<T> v) const { tt::cpu::store(this->data[stream] + i, v); }
+  };
+  struct Part : Line {
+    int64_t i;
+    Front<T> front;
+    Vec<T> load(int stream, T pad = 0) const { return front.load(this->data[stream] + i, pad); }
+    Vec<T> load_class(const T* per_class) const { return front.load(per_class + i, 0); }
+    void store_class(T* per_class, Vec<T> v) const { front.store(per_class + i, v); }
+    void store(int stream, Vec<T> v) const { front.store(this->data[stream] + i, v); }
   };
 
   // f(at, terms) answers what each of the sums gets from some elements: 0 for what is padded.
   template <int kSums, class Combine, class F>
   void reduce(Stat (&results)[kSums], T first, Combine combine, F f) const {
-    Vec<T> acc[kVectors][kSums];
-    for (auto& vector : acc)
-      for (auto& a : vector) a = splat(first);
-    int64_t i = 0;
-    for (; i + kLineLanes <= size; i += kLineLanes)
-      for (int v = 0; v < kVectors; ++v) step(acc[v], combine, f, Whole{data, i + v * lanes<T>});
-    for (int v = 0; i < size; ++v, i += lanes<T>) {
-      if (i + lanes<T> <= size)
-        step(acc[v], combine, f, Whole{data, i});
-      else
-        step(acc[v], combine, f, Part{data, i, size - i});
+    Vec<T> sums[kSums][kMost];
+    for (int64_t k = 0; k < count; ++k) {
+      Vec<T> acc[kVectors][kSums];
+      for (auto& vector : acc)
+        for (auto& a : vector) a = splat(first);
+      const Line line = line_at(k);
+      int64_t i = 0;
+      for (; i + kLineLanes <= size; i += kLineLanes)
+        for (int v = 0; v < kVectors; ++v) step(acc[v], combine, f, Whole{line, i + v * lanes<T>});
+      for (int v = 0; i < size; ++v, i += lanes<T>) {
+        if (i + lanes<T> <= size)
+          step(acc[v], combine, f, Whole{line, i});
+        else
+          step(acc[v], combine, f, Part{line, i, Front<T>(size - i)});
+      }
+      for (int half = kVectors / 2; half > 0; half /= 2)
+        for (int v = 0; v < half; ++v)
+          for (int s = 0; s < kSums; ++s) acc[v][s] = combine(acc[v][s], acc[v + half][s]);
+      for (int s = 0; s < kSums; ++s) sums[s][k] = acc[0][s];
     }
-    for (int half = kVectors / 2; half > 0; half /= 2)
-      for (int v = 0; v < half; ++v)
-        for (int s = 0; s < kSums; ++s) acc[v][s] = combine(acc[v][s], acc[v + half][s]);
-    for (int s = 0; s < kSums; ++s)
-      results[s].vectors[0] = splat(fold<T, kVectorBytes>(acc[0][s], combine));
+    for (int s = 0; s < kSums; ++s) {
+      if (count == 1) {
+        results[s].vectors[0] = splat(fold<T, kVectorBytes>(sums[s][0], combine));
+        continue;
+      }
+      for (int64_t k = count; k < kMost; ++k) sums[s][k] = splat(first);
+      halve<T, kMost>(sums[s], combine);
+      results[s].vectors[0] = sums[s][0];
+    }
   }
 
   template <class F>
   void each(F f) const {
+    for (int64_t k = 0; k < count; ++k) {
+      const Line line = line_at(k);
+      int64_t i = 0;
+      for (; i + lanes<T> <= size; i += lanes<T>) f(Whole{line, i});
+      if (i < size) f(Part{line, i, Front<T>(size - i)});
+    }
+  }
+  // The same elements of all lines, then the next: f(at, state) each, where `begin(at)` gives the
+  // state and `end(at, state)` takes it.
+  template <class Begin, class F, class End>
+  void across(Begin begin, F f, End end) const {
+    Line line[kMost];
+    for (int64_t k = 0; k < count; ++k) line[k] = line_at(k);
+    auto all = [&](auto at) {
+      auto state = begin(at);
+      for (int64_t k = 0; k < count; ++k) {
+        static_cast<Line&>(at) = line[k];
+        f(at, state);
+      }
+      end(at, state);
+    };
     int64_t i = 0;
-    for (; i + lanes<T> <= size; i += lanes<T>) f(Whole{data, i});
-    if (i < size) f(Part{data, i, size - i});
+    for (; i + lanes<T> <= size; i += lanes<T>) all(Whole{line[0], i});
+    if (i < size) all(Part{line[0], i, Front<T>(size - i)});
   }
 
  private:
+  Line line_at(int64_t k) const {
+    Line line{};
+    for (int s = 0; s < 3; ++s) line.data[s] = at_line(s, 0, k);
+    line.number = k;
+    return line;
+  }
   template <int kSums, class Combine, class F, class At>
   static void step(Vec<T> (&acc)[kSums], Combine combine, F f, const At& at) {
     Vec<T> terms[kSums];
@@ -147,12 +190,12 @@ struct Row {
 template <class T, int kVectors>
 struct Columns {
   using Stat = PerLine<T, kVectors>;
-  static constexpr int kLines = kVectors * lanes<T>;
   char* const* data;
-  const int64_t* steps;  // bytes
+  const int64_t* steps;  // bytes from one element to the next
   int64_t size;
 
-  T* at_line(int stream, int64_t i, int line) const {
+  static constexpr int64_t lines() { return kVectors * lanes<T>; }
+  T* at_line(int stream, int64_t i, int64_t line) const {
     return reinterpret_cast<T*>(data[stream] + i * steps[stream]) + line;
   }
 
@@ -164,6 +207,7 @@ struct Columns {
     T* at(int stream) const {
       return reinterpret_cast<T*>(data[stream] + i * steps[stream]) + vector * lanes<T>;
     }
+    Vec<T> of(const Vec<T>* per_line) const { return per_line[vector]; }
     Vec<T> load(int stream, T = 0) const { return tt::cpu::load<T>(at(stream)); }
     Vec<T> load_class(const T* per_class) const { return splat(per_class[i]); }
     void store(int stream, Vec<T> v) const { tt::cpu::store(at(stream), v); }

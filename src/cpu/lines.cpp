@@ -14,20 +14,22 @@ namespace tt::cpu {
 namespace {
 
 constexpr int kStreams = Lines::kMaxStreams;
-constexpr int64_t kFew = 16;              // shorter lines are computed side by side
+constexpr int64_t kFew = 16;              // shorter lines are better computed side by side
 constexpr int64_t kMostPacked = 1 << 18;  // bytes of scratch memory that still are in the cache
+constexpr int64_t kTogether = 8192;       // bytes of a stream that are computed at once
 
 struct Walk {
   const Lines& lines;
   const LineKernels& kernels;
   const void* args;
-  const int64_t item, few;        // bytes of an element; lines of the narrower kernel
-  bool row_direct[kStreams];      // its lines are read and written where they are, one by one
-  bool columns_direct[kStreams];  // or side by side
-  bool sideways, packs;           // neighbours are taken together; some pass through scratch memory
+  const int64_t item, few, group;  // bytes of an element; lines of the narrower kernel; of a group
+  bool row_direct[kStreams];       // its lines are read and written where they are, one by one
+  bool columns_direct[kStreams];   // or side by side
+  bool sideways, packs;  // neighbours are taken together; some pass through scratch memory
+  int64_t together;      // lines whose elements are neighbours, else
 
-  Walk(const Lines& l, const LineKernels& k, const void* a)
-      : lines(l), kernels(k), args(a), item(itemsize(l.compute)), few(k.width[1]) {
+  Walk(const Lines& l, const LineKernels& k, const void* a, int64_t g)
+      : lines(l), kernels(k), args(a), item(itemsize(l.compute)), few(k.width[1]), group(g) {
     bool rows = true, columns = true, adjacent = false;
     for (int s = 0; s < lines.streams; ++s) {
       const LineStream& stream = lines.stream[s];
@@ -40,9 +42,10 @@ struct Walk {
       adjacent |= next == static_cast<int64_t>(itemsize(stream.dtype));
     }
     const bool possible = few != LineKernels::kNever && !lines.shape.empty();
-    const bool wanted = lines.size <= kFew || (!rows && adjacent);
+    const bool wanted = !rows && (adjacent || lines.size <= kFew);
     packs = !columns;
     sideways = possible && wanted && (columns || packed() * lines.streams <= kMostPacked);
+    together = std::clamp<int64_t>(kTogether / padded(), 1, kernels.most_rows);
   }
 
   bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
@@ -50,29 +53,36 @@ struct Walk {
   int64_t packed() const { return few * item * lines.size; }
   int64_t scratch_bytes() const {
     int64_t bytes = 0;
-    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded();
+    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded() * together;
     if (!sideways) return bytes;
     const int64_t wide = packs ? packed() * (lines.streams + 1) : kernels.width[0] * padded();
     return std::max(bytes, wide);
   }
 
-  void row(char* const* at, int64_t position, char* scratch) const {
-    char* data[kStreams];
+  void rows(char* const* at, const int64_t* next, int64_t position, int64_t count,
+            char* scratch) const {
+    char* data[kStreams] = {};
+    int64_t steps[kStreams] = {};
     for (int s = 0; s < lines.streams; ++s) {
       const LineStream& stream = lines.stream[s];
-      data[s] = at[s];
+      data[s] = row_direct[s] ? at[s] : scratch;
+      steps[s] = row_direct[s] ? next[s] : padded();
       if (row_direct[s]) continue;
-      data[s] = scratch;
-      scratch += padded();
+      scratch += padded() * together;
       if (is_output(s)) continue;
-      convert_line(conversion(stream.dtype, lines.compute), data[s], item, at[s], stream.step,
-                   lines.size);
+      const Loop convert = conversion(stream.dtype, lines.compute);
+      for (int64_t r = 0; r < count; ++r)
+        convert_line(convert, data[s] + r * steps[s], item, at[s] + r * next[s], stream.step,
+                     lines.size);
     }
-    kernels.row(args, data, position);
+    kernels.rows(args, data, steps, position, count);
     const int out = lines.streams - 1;
     if (!lines.has_output || row_direct[out]) return;
-    convert_line(conversion(lines.compute, lines.stream[out].dtype), at[out],
-                 lines.stream[out].step, data[out], item, lines.size);
+    const LineStream& stream = lines.stream[out];
+    const Loop convert = conversion(lines.compute, stream.dtype);
+    for (int64_t r = 0; r < count; ++r)
+      convert_line(convert, at[out] + r * next[out], stream.step, data[out] + r * steps[out], item,
+                   lines.size);
   }
 
   // `few` neighbouring lines, of which element i of each is copied next to those of the others.
@@ -111,10 +121,11 @@ struct Walk {
     while (begin < end) {
       char* at[kStreams];
       for (int s = 0; s < lines.streams; ++s) at[s] = lines.stream[s].data + walker.offset(s);
-      const int64_t run = sideways ? std::min(walker.run(), end - begin) : 1;
-      int64_t n = 1;
-      if (run < few) {
-        row(at, begin, scratch);
+      const int64_t run = std::min(walker.run(), end - begin);
+      int64_t n = std::min(run, together);
+      if (group > 1) n = std::min(n, group - begin % group);
+      if (!sideways || run < few) {
+        rows(at, next, begin, n, scratch);
       } else if (packs) {
         n = few;
         pack(at, next, begin, scratch);
@@ -134,7 +145,7 @@ struct Walk {
 void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
                int64_t group) {
   if (lines.count == 0 || lines.size == 0) return;
-  const Walk walk(lines, kernels, args);
+  const Walk walk(lines, kernels, args, group);
   const WithoutGil unlocked(lines.count * lines.size > kGrain);
   const int64_t groups = (lines.count + group - 1) / group;
   parallel_with_scratch(groups, grain / (lines.size * group), walk.scratch_bytes(),

@@ -18,11 +18,14 @@ TT_DECLARE_NORM(v4)
 TT_DECLARE_NORM(base)
 #undef TT_DECLARE_NORM
 
-// How one line is computed, or several that are neighbours; elements are of
-// dtype `compute`. The line's number is `position`.
+// How some lines that are neighbours are computed; elements are of dtype `compute`. The first
+// line's number is `position`.
 struct LineKernels {
-  // data[k][i]: element i of stream k.
-  void (*row)(const void* args, char* const* data, int64_t position);
+  // data[k] + r * steps[k] + i elements: element i of line r of stream k, of up to `most_rows`
+  // lines.
+  void (*rows)(const void* args, char* const* data, const int64_t* steps, int64_t position,
+               int64_t count);
+  int64_t most_rows;
   // data[k] + i * steps[k]: element i of stream k of all the lines, side by side. `scratch` has
   // room for all elements of one stream.
   void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position,

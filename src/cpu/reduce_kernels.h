@@ -6,6 +6,7 @@
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
 #include "cpu/tables.h"
+#include "cpu/vec_fold.h"
 
 namespace tt::cpu {
 namespace {
@@ -84,23 +85,6 @@ void inner(char* states, const char* x, int64_t n, bool first, int64_t rows, int
     inner_row<F, T, S>(states + r * kLanes * sizeof(T), x + r * row_step, n, first);
 }
 
-// Vectors x and y hold rows of kWidth lanes each, one after the other. Their halves combined: a
-// vector of twice as many rows, half as wide.
-template <class F, class T, int kWidth>
-Vec<T> combine_halves(Vec<T> x, Vec<T> y) {
-  constexpr int kHalf = kWidth / 2;
-  Mask<T> first{};
-  for (int i = 0; i < lanes<T>; ++i) first[i] = i / kHalf * kWidth + i % kHalf;
-  return F::combine(__builtin_shuffle(x, y, first), __builtin_shuffle(x, y, first + kHalf));
-}
-// The same of kWidth vectors of one row each, down to one vector.
-template <class F, class T, int kWidth>
-void halve(Vec<T>* rows) {
-  for (int v = 0; v < kWidth / 2; ++v)
-    rows[v] = combine_halves<F, T, kWidth>(rows[2 * v], rows[2 * v + 1]);
-  if constexpr (kWidth > 2) halve<F, T, kWidth / 2>(rows);
-}
-
 // out[r] = the lanes of row r combined in halves: 16 apart, 8 apart, ...; as many rows as a vector
 // has lanes, side by side.
 template <class F, class T>
@@ -116,7 +100,7 @@ void fold_rows(const char* states, int64_t rows, char* out) {
         for (int v = 0; v < half; ++v) acc[v] = F::combine(acc[v], acc[v + half]);
       folded[r] = acc[0];
     }
-    halve<F, T, lanes<T>>(folded);
+    halve<T, lanes<T>>(folded, [](Vec<T> x, Vec<T> y) { return F::combine(x, y); });
     __builtin_memcpy(out + start * sizeof(T), folded, n * sizeof(T));
   }
 }

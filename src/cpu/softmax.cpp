@@ -98,7 +98,7 @@ struct ClassLoss {
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
     const T share = static_cast<T>(a.smoothing / view.size);
     const T weight_sum = static_cast<T>(a.weight_sum);
-    for (int k = 0; k < View::kLines; ++k) {
+    for (int64_t k = 0; k < view.lines(); ++k) {
       const int64_t line = position + k;
       const Target<T> target(a, line);
       T loss = 0, mass = 0;
@@ -123,8 +123,8 @@ struct ClassLossBackward {
   template <class View>
   static void apply(const View& view, const Args& a, int64_t position) {
     typename View::Stat peak, log_sum, factor, share, counts;
-    T taken[View::kLines];
-    for (int k = 0; k < View::kLines; ++k) {
+    typename View::Stat taken;
+    for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       const Target<T> target(a, position + k);
       const T grad = grad_of<T>(a, position + k);
@@ -132,20 +132,15 @@ struct ClassLossBackward {
       counts.line(k) = target.counts;
       factor.line(k) = target.counts ? grad * stats[2] : 0;
       share.line(k) = target.counts ? grad * static_cast<T>(a.smoothing / view.size) : 0;
-      taken[k] = target.counts ? grad * target.weight : 0;
-    }
-    if (View::kLines == 1) {
-      if (counts.line(0) == 0) return view.each([](const auto& at) { at.store(1, Vec<T>{}); });
-      for (auto* stat : {&peak, &log_sum, &factor, &share, &counts})
-        stat->vectors[0] = splat(stat->line(0));
+      taken.line(k) = target.counts ? grad * target.weight : 0;
     }
     view.each([&](const auto& at) {
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
       if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
     });
-    for (int k = 0; k < View::kLines; ++k)
-      *view.at_line(1, Target<T>(a, position + k).place, k) -= taken[k];
+    for (int64_t k = 0; k < view.lines(); ++k)
+      *view.at_line(1, Target<T>(a, position + k).place, k) -= taken.line(k);
   }
 };
 
@@ -165,7 +160,7 @@ struct ProbabilityLoss {
       terms[2] = terms[1] * (at.load(0) - peak[at]);
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
-    for (int k = 0; k < View::kLines; ++k) {
+    for (int64_t k = 0; k < view.lines(); ++k) {
       const T loss = log_sum.line(k) * sums[1].line(k) - sums[2].line(k);
       write_line<T>(a, position + k, loss, peak.line(k), log_sum.line(k), sums[1].line(k));
     }
@@ -180,14 +175,11 @@ struct ProbabilityLossBackward {
     const T kept = static_cast<T>(1 - a.smoothing);
     const T share = static_cast<T>(a.smoothing / view.size);
     typename View::Stat peak, log_sum, factor, grad;
-    for (int k = 0; k < View::kLines; ++k) {
+    for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
       grad.line(k) = grad_of<T>(a, position + k);
       factor.line(k) = grad.line(k) * stats[2];
-    }
-    if (View::kLines == 1) {
-      for (auto* stat : {&peak, &log_sum, &factor, &grad}) stat->vectors[0] = splat(stat->line(0));
     }
     view.each([&](const auto& at) {
       const Vec<T> mass = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
@@ -201,9 +193,10 @@ struct ProbabilityLossBackward {
 constexpr int kMany = 512 / kVectorBytes;
 
 template <class T, class Op>
-void row(const void* args, char* const* data, int64_t position) {
+void rows(const void* args, char* const* data, const int64_t* steps, int64_t position,
+          int64_t count) {
   const auto& a = *static_cast<const typename Op::Args*>(args);
-  Op::apply(Row<T>{data, a.lines.size}, a, position);
+  Op::apply(Rows<T>{data, steps, a.lines.size, count}, a, position);
 }
 // The output goes through scratch memory: where lines are a multiple of 4096 bytes apart, loads
 // that follow a store would have to wait for it, because they look like loads of the same address.
@@ -227,7 +220,10 @@ void columns(const void* args, char* const* data, const int64_t* steps, int64_t 
 template <class T, class Op>
 void run(const typename Op::Args& args) {
   run_lines(args.lines,
-            {row<T, Op>, {columns<T, Op, kMany>, columns<T, Op, 1>}, {kMany * lanes<T>, lanes<T>}},
+            {rows<T, Op>,
+             Rows<T>::kMost,
+             {columns<T, Op, kMany>, columns<T, Op, 1>},
+             {kMany * lanes<T>, lanes<T>}},
             &args, kGrainOfExp);
 }
 
