@@ -104,6 +104,11 @@ void store_columns(const Sums<T>& s, const T* sums, int64_t i, int64_t rows,
         p = add_vectors<T, kVectorBytes>(to, sum, p, length, add, more);
         p = add_vectors<T, kVectorBytes / 2>(to, sum, p, length, add, more);
         if constexpr (kVectorBytes == 64) p = add_vectors<T, 16>(to, sum, p, length, add, more);
+      } else if (step == 2 && !add) {
+        using All = std::make_integer_sequence<int, lanes<T>>;
+        for (; p + lanes<T> / 2 <= length; p += lanes<T> / 2) {
+          store_even_lanes(to + 2 * p, load_twice<T>(sum + p, All()) + more);
+        }
       }
       for (; p < length; ++p) {
         T& out = to[p * step];

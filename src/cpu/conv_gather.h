@@ -3,6 +3,7 @@
 #pragma once
 #include "core/kernels/conv.h"
 #include "cpu/gemm_tile.h"
+#include "cpu/vec_machine.h"
 
 namespace tt::cpu {
 namespace {
@@ -104,6 +105,27 @@ inline Vec<T> load_along(const T* from) {
     return load(from);
   else
     return even_lanes<T>(from, std::make_integer_sequence<int, lanes<T>>());
+}
+
+// Even lanes to memory; what lies between stays as it is.
+template <class T>
+inline void store_even_lanes(T* to, Vec<T> x) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(to, 0x5555, reinterpret_cast<__m512>(x));
+  else
+    _mm512_mask_storeu_pd(to, 0x55, reinterpret_cast<__m512d>(x));
+#else
+  for (int i = 0; i < lanes<T>; i += 2) to[i] = x[i];
+#endif
+}
+
+// L/2 elements, each of them twice.
+template <class T, int... E>
+inline Vec<T> load_twice(const T* from, std::integer_sequence<int, E...>) {
+  typename VecOf<T, kVectorBytes / 2>::type x;
+  __builtin_memcpy(&x, from, sizeof x);
+  return __builtin_shufflevector(x, x, (E / 2)...);
 }
 
 // As add_products, of the first L columns of the panel alone.

@@ -55,8 +55,8 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   plan.lines = plan.segments;
   for (int d = 0; d < 4; ++d) plan.lines *= d == plan.along ? 1 : plan.size[d];
   // Sums are kept in memory between blocks, and panels of y (block, columns) in the L2 cache; x is,
-  // too, if not too much of something else lies between its pixels.
-  plan.block = smaller(step_of(g, plan) == 1 ? kMostLines : kMostLines / 2,
+  // too, if no pixels are skipped.
+  plan.block = smaller(g.stride[2] == 1 ? kMostLines : kMostLines / 2,
                        (int64_t{1} << 18) / plan.columns / 16 * 16);
   if (plan.block < kDepth) plan.block = kDepth;
   plan.lines_per_block = plan.block / plan.segment;

@@ -97,7 +97,7 @@ class Window {
 
   // A copy goes to `memory`, of `size_of` elements.
   Window(const ConvSum& g, const ConvPart& part, Form form, int64_t j, int64_t j_end, T* memory)
-      : g_(g), memory_(memory + kSlack), last_(form.last) {
+      : g_(g), memory_(memory + kSlack), last_(form.last), flat_(part.size[0] == 1) {
     const int64_t image = part.size[0] * part.size[1] * part.size[2];
     first_image_ = j / image;
     copied_ = form.copied ||
@@ -131,8 +131,8 @@ class Window {
     const int64_t within = d * strides[0] + h * strides[1] + w * strides[2];
     if (!copied_) return n * g_.source_strides[0] + within;
     const Slab& slab = slabs_[n - first_image_];
-    return slab.first_row * strides[1] - slab.d * strides[0] - slab.h * strides[1] -
-           low_ * strides[2] + within;
+    return slab.first_row * row() - slab.d * strides[0] - slab.h * strides[1] - low_ * strides[2] +
+           within;
   }
 
   // Elements from `first` to `last` of channels(...) may be read.
@@ -144,7 +144,7 @@ class Window {
 
   // Behind the last element that may be read.
   const T* end() const {
-    return copied_ ? memory_ + rows_ * strides[1] + kSlack
+    return copied_ ? memory_ + rows_ * row() + kSlack
                    : static_cast<const T*>(g_.source) + g_.source_extent;
   }
 
@@ -157,17 +157,17 @@ class Window {
     const int64_t inside_high = smaller(columns_, g_.source_size[2] - low_);
     for (int i = 0; i < slab_count_; ++i) {
       const Slab& slab = slabs_[i];
-      T* to = memory_ + slab.first_row * strides[1];
-      for (int64_t d = slab.d; d < slab.d_end; ++d) {
-        for (int64_t h = slab.h; h < slab.h_end; ++h, to += strides[1]) {
-          const bool seen = inside(d, g_.source_size[0]) && inside(h, g_.source_size[1]) &&
-                            inside_low < inside_high;
-          const int64_t from = (first_image_ + i) * g_.source_strides[0] +
-                               d * g_.source_strides[2] + h * g_.source_strides[3] +
-                               low_ * g_.source_strides[4];
-          copy_rows(to, source, from, seen ? inside_low : columns_, seen ? inside_high : columns_,
-                    count);
-        }
+      const int64_t d_count = slab.d_end - slab.d, h_count = slab.h_end - slab.h;
+      T* to = memory_ + slab.first_row * row();
+      for (int64_t at = 0; at < d_count * h_count; ++at, to += row()) {
+        const int64_t d = slab.d + (flat_ ? at % d_count : at / h_count);
+        const int64_t h = slab.h + (flat_ ? at / d_count : at % h_count);
+        const bool seen = inside(d, g_.source_size[0]) && inside(h, g_.source_size[1]) &&
+                          inside_low < inside_high;
+        const int64_t from = (first_image_ + i) * g_.source_strides[0] + d * g_.source_strides[2] +
+                             h * g_.source_strides[3] + low_ * g_.source_strides[4];
+        copy_rows(to, source, from, seen ? inside_low : columns_, seen ? inside_high : columns_,
+                  count);
       }
     }
     return memory_;
@@ -177,19 +177,22 @@ class Window {
   static constexpr int64_t kSlack = 2 * lanes<T>;  // read or written too much, at each end
 
   void set_strides(int64_t count) {
-    const int64_t h_count = slabs_[0].h_end - slabs_[0].h;
     channel = last_ ? 1 : rows_ * columns_ + lanes<T>;
     strides[2] = last_ ? count : 1;
-    strides[1] = columns_ * strides[2];
-    strides[0] = h_count * strides[1];
+    // The dim of which all slabs have as many rows is the inner one.
+    strides[flat_ ? 0 : 1] = row();
+    strides[flat_ ? 1 : 0] =
+        row() * (flat_ ? slabs_[0].d_end - slabs_[0].d : slabs_[0].h_end - slabs_[0].h);
   }
 
+  int64_t row() const { return columns_ * strides[2]; }
+
   // For pixels of the rows [first, last] of an image, rows being numbered by (d, h). All slabs have
-  // as many rows h if there is more than one d.
+  // as many rows h if pixels have more than one d, else as many rows d.
   void add_slab(const ConvPart& part, int64_t first, int64_t last) {
-    const bool flat = part.size[0] == 1;
-    const int64_t pixels[2][2] = {{flat ? 0 : first / part.size[1], flat ? 0 : last / part.size[1]},
-                                  {flat ? first : 0, flat ? last : part.size[1] - 1}};
+    const int64_t pixels[2][2] = {
+        {flat_ ? 0 : first / part.size[1], flat_ ? 0 : last / part.size[1]},
+        {flat_ ? first : 0, flat_ ? last : part.size[1] - 1}};
     int64_t span[2][2];
     for (int d = 0; d < 2; ++d) {
       span[d][0] = pixels[d][0] * g_.step[d] + part.lowest_shift[d];
@@ -278,7 +281,7 @@ class Window {
 
   const ConvSum& g_;
   T* memory_;
-  bool last_, copied_;
+  bool last_, copied_, flat_;  // flat_: all pixels of an image have one d
   int slab_count_;
   int64_t first_image_, rows_, low_, columns_;  // low_: the first column, in the source
   Slab slabs_[kMostPixels + 1];
