@@ -86,6 +86,48 @@ def test_layer(oracle, name, settings, packed, layers, both_ways, batch_first, b
         check(f"gradient of {key}", expected.grad, found.grad)
 
 
+def results_and_gradients(module, model, x, lengths):
+    """Of a layer whose sequences end at different times, or all at once."""
+    model.zero_grad()
+    x = x.detach().requires_grad_()
+    data = x
+    if lengths is not None:
+        data = module.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    output, last = model(data)
+    if lengths is not None:
+        output, _ = module.nn.utils.rnn.pad_packed_sequence(output)
+    parts = [output, *(last if isinstance(last, tuple) else (last,))]
+    sum([(part * part).sum() for part in parts]).backward()
+    return [*parts, x.grad, *[p.grad for p in model.parameters()]]
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("hidden", [17, 70, 300])
+@pytest.mark.parametrize("steps, batch", [(5, 29), (6, 2), (3, 40), (9, 1)])
+@pytest.mark.parametrize("packed", [False, True], ids=["padded", "packed"])
+def test_many_units(oracle, name, hidden, steps, batch, packed):
+    theirs, mine = pair(oracle, name, 3, hidden, bidirectional=True)
+    x = oracle.randn(steps, batch, 3, dtype=oracle.double)
+    lengths = [1 + (7 * k) % steps for k in range(batch - 1)] + [steps] if packed else None
+    expected = results_and_gradients(oracle, theirs, x, lengths)
+    found = results_and_gradients(torch, mine, ours(x), lengths)
+    for k, (a, b) in enumerate(zip(expected, found, strict=True)):
+        check(f"part {k}", a, b)
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_the_number_of_threads_changes_no_bit(name):
+    model, x = getattr(torch.nn, name)(8, 100), torch.randn(6, 20, 8)
+    found, before = [], torch.get_num_threads()
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append([p.clone() for p in results_and_gradients(torch, model, x, None)])
+    torch.set_num_threads(before)
+    for others in found[1:]:
+        for a, b in zip(found[0], others, strict=True):
+            assert torch.equal(a, b)
+
+
 @pytest.mark.parametrize("name, settings", LAYERS, ids=[f"{n}{list(s)}" for n, s in LAYERS])
 def test_single_sequence_and_no_state(oracle, name, settings):
     theirs, mine = pair(oracle, name, 4, 6, **settings)

@@ -1,8 +1,8 @@
-// A time step of RNN, LSTM and GRU: everything but the matrix products, in one pass over its units.
-// Built once per instruction set.
+// The time steps of RNN, LSTM and GRU: each is products with the state's weights (in
+// recurrent_product.h), and one pass over its units. Built once per instruction set.
 #include "cpu/recurrent.h"
 
-#include "cpu/parallel.h"
+#include "cpu/recurrent_product.h"
 #include "cpu/vec_machine.h"
 #include "cpu/vec_math.h"
 
@@ -24,7 +24,7 @@ struct Units {
 
 template <class T>
 struct Row {
-  int64_t row, hidden;
+  int64_t row, hidden, begin, end;  // of the units, those that are asked for
 
   // The start of a gate in an array of so many, or null.
   template <class Pointer>
@@ -32,30 +32,26 @@ struct Row {
     T* const start = static_cast<T*>(const_cast<void*>(static_cast<const void*>(data)));
     return start ? start + (row * gates + gate) * hidden : nullptr;
   }
+
+  template <class Body>
+  void for_each_unit(const Body& body) const {
+    for (int64_t at = begin; at < end; at += lanes<T>)
+      body(Units<T>{at, end - at < lanes<T> ? end - at : lanes<T>});
+  }
 };
 
-constexpr int64_t kUnitGrain = 8192;  // units worth a second thread
-
 template <class T, class Body>
-void for_each_row(const RecurrentStep& s, const Body& body) {
-  parallel_for(s.rows, 1 + kUnitGrain / (s.hidden + 1), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) body(Row<T>{row, s.hidden});
-  });
-}
-
-template <class T, class Body>
-void for_each_unit(int64_t hidden, const Body& body) {
-  for (int64_t at = 0; at < hidden; at += lanes<T>)
-    body(Units<T>{at, hidden - at < lanes<T> ? hidden - at : lanes<T>});
+void for_each_row(const RecurrentStep& s, int64_t begin, int64_t end, const Body& body) {
+  for (int64_t row = 0; row < s.rows; ++row) body(Row<T>{row, s.hidden, begin, end});
 }
 
 // ------------------------------------------------------------------------------------------ RNN
 
 template <class T, bool kRelu>
-void rnn_forward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
+void rnn_forward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
     T *gates = row.of(s.gates), *state = row.of(s.state), *output = row.of(s.output);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
+    row.for_each_unit([&](Units<T> u) {
       const Vec<T> a = u.load(gates);
       const Vec<T> h = kRelu ? select(a < 0, Vec<T>{}, a) : tanh(a);
       u.store(state, h);
@@ -65,11 +61,11 @@ void rnn_forward(const RecurrentStep& s) {
 }
 
 template <class T, bool kRelu>
-void rnn_backward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
+void rnn_backward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
     T *gates = row.of(s.gates), *state = row.of(s.state);
     const T *h_row = row.of(s.before), *output = row.of(s.output);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
+    row.for_each_unit([&](Units<T> u) {
       const Vec<T> h = u.load(h_row);
       Vec<T> dh = u.load(state);
       if (output) dh += u.load(output);
@@ -81,13 +77,13 @@ void rnn_backward(const RecurrentStep& s) {
 // ----------------------------------------------------------------------------------------- LSTM
 
 template <class T>
-void lstm_forward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
+void lstm_forward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
     T* gate[4];
     for (int k = 0; k < 4; ++k) gate[k] = row.of(s.gates, 4, k);
     T *state = row.of(s.state), *cell = row.of(s.cell);
     T *cells = row.of(s.cells), *output = row.of(s.output);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
+    row.for_each_unit([&](Units<T> u) {
       const Vec<T> i = sigmoid(u.load(gate[0])), f = sigmoid(u.load(gate[1]));
       const Vec<T> g = tanh(u.load(gate[2])), o = sigmoid(u.load(gate[3]));
       const Vec<T> c = f * u.load(cell) + i * g, h = o * tanh(c);
@@ -104,15 +100,18 @@ void lstm_forward(const RecurrentStep& s) {
 }
 
 template <class T>
-void lstm_backward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
-    T* gate[4];
-    for (int k = 0; k < 4; ++k) gate[k] = row.of(s.gates, 4, k);
+void lstm_backward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
+    T *gate[4], *active[4];
+    for (int k = 0; k < 4; ++k) {
+      gate[k] = row.of(s.gates, 4, k);
+      active[k] = row.of(s.activations, 4, k);
+    }
     T *state = row.of(s.state), *cell = row.of(s.cell);
     const T *cells = row.of(s.cells), *before = row.of(s.before), *output = row.of(s.output);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
-      const Vec<T> i = u.load(gate[0]), f = u.load(gate[1]);
-      const Vec<T> g = u.load(gate[2]), o = u.load(gate[3]);
+    row.for_each_unit([&](Units<T> u) {
+      const Vec<T> i = u.load(active[0]), f = u.load(active[1]);
+      const Vec<T> g = u.load(active[2]), o = u.load(active[3]);
       const Vec<T> t = tanh(u.load(cells));
       Vec<T> dh = u.load(state);
       if (output) dh += u.load(output);
@@ -129,15 +128,15 @@ void lstm_backward(const RecurrentStep& s) {
 // ------------------------------------------------------------------------------------------ GRU
 
 template <class T>
-void gru_forward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
+void gru_forward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
     T *gate[3], *recurrent[3];
     for (int k = 0; k < 3; ++k) {
       gate[k] = row.of(s.gates, 3, k);
       recurrent[k] = row.of(s.recurrent, 3, k);
     }
     T *state = row.of(s.state), *output = row.of(s.output), *candidate = row.of(s.candidate);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
+    row.for_each_unit([&](Units<T> u) {
       const Vec<T> r = sigmoid(u.load(gate[0]) + u.load(recurrent[0]));
       const Vec<T> z = sigmoid(u.load(gate[1]) + u.load(recurrent[1]));
       const Vec<T> b = u.load(recurrent[2]), n = tanh(u.load(gate[2]) + r * b);
@@ -153,18 +152,19 @@ void gru_forward(const RecurrentStep& s) {
 }
 
 template <class T>
-void gru_backward(const RecurrentStep& s) {
-  for_each_row<T>(s, [&](Row<T> row) {
-    T *gate[3], *recurrent[3];
+void gru_backward(const RecurrentStep& s, int64_t begin, int64_t end) {
+  for_each_row<T>(s, begin, end, [&](Row<T> row) {
+    T *gate[3], *recurrent[3], *active[3];
     for (int k = 0; k < 3; ++k) {
       gate[k] = row.of(s.gates, 3, k);
+      active[k] = row.of(s.activations, 3, k);
       recurrent[k] = row.of(s.recurrent, 3, k);
     }
     T* state = row.of(s.state);
     const T *candidate = row.of(s.candidate), *before = row.of(s.before),
             *output = row.of(s.output);
-    for_each_unit<T>(s.hidden, [&](Units<T> u) {
-      const Vec<T> r = u.load(gate[0]), z = u.load(gate[1]), n = u.load(gate[2]);
+    row.for_each_unit([&](Units<T> u) {
+      const Vec<T> r = u.load(active[0]), z = u.load(active[1]), n = u.load(active[2]);
       Vec<T> dh = u.load(state);
       if (output) dh += u.load(output);
       const Vec<T> dn = dh * (1 - z) * (1 - n * n);
@@ -185,14 +185,14 @@ void gru_backward(const RecurrentStep& s) {
 
 namespace TT_ISA {
 extern const RecurrentTable recurrent_table = {
-    {{rnn_forward<float, false>, rnn_forward<double, false>},
-     {rnn_forward<float, true>, rnn_forward<double, true>},
-     {lstm_forward<float>, lstm_forward<double>},
-     {gru_forward<float>, gru_forward<double>}},
-    {{rnn_backward<float, false>, rnn_backward<double, false>},
-     {rnn_backward<float, true>, rnn_backward<double, true>},
-     {lstm_backward<float>, lstm_backward<double>},
-     {gru_backward<float>, gru_backward<double>}},
+    {{run<float, rnn_forward<float, false>>, run<double, rnn_forward<double, false>>},
+     {run<float, rnn_forward<float, true>>, run<double, rnn_forward<double, true>>},
+     {run<float, lstm_forward<float>>, run<double, lstm_forward<double>>},
+     {run<float, gru_forward<float>>, run<double, gru_forward<double>>}},
+    {{run<float, rnn_backward<float, false>>, run<double, rnn_backward<double, false>>},
+     {run<float, rnn_backward<float, true>>, run<double, rnn_backward<double, true>>},
+     {run<float, lstm_backward<float>>, run<double, lstm_backward<double>>},
+     {run<float, gru_backward<float>>, run<double, gru_backward<double>>}},
 };
 }  // namespace TT_ISA
 

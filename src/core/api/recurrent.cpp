@@ -89,31 +89,41 @@ char* row_of(const NDArray* array, int64_t row) {
   return array->data() + row * array->shape()[1] * static_cast<int64_t>(itemsize(array->dtype()));
 }
 
-// c = (or +=) a @ b, of `rows` rows of contiguous a and c from a row on; b (k, n) of any strides.
-void multiply(int64_t rows, const char* a, const NDArray& b, char* c, bool accumulate,
-              const NDArray* bias = nullptr) {
-  const int64_t k = b.shape()[0], n = b.shape()[1];
-  if (rows == 0 || n == 0) return;
-  cpu_backend().matmul[static_cast<int>(b.dtype())]({rows,
-                                                     n,
-                                                     k,
-                                                     a,
-                                                     b.data(),
-                                                     c,
-                                                     k,
-                                                     1,
-                                                     b.strides()[0],
-                                                     b.strides()[1],
-                                                     n,
-                                                     1,
-                                                     0,
-                                                     nullptr,
-                                                     nullptr,
-                                                     nullptr,
-                                                     nullptr,
-                                                     accumulate,
-                                                     bias ? bias->data() : nullptr,
-                                                     bias ? bias->strides()[0] : 0});
+// Steps for which packing the weights pays, if they have several rows.
+constexpr int64_t kWorthPacking = 4;
+
+// Takes all steps: in one call that also makes the products, or where they are few in one call per
+// phase, after products that read the weights, (k, groups * hidden), where they lie.
+void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& weight,
+         const std::vector<RecurrentPhase>& phases, bool accumulate, const NDArray* bias) {
+  const int64_t k = weight.shape()[0], n = weight.shape()[1];
+  RecurrentSequence all{};
+  all.phases = phases.data();
+  all.count = static_cast<int64_t>(phases.size());
+  all.k = k;
+  all.hidden = l.hidden;
+  all.groups = n / std::max<int64_t>(l.hidden, 1);
+  all.weight_row = weight.strides()[0];
+  all.weight_col = weight.strides()[1];
+  all.accumulate = accumulate;
+  all.bias = bias ? bias->data() : nullptr;
+  const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
+  if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
+    all.weight = weight.data();
+    return kernel[l.typed()](all);
+  }
+  const MatmulKernel multiply = cpu_backend().matmul[static_cast<int>(l.dtype)];
+  all.count = 1;
+  for (const RecurrentPhase& phase : phases) {
+    for (const RecurrentProduct& p : phase.products) {
+      if (p.rows == 0 || n == 0) continue;
+      multiply({p.rows,         n, k, p.a, weight.data(), p.c,     k,       1,       all.weight_row,
+                all.weight_col, n, 1, 0,   nullptr,       nullptr, nullptr, nullptr, accumulate,
+                all.bias,       1});
+    }
+    all.phases = &phase;
+    kernel[l.typed()](all);
+  }
 }
 
 // What each row's sequence had in `steps` (rows, hidden) one step before; `first` before all.
@@ -168,28 +178,30 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDA
     recurrent = NDArray::empty({l.batch, 3 * l.hidden}, l.dtype);
     candidates = NDArray::empty({l.rows, l.hidden}, l.dtype);
   }
-  const NDArray weight = transposed(w_hh);
-  {
-    const WithoutGil unlocked(gates.numel() > kGilGrain / 8);
-    for (int64_t i = 0; i < l.steps(); ++i) {
-      const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t];
-      if (gru)
-        multiply(n, h.data(), weight, recurrent->data(), false, b_hh);
-      else
-        multiply(n, h.data(), weight, row_of(&gates, start), true);
-      RecurrentStep step{};
-      step.rows = n;
-      step.hidden = l.hidden;
-      step.gates = row_of(&gates, start);
-      step.recurrent = gru ? recurrent->data() : nullptr;
-      step.candidate = gru ? row_of(&*candidates, start) : nullptr;
-      step.state = h.data();
-      step.cell = lstm ? c->data() : nullptr;
-      step.cells = lstm ? row_of(&*cells, start) : nullptr;
-      step.output = row_of(&y, start);
-      table().forward[kind][l.typed()](step);
-    }
+  const NDArray first = contiguous(h0);
+  const std::optional<NDArray> bias = gru && b_hh ? std::optional(contiguous(*b_hh)) : std::nullopt;
+  std::vector<RecurrentPhase> phases(l.steps());
+  for (int64_t i = 0; i < l.steps(); ++i) {
+    const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t], joint = l.joint(i);
+    // The state that products read is the output of the step before, of new sequences the first.
+    const auto product = [&](int64_t row, int64_t rows, const char* before) {
+      return RecurrentProduct{rows, before,
+                              row_of(gru ? &*recurrent : &gates, gru ? row : start + row)};
+    };
+    if (joint) phases[i].products[0] = product(0, joint, row_of(&y, l.starts[l.step(i - 1)]));
+    phases[i].products[1] = product(joint, n - joint, row_of(&first, joint));
+    RecurrentStep& step = phases[i].step;
+    step.rows = n;
+    step.hidden = l.hidden;
+    step.gates = row_of(&gates, start);
+    step.recurrent = gru ? recurrent->data() : nullptr;
+    step.candidate = gru ? row_of(&*candidates, start) : nullptr;
+    step.state = h.data();
+    step.cell = lstm ? c->data() : nullptr;
+    step.cells = lstm ? row_of(&*cells, start) : nullptr;
+    step.output = row_of(&y, start);
   }
+  run(l, table().forward[kind], transposed(w_hh), phases, !gru, bias ? &*bias : nullptr);
   std::vector<NDArray> results{y, h};
   if (lstm) results.push_back(*c);
   if (lstm || gru) {
@@ -229,31 +241,30 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const ND
   const std::optional<NDArray> grad_y =
       grads[0] ? std::optional(contiguous(*grads[0])) : std::nullopt;
   NDArray gates = NDArray::empty({l.rows, l.gates * l.hidden}, l.dtype);
-  if (gated) copy_into(gates, saved[1]);
   NDArray h = own(grads[1], l);
   std::optional<NDArray> c, recurrent;
   if (lstm) c = own(grads[2], l);
   if (gru) recurrent = NDArray::empty(gates.shape(), l.dtype);
   const NDArray& shared = gru ? *recurrent : gates;  // the gradient of the state's share
-  {
-    const WithoutGil unlocked(gates.numel() > kGilGrain / 8);
-    for (int64_t i = l.steps() - 1; i >= 0; --i) {
-      const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t];
-      RecurrentStep step{};
-      step.rows = n;
-      step.hidden = l.hidden;
-      step.gates = row_of(&gates, start);
-      step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
-      step.candidate = gru ? row_of(saved[2], start) : nullptr;
-      step.state = h.data();
-      step.cell = lstm ? c->data() : nullptr;
-      step.cells = lstm ? row_of(saved[2], start) : nullptr;
-      step.before = row_of(lstm ? &*c_before : gru ? &h_before : saved[0], start);
-      step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
-      table().backward[kind][l.typed()](step);
-      multiply(n, row_of(&shared, start), w_hh, h.data(), gru);
-    }
+  std::vector<RecurrentPhase> phases(l.steps() + 1);
+  for (int64_t i = 0; i < l.steps(); ++i) {
+    RecurrentPhase *phase = &phases[l.steps() - 1 - i], *next = phase + 1;
+    const int64_t t = l.step(i), start = l.starts[t];
+    RecurrentStep& step = phase->step;
+    step.rows = l.sizes[t];
+    step.hidden = l.hidden;
+    step.gates = row_of(&gates, start);
+    step.activations = gated ? row_of(saved[1], start) : nullptr;
+    step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
+    step.candidate = gru ? row_of(saved[2], start) : nullptr;
+    step.state = h.data();
+    step.cell = lstm ? c->data() : nullptr;
+    step.cells = lstm ? row_of(saved[2], start) : nullptr;
+    step.before = row_of(lstm ? &*c_before : gru ? &h_before : saved[0], start);
+    step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
+    next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
+  run(l, table().backward[kind], w_hh, phases, gru, nullptr);
   std::vector<NDArray> results{matmul(gates, w_ih), h};
   if (lstm) results.push_back(*c);
   results.push_back(matmul(transposed(gates), x));

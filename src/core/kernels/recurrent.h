@@ -1,4 +1,4 @@
-// One time step of a recurrent layer, of what its matrix products leave to do.
+// The time steps of a recurrent layer: products with the state's weights, and the rest.
 #pragma once
 #include <cstdint>
 
@@ -13,9 +13,9 @@ namespace tt {
 struct RecurrentStep {
   int64_t rows, hidden;
   // (rows, gates, hidden). Forward: in, the inputs' share a of what is activated, of which GRU has
-  // b in `recurrent`, else both shares; out, the activations. Backward: in the activations (but for
-  // RNN), out the gradients of a.
+  // b in `recurrent`, else both shares; out, the activations. Backward: out, the gradients of a.
   void* gates;
+  const void* activations;  // backward: what forward left in `gates`; not of RNN
   // GRU. Forward: b (rows, 3, hidden). Backward: out, the gradients of b.
   void* recurrent;
   // GRU (rows, hidden): the third of b, which backward needs.
@@ -30,9 +30,32 @@ struct RecurrentStep {
 enum class Recurrent : int { Tanh, Relu, Lstm, Gru };
 constexpr int kRecurrents = 4;
 
-struct RecurrentTable {  // [float32, float64]
-  void (*forward[kRecurrents][2])(const RecurrentStep&);
-  void (*backward[kRecurrents][2])(const RecurrentStep&);
+// c (rows, n) = or += a (rows, k) @ weight (+ bias), a and c contiguous.
+struct RecurrentProduct {
+  int64_t rows;
+  const void* a;
+  void* c;
+};
+
+// What follows the phase before: products, then a step; of either there may be none (no rows).
+struct RecurrentPhase {
+  RecurrentProduct products[2];
+  RecurrentStep step;
+};
+
+struct RecurrentSequence {
+  const RecurrentPhase* phases;
+  int64_t count;
+  // (k, n = groups * hidden), or null: the products have been made.
+  const void* weight;
+  int64_t k, groups, hidden, weight_row, weight_col;
+  bool accumulate;
+  const void* bias;  // (n) contiguous, or null
+};
+
+struct RecurrentTable {
+  using Kernel = void (*[2])(const RecurrentSequence&);  // of float32, of float64
+  Kernel forward[kRecurrents], backward[kRecurrents];
 };
 
 }  // namespace tt
