@@ -129,7 +129,7 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
   if (g.m == 1) {
     vector_product(g, j, j_end);
   } else {
-    block_product(g, Range{i, i_end, j, j_end, 0, 0, false}, scratch);
+    block_product(g, part_of(i, i_end, j, j_end), scratch);
   }
 }
 

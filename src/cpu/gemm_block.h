@@ -1,9 +1,9 @@
 // The fast form of a matrix product whose C is neither a row nor a column: register tiles of C, for
 // a part of C and a block of k at a time.
 //
-// A tile reads its rows of A and its columns of B in place where they lie in order of memory (A
-// along k, B along its rows), and from packed panels where not. The first row of tiles to meet a
-// strip of B leaves a panel of it for the rows below. L is lanes<T> throughout.
+// A tile reads its rows of A in place where they lie along k, and from a packed panel where not;
+// its columns of B from a panel, unless B lies along its rows and so few tiles meet it that packing
+// would not pay. L is lanes<T> throughout.
 #pragma once
 #include "cpu/gemm_tile.h"
 #include "cpu/tasks.h"
@@ -77,63 +77,21 @@ void add_bias(const Product<T>& g, int64_t i, int64_t j, int64_t rows, int64_t c
 // ---- One tile. ----------------------------------------------------------------------------------
 
 // Where the rows of A and the strip of B are that a tile multiplies, which has any strides but lies
-// along its rows; `keep` receives a panel of it. `soon` is asked for meanwhile, for later tiles: an
-// element for each step along k.
+// along its rows.
 template <class T>
 struct Operands {
   const T* a;
   int64_t a_row, a_col;
   const T* b;
   int64_t b_row;
-  T* keep;
   int64_t depth;
-  const T* soon;
-  int64_t soon_step;
 };
+
+// How far ahead of its use a strip of B is asked for, in rows.
+constexpr int kAhead = 12;
 
 // So few rows of C that a panel of B would be used by a single tile.
 constexpr int kFew = kRows * 2 / 3;
-
-// How far ahead of its use a strip of B that is read in place is asked for, in rows.
-constexpr int64_t kAhead = 12;
-
-// sum (Rows, Vectors * L) = a (Rows, depth) @ b (depth, Vectors * L). Three rows of A share an
-// address, because there are not registers enough for twelve.
-template <class T, int Rows, int Vectors, bool Keep>
-inline void sum_tile(const Operands<T>& x, Vec<T> (&sum)[Rows][Vectors]) {
-  constexpr int n = lanes<T>, groups = (Rows + 2) / 3;
-  const int64_t a_row = x.a_row, a_col = x.a_col, b_row = x.b_row;
-  const T *b = x.b, *rows[groups];
-  T* keep = x.keep;
-  const T* soon = x.soon;
-#pragma GCC unroll 4
-  for (int i = 0; i < groups; ++i) rows[i] = x.a + 3 * i * a_row;
-  for (int64_t p = x.depth; p > 0; --p) {
-    Vec<T> y[Vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) {
-      y[v] = load(b + v * n);
-      if (Keep) {
-        store(keep + v * n, y[v]);
-        __builtin_prefetch(b + kAhead * b_row + v * n);
-      } else if (Vectors == 2) {
-        __builtin_prefetch(b + 8 * Vectors * n + v * n);
-      }
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      const T a = element(rows[r / 3] + r % 3 * a_row);
-#pragma GCC unroll 2
-      for (int v = 0; v < Vectors; ++v) sum[r][v] += a * y[v];
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < groups; ++i) rows[i] += a_col;
-    __builtin_prefetch(soon, 0, 2);
-    soon += x.soon_step;
-    b += b_row;
-    keep += Vectors * n;
-  }
-}
 
 // c (count) = or += sums, for a count below L.
 template <class T>
@@ -217,18 +175,11 @@ inline void write_tile(const Product<T>& g, const Vec<T> (&sum)[Rows][Vectors], 
 
 // C[i:, j:] (rows, cols) = or += what the operands make. (The multiply_tile of gemm_tile.h has both
 // operands in panels, and writes whole tiles.)
-template <class T, int Rows, int Vectors, bool Keep>
+template <class T, int Rows, int Vectors>
 void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
                    int64_t cols, bool add) {
-  T* c = g.c + i * g.c_row + j * g.c_col;
-  if (g.c_col == 1 && x.depth >= 64) {
-    for (int64_t r = 0; r < rows; ++r) {
-      __builtin_prefetch(c + r * g.c_row, 1);
-      __builtin_prefetch(c + r * g.c_row + cols - 1, 1);
-    }
-  }
   Vec<T> sum[Rows][Vectors] = {};
-  sum_tile<T, Rows, Vectors, Keep>(x, sum);
+  add_products<T, Rows, kAhead>(sum, x.a, x.a_row, x.a_col, x.b, x.depth, x.b_row);
   write_tile(g, sum, i, j, rows, cols, add);
 }
 
@@ -267,17 +218,29 @@ void multiply_across(const Product<T>& g, const Operands<T>& x, int64_t i, int64
 
 // ---- A part of C. -------------------------------------------------------------------------------
 
-// A part of C, and the block of k that is under way; whether the part is one row of small tiles.
+// A part of C of so many rows in all, and what of it and of k is under way.
 struct Range {
-  int64_t i, i_end, j, j_end, p, depth;
-  bool few;
+  int64_t i, i_end, j, j_end, p, depth, rows;
 };
 
-// In bytes: a block of B that stays in the L2 cache, whatever meets it.
-constexpr int64_t kNear = 256 * 1024;
+// The first part of C: the whole, before anything is under way.
+inline Range part_of(int64_t i, int64_t i_end, int64_t j, int64_t j_end) {
+  return {i, i_end, j, j_end, 0, 0, i_end - i};
+}
 
-// Rows of A that go through all columns before the next are looked at, where C is cut by rows.
-constexpr int64_t kGroup = 8 * kRows;
+// So few rows that A stays near, and B is taken strip by strip.
+constexpr int64_t kLow = 8 * kRows;
+
+// Whether tiles read B where it is, because few would use a panel: transposed in registers, or by
+// rows.
+template <class T>
+bool across(const Product<T>& g, const Range& range) {
+  return range.rows <= kFew && g.b_row == 1 && g.b_col != 1;
+}
+template <class T>
+bool in_place(const Product<T>& g, const Range& range) {
+  return range.rows <= kLow && g.b_col == 1;
+}
 
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
 template <class T>
@@ -294,26 +257,6 @@ int64_t scratch_size(int64_t rows, int64_t cols, int64_t depth) {
 // Tiles have kRows rows; the last of a part has what fits the rest.
 inline int rows_of_tile(int64_t left) {
   return left > kRows * 2 / 3 ? kRows : left > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
-}
-
-// Memory that will be wanted after this: `count` lines along k, each asked for by one tile.
-template <class T>
-struct Soon {
-  const T* from;
-  int64_t between, along, count;
-};
-
-template <class T>
-Soon<T> soon_of_a(const Product<T>& g, int64_t i, int64_t rows, int64_t p) {
-  constexpr int64_t unit = 64 / int64_t(sizeof(T));
-  const T* from = g.a + i * g.a_row + p * g.a_col;
-  if (g.a_row == 1) return {from, unit, g.a_col, blocks(rows, unit)};
-  return {from, g.a_row, g.a_col, rows};
-}
-
-template <class T>
-Soon<T> soon_of_b(const Product<T>& g, int64_t j, int64_t cols, int64_t p) {
-  return soon_of_a(transposed(g), j, cols, p);
 }
 
 // The rows of A of a range, in panels. What fills its tiles is read in place if A lies along k.
@@ -341,97 +284,98 @@ void pack_a(const Product<T>& g, const Range& range, T* panels) {
             range.depth, g.m - i, readable_a(g, i, p));
 }
 
-// Rows [i, i + Rows) of a range. `first`: no panel of B is there yet.
+// Rows [q, q + Rows) of B, along which whole strips lie, in panels.
+template <class T, int Rows>
+void pack_rows(const Product<T>& g, const Range& range, int64_t q, int64_t whole, T* panels) {
+  constexpr int64_t cols = kCols<T>, n = lanes<T>;
+  const T* from = g.b + (range.p + q) * g.b_row + range.j;
+  for (int64_t j = 0; j < whole; j += cols) {
+    T* to = panels + j * range.depth + q * cols;
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      store(to + r * cols, load(from + r * g.b_row + j));
+      store(to + r * cols + n, load(from + r * g.b_row + j + n));
+    }
+  }
+}
+
+// The columns of B of a range, in panels: those by rows some rows at a time, so that memory is read
+// in long runs; not what is read in place.
+template <class T>
+void pack_b(const Product<T>& g, const Range& range, T* panels) {
+  constexpr int64_t cols = kCols<T>, n = lanes<T>;
+  const int64_t p = range.p, depth = range.depth;
+  const int64_t whole = g.b_col == 1 ? (range.j_end - range.j) / cols * cols : 0;
+  int64_t q = whole == 0 || in_place(g, range) ? depth : 0;
+  for (; q + 4 <= depth; q += 4) pack_rows<T, 4>(g, range, q, whole, panels);
+  for (; q < depth; ++q) pack_rows<T, 1>(g, range, q, whole, panels);
+  for (int64_t j = range.j + whole; j < range.j_end; j += cols) {
+    const auto pack_strip = range.j_end - j <= n ? pack<T, int(n)> : pack<T, int(cols)>;
+    pack_strip(panels + (j - range.j) * depth, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col,
+               depth, g.n - j, readable_b(g, p, j));
+  }
+}
+
+// Rows [i, i + Rows) of a range.
 template <class T, int Rows>
 void multiply_rows(const Product<T>& g, const Range& range, int64_t i, const T* panel_a,
-                   T* panels_b, bool first, Soon<T>& soon) {
+                   const T* panels_b) {
   constexpr int64_t cols = kCols<T>, n = lanes<T>;
   const int64_t p = range.p, depth = range.depth, rows = smaller(Rows, range.i_end - i);
   const bool add = g.accumulate || p > 0;
-  Operands<T> x = {panel_a, 1, Rows, nullptr, 0, nullptr, depth, nullptr, 0};
+  Operands<T> x = {panel_a, 1, Rows, nullptr, 0, depth};
   if (g.a_col == 1 && rows == Rows) {
     x.a = g.a + i * g.a_row + p;
     x.a_row = g.a_row;
     x.a_col = 1;
   }
-  constexpr bool few = Rows <= kFew;
-  const bool across = few && range.few && g.b_row == 1 && g.b_col != 1;
-  for (int64_t j = range.j; few && across && j < range.j_end; j += n) {
-    x.b = g.b + p + j * g.b_col;
-    multiply_across<T, few ? Rows : 1>(g, x, i, j, p, rows, smaller(n, range.j_end - j), add);
-  }
-  for (int64_t j = range.j; !across && j < range.j_end; j += cols) {
-    T* panel = panels_b + (j - range.j) * depth;
-    const int64_t width = smaller(cols, range.j_end - j);
-    const bool narrow = width <= n, whole = width == (narrow ? n : cols);
-    const bool keep = first && whole && g.b_col == 1;
-    const T* b = g.b + p * g.b_row + j * g.b_col;
-    x.b = keep ? b : panel;
-    x.b_row = keep ? g.b_row : narrow ? n : cols;
-    x.keep = panel;
-    if (first && !keep) {
-      const auto pack_b = narrow ? pack<T, int(n)> : pack<T, int(cols)>;
-      pack_b(panel, b, g.b_row, g.b_col, depth, g.n - j, readable_b(g, p, j));
+  if (Rows <= kFew && across(g, range)) {
+    for (int64_t j = range.j; j < range.j_end; j += n) {
+      x.b = g.b + p + j * g.b_col;
+      multiply_across<T, Rows <= kFew ? Rows : 1>(g, x, i, j, p, rows, smaller(n, range.j_end - j),
+                                                  add);
     }
-    if (soon.count > 0) {
-      x.soon = soon.from;
-      x.soon_step = soon.along;
-      soon.from += soon.between;
-      --soon.count;
-    } else {
-      x.soon = x.a;
-      x.soon_step = 0;
+  } else {
+    for (int64_t j = range.j; j < range.j_end; j += cols) {
+      const int64_t width = smaller(cols, range.j_end - j);
+      const bool narrow = width <= n, here = width == cols && in_place(g, range);
+      x.b = here ? g.b + p * g.b_row + j : panels_b + (j - range.j) * depth;
+      x.b_row = here ? g.b_row : narrow ? n : cols;
+      const auto multiply = narrow ? multiply_tile<T, Rows, 1> : multiply_tile<T, Rows, 2>;
+      multiply(g, x, i, j, rows, width, add);
     }
-    const auto multiply =
-        narrow ? (keep ? multiply_tile<T, Rows, 1, true> : multiply_tile<T, Rows, 1, false>)
-               : (keep ? multiply_tile<T, Rows, 2, true> : multiply_tile<T, Rows, 2, false>);
-    multiply(g, x, i, j, rows, width, add);
   }
   if (g.bias && p + depth == g.k) add_bias(g, i, range.j, rows, range.j_end - range.j);
 }
 
 template <class T>
-void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, T* panels_b,
-                    bool first, Soon<T> soon) {
+void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, const T* panels_b) {
   const int64_t size = panel_a_size<T>(g.depth);
   for (int64_t i = range.i; i < range.i_end; i += kRows) {
     const int rows = rows_of_tile(range.i_end - i);
     const auto multiply = rows == kRows           ? multiply_rows<T, kRows>
                           : rows == kRows * 2 / 3 ? multiply_rows<T, kRows * 2 / 3>
                                                   : multiply_rows<T, kRows / 3>;
-    multiply(g, range, i, panels_a + (i - range.i) / kRows * size, panels_b, first && i == range.i,
-             soon);
+    multiply(g, range, i, panels_a + (i - range.i) / kRows * size, panels_b);
   }
 }
 
-// A block of B stays near and meets A group by group; or, where B is the larger, A stays and meets
-// B strip by strip. The next group or strip is asked for meanwhile.
+// A block of B stays near and meets A group by group; or, where A is low, A stays and meets B strip
+// by strip.
 template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
-  T* panels_b = scratch + blocks(all.i_end - all.i, kRows) * panel_a_size<T>(g.depth);
-  const int64_t rows = all.i_end - all.i, cols = all.j_end - all.j;
-  const bool by_rows = rows >= cols || g.depth * cols <= kNear / int64_t(sizeof(T));
-  const int64_t step = by_rows ? kGroup : kCols<T>;
+  const int64_t size = panel_a_size<T>(g.depth);
+  const int64_t cols = all.rows <= kLow ? kCols<T> : all.j_end - all.j;
+  T* panels_b = scratch + blocks(all.rows, kRows) * size;
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
     Range range = all;
     range.p = p;
     range.depth = smaller(g.depth, g.k - p);
-    range.few = rows <= kFew;
-    if (by_rows) {
-      for (; range.i < all.i_end; range.i = range.i_end) {
-        range.i_end = smaller(all.i_end, range.i + step);
-        const int64_t next = smaller(all.i_end - range.i_end, step);
-        pack_a(g, range, scratch);
-        multiply_range(g, range, scratch, panels_b, range.i == all.i,
-                       soon_of_a(g, range.i_end, next, p));
-      }
-    } else {
-      pack_a(g, range, scratch);
-      for (; range.j < all.j_end; range.j = range.j_end) {
-        range.j_end = smaller(all.j_end, range.j + step);
-        const int64_t next = smaller(all.j_end - range.j_end, step);
-        multiply_range(g, range, scratch, panels_b, true, soon_of_b(g, range.j_end, next, p));
-      }
+    for (range.j = all.j; range.j < all.j_end; range.j = range.j_end) {
+      range.j_end = smaller(all.j_end, range.j + cols);
+      if (!across(g, range)) pack_b(g, range, panels_b);
+      if (range.j == all.j) pack_a(g, range, scratch);
+      multiply_range(g, range, scratch, panels_b);
     }
   }
 }

@@ -103,25 +103,33 @@ void pack(T* panel, const T* source, int64_t along, int64_t across, int64_t dept
   }
 }
 
-// sum (Rows, kCols) += a (Rows, depth) @ panel b (depth, kCols). `a` lies in its own memory; three
-// rows share an address, because there are not registers enough for twelve.
-template <class T, int Rows>
-inline void add_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
-                         const T* b, int64_t depth) {
+// sum (Rows, Vectors * L) += a (Rows, depth) @ b (depth, Vectors * L), whose rows lie b_row apart;
+// `a` has any strides. Three rows of it share an address, because there are not registers enough
+// for twelve.
+template <class T, int Rows, int Ahead = 0, int Vectors>
+inline void add_products(Vec<T> (&sum)[Rows][Vectors], const T* a, int64_t a_row, int64_t a_col,
+                         const T* b, int64_t depth, int64_t b_row = kCols<T>) {
   constexpr int n = lanes<T>, groups = (Rows + 2) / 3;
   const T* rows[groups];
 #pragma GCC unroll 4
   for (int i = 0; i < groups; ++i) rows[i] = a + 3 * i * a_row;
+#pragma GCC unroll 2
   for (int64_t p = 0; p < depth; ++p) {
-    const Vec<T> b0 = load(b + p * 2 * n), b1 = load(b + p * 2 * n + n);
+    Vec<T> y[Vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v) {
+      y[v] = load(b + v * n);
+      if (Ahead) __builtin_prefetch(b + Ahead * b_row + v * n);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const T x = element(rows[r / 3] + r % 3 * a_row);
-      sum[r][0] += x * b0;
-      sum[r][1] += x * b1;
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) sum[r][v] += x * y[v];
     }
 #pragma GCC unroll 4
     for (int i = 0; i < groups; ++i) rows[i] += a_col;
+    b += b_row;
   }
 }
 
@@ -130,14 +138,7 @@ template <class T, int Rows>
 void multiply_tile(const T* a, const T* b, int64_t depth, T* out, int64_t out_row, bool add) {
   constexpr int n = lanes<T>;
   Vec<T> sum[Rows][2] = {};
-  for (int64_t p = 0; p < depth; ++p) {
-    const Vec<T> b0 = load(b + p * 2 * n), b1 = load(b + p * 2 * n + n);
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      sum[r][0] += a[p * Rows + r] * b0;
-      sum[r][1] += a[p * Rows + r] * b1;
-    }
-  }
+  add_products<T, Rows>(sum, a, 1, Rows, b, depth);
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
     T* row = out + r * out_row;
