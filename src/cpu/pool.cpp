@@ -2,7 +2,7 @@
 #include "cpu/pool.h"
 
 #include "cpu/fold.h"
-#include "cpu/pool_max.h"
+#include "cpu/pool_scatter.h"
 #include "cpu/resample.h"
 
 namespace tt::cpu {

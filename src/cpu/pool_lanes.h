@@ -1,5 +1,7 @@
 // Vectors of fewer lanes than the machine's, for short rows; and steps from row to row.
 #pragma once
+#include <type_traits>
+
 #include "cpu/vec_machine.h"
 
 namespace tt::cpu {
@@ -37,6 +39,26 @@ inline Few<T, Lanes> load_steps(const T* from, int64_t step) {
     for (int i = 0; i < Lanes; ++i) v[i] = from[i * step];
   }
   return v;
+}
+
+// Calls f(lanes, i) for stretches [i, i + lanes) of [0, count): whole vectors, a half and a quarter
+// of one, and what is left in one that overlaps if it may, else one by one.
+template <class T, bool may_overlap, class F>
+inline void by_lanes(int64_t count, const F& f) {
+  constexpr int n = lanes<T>, least = n >= 8 ? n / 4 : n >= 4 ? n / 2 : n;
+  int64_t i = 0;
+  const auto step = [&](auto lanes) {
+    f(lanes, i);
+    i += lanes;
+  };
+  while (i + n <= count) step(std::integral_constant<int, n>{});
+  if constexpr (n >= 4)
+    if (i + n / 2 <= count) step(std::integral_constant<int, n / 2>{});
+  if constexpr (n >= 8)
+    if (i + n / 4 <= count) step(std::integral_constant<int, n / 4>{});
+  if (i == count) return;
+  if (may_overlap && count >= least) return f(std::integral_constant<int, least>{}, count - least);
+  while (i < count) step(std::integral_constant<int, 1>{});
 }
 
 // Rows of (N, C, D, H), in order.

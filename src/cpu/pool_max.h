@@ -132,13 +132,63 @@ void max_run(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int
   run(g, box, x, step, count, y, where);
 }
 
+// Whether windows are pairs of neighbours along W that lie side by side.
+inline bool sees_pairs(const MaxPoolArgs& g) {
+  const WindowAxis& w = g.axis[2];
+  return !g.channels_last && w.taps == 2 && w.stride == 2 && w.step == 1 && w.first == 0 &&
+         w.last == w.out && g.x_strides[4] == 1 && g.y_strides[4] == 1 && g.where_strides[4] == 1;
+}
+
+// Outputs [i, i + Lanes) of a row of such windows, which see `rows` pairs each.
+template <int Lanes, class T, class W>
+inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T* y, W* where) {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
+  using E = typename Element<M>::type;
+  M evens{}, odds{};
+  for (int k = 0; k < Lanes; ++k) {
+    evens[k] = E(2 * k);
+    odds[k] = E(2 * k + 1);
+  }
+  V best{};
+  M id{};
+  for (int64_t row = 0; row < rows; ++row) {
+    V low, high;
+    const T* from = x + tap[2 * row] + 2 * i;
+    __builtin_memcpy(&low, from, sizeof low);
+    __builtin_memcpy(&high, from + Lanes, sizeof high);
+    const V even = __builtin_shuffle(low, high, evens), odd = __builtin_shuffle(low, high, odds);
+    if (row == 0) best = even;
+    const M take = (even > best) | (even != even);
+    best = take ? even : best;
+    id = take ? M{} + E(2 * row) : id;
+    const M next = (odd > best) | (odd != odd);
+    best = next ? odd : best;
+    id = next ? M{} + E(2 * row + 1) : id;
+  }
+  __builtin_memcpy(y + i, &best, sizeof best);
+  const Ids ids = __builtin_convertvector(id, Ids);
+  __builtin_memcpy(where + i, &ids, sizeof ids);
+}
+
 // A row of y: outputs along W of a channel, or the channels of all pixels along W.
 template <class T, class W>
-void max_row(const MaxPoolArgs& g, int64_t n, int64_t c, int64_t* at) {
+void max_row(const MaxPoolArgs& g, bool pairs, int64_t n, int64_t c, int64_t* at) {
   const T* x = static_cast<const T*>(g.x);
   T* y = static_cast<T*>(g.y);
   W* where = static_cast<W*>(g.where);
   const WindowAxis& axis = g.axis[2];
+  const Box box = box_of(g, at);  // along D and H
+  const int64_t rows = (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]);
+  if (pairs && rows == g.axis[0].taps * g.axis[1].taps) {
+    x += window_offset(g, n, c, at);
+    y += offset_of(g.y_strides, n, c, at);
+    where += offset_of(g.where_strides, n, c, at);
+    return by_lanes<T, true>(axis.out, [&](auto lanes, int64_t i) {
+      max_pairs<decltype(lanes)::value>(g.tap, rows == 2 ? 2 : rows, x, i, y, where);
+    });
+  }
   const auto run = [&](int64_t w, int64_t count, int64_t step) {
     at[2] = w;
     max_run(g, box_of(g, at), x + window_offset(g, n, c, at), step, count,
@@ -159,164 +209,16 @@ void max_pool_in(const MaxPoolArgs& g) {
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t row = g.axis[2].out * (g.channels / channels);
   const int64_t work = row * g.axis[0].taps * g.axis[1].taps * g.axis[2].taps;
+  const bool pairs = sees_pairs(g);
   parallel_for(rows, kGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
     for (Rows r(begin, channels, g.axis[0].out, g.axis[1].out); begin < end; ++begin, r.next())
-      max_row<T, W>(g, r.n, r.c, r.at);
+      max_row<T, W>(g, pairs, r.n, r.c, r.at);
   });
 }
 
 template <class T>
 void max_pool(const MaxPoolArgs& g) {
   g.wide ? max_pool_in<T, int32_t>(g) : max_pool_in<T, uint8_t>(g);
-}
-
-// ---- The gradient: y's elements go to where their windows have the largest.
-
-// Channels come last: `count` of them, at one pixel.
-template <class T, class W>
-void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, int64_t y_step, const W* where,
-                   int64_t count, T* x, bool add) {
-  const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
-  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
-    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
-      for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) {
-        const int64_t id = (d * taps_h + h) * taps_w + w;
-        T* to = x + g.tap[id];
-        if (y_step == 1 && add) {
-          for (int64_t i = 0; i < count; ++i) to[i] += int64_t(where[i]) == id ? y[i] : T(0);
-        } else if (y_step == 1) {
-          for (int64_t i = 0; i < count; ++i) to[i] = int64_t(where[i]) == id ? y[i] : T(0);
-        } else {
-          for (int64_t i = 0; i < count; ++i) {
-            if (int64_t(where[i]) == id) to[i] += y[i * y_step];
-          }
-        }
-      }
-    }
-  }
-}
-
-// A row of windows of two taps along W that lie side by side: `count` pairs of x.
-template <class T, class W, int Lanes>
-void scatter_pairs_of(const T* y, const W* where, W id, int64_t count, T* x) {
-  if constexpr (Lanes == 1) {
-    for (int64_t i = 0; i < count; ++i) {
-      x[2 * i] = where[i] == id ? y[i] : T(0);
-      x[2 * i + 1] = where[i] == W(id + 1) ? y[i] : T(0);
-    }
-  } else {
-    using V = Few<T, Lanes>;
-    using M = decltype(V{} < V{});
-    using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
-    using E = typename Element<M>::type;
-    M low{}, high{};
-    for (int k = 0; k < Lanes; ++k) {
-      low[k] = k / 2 + k % 2 * Lanes;
-      high[k] = low[k] + Lanes / 2;
-    }
-    for (int64_t i = 0; i < count; i += Lanes) {
-      if (i + Lanes > count) i = count - Lanes;
-      V v;
-      Ids ids;
-      __builtin_memcpy(&v, y + i, sizeof v);
-      __builtin_memcpy(&ids, where + i, sizeof ids);
-      const M at = __builtin_convertvector(ids, M);
-      const V even = at == E(id) ? v : V{}, odd = at == E(id + 1) ? v : V{};
-      const V first = __builtin_shuffle(even, odd, low),
-              second = __builtin_shuffle(even, odd, high);
-      __builtin_memcpy(x + 2 * i, &first, sizeof first);
-      __builtin_memcpy(x + 2 * i + Lanes, &second, sizeof second);
-    }
-  }
-}
-
-template <class T, class W>
-void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
-                   T* x) {
-  constexpr int n = lanes<T>;
-  const auto scatter = count >= n                 ? scatter_pairs_of<T, W, n>
-                       : n >= 4 && count >= n / 2 ? scatter_pairs_of<T, W, n / 2>
-                                                  : n >= 8 && count >= n / 4 ? scatter_pairs_of < T,
-             W, n / 4 ? n / 4 : 1 > : scatter_pairs_of<T, W, 1>;
-  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
-    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
-      const int64_t id = (d * g.axis[1].taps + h) * 2;
-      scatter(y, where, W(id), count, x + g.tap[id]);
-    }
-  }
-}
-
-template <class T, class W>
-void scatter_row(const MaxPoolArgs& g, bool overlaps, int64_t n, int64_t c, int64_t count,
-                 int64_t* at) {
-  const T* y = static_cast<const T*>(g.y);
-  const W* where = static_cast<const W*>(g.where);
-  T* x = static_cast<T*>(g.x);
-  const WindowAxis& axis = g.axis[2];
-  at[2] = 0;
-  y += offset_of(g.y_strides, n, c, at);
-  where += offset_of(g.where_strides, n, c, at);
-  if (g.channels_last) {
-    for (; at[2] < axis.out; ++at[2], y += g.y_strides[4], where += g.where_strides[4])
-      scatter_pixel(g, box_of(g, at), y, g.y_strides[1], where, count,
-                    x + window_offset(g, n, c, at), overlaps);
-    return;
-  }
-  if (!overlaps && axis.taps == 2 && axis.stride == 2 && axis.step == 1 && axis.first == 0 &&
-      axis.last == axis.out && g.y_strides[4] == 1) {
-    scatter_pairs(g, box_of(g, at), y, where, axis.out, x + window_offset(g, n, c, at));
-    return;
-  }
-  x += window_offset(g, n, c, at) - axis.start[0];
-  for (int64_t w = 0; w < axis.out; ++w)
-    x[axis.start[w] + g.tap[where[w]]] += y[w * g.y_strides[4]];
-}
-
-constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
-
-// Zeros in a plane of x, of `count` channels where they come last.
-template <class T>
-void clear(const MaxPoolArgs& g, T* x, int64_t count) {
-  const int64_t pixels = g.axis[0].in * g.axis[1].in * g.axis[2].in;
-  if (!g.channels_last || count == g.channels) {
-    __builtin_memset(x, 0, sizeof(T) * uint64_t(pixels * count));
-    return;
-  }
-  for (int64_t i = 0; i < pixels; ++i)
-    __builtin_memset(x + i * g.channels, 0, sizeof(T) * uint64_t(count));
-}
-
-template <class T, class W>
-void scatter_in(const MaxPoolArgs& g) {
-  bool overlaps = false, covers = true;
-  for (const WindowAxis& axis : g.axis) {
-    overlaps = overlaps || axis.overlaps;
-    covers = covers && axis.first == 0 && axis.last == axis.out && axis.step == 1 &&
-             axis.stride * axis.out == axis.in && axis.taps == axis.stride;
-  }
-  // What writes all of x, zeros too, needs none before.
-  covers = covers && !overlaps &&
-           (g.channels_last ? g.y_strides[1] == 1 : g.axis[2].taps == 2 && g.y_strides[4] == 1);
-  const int64_t block = g.channels_last ? kChannelBlock : 1;
-  const int64_t blocks = (g.channels + block - 1) / block;
-  const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
-  parallel_for(g.batch * blocks, kGrain / (plane + 1) + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t n = task / blocks, c = task % blocks * block;
-      const int64_t count = c + block <= g.channels ? block : g.channels - c;
-      if (!covers) clear(g, static_cast<T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1], count);
-      int64_t at[3];
-      for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
-        for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
-          scatter_row<T, W>(g, overlaps, n, c, count, at);
-      }
-    }
-  });
-}
-
-template <class T>
-void max_scatter(const MaxPoolArgs& g) {
-  g.wide ? scatter_in<T, int32_t>(g) : scatter_in<T, uint8_t>(g);
 }
 
 template <class T, class W>

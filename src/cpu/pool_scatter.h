@@ -1,0 +1,174 @@
+// The gradient of max pooling: y's elements go to where their windows have the largest.
+#pragma once
+#include "cpu/pool_max.h"
+#include "cpu/resample_pixels.h"
+
+namespace tt::cpu {
+namespace {
+
+// Calls f(tap) for the taps in a box.
+template <class F>
+inline void for_each_tap(const MaxPoolArgs& g, const Box& box, const F& f) {
+  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+      const int64_t row = (d * g.axis[1].taps + h) * g.axis[2].taps;
+      for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) f(row + w);
+    }
+  }
+}
+
+// Channels come last: `count` of them, at one pixel. `adds`: to what other pixels put there; else
+// this pixel's zeros are put too.
+template <class T, class W>
+void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, const W* where,
+                   int64_t count, T* x) {
+  const auto put = [&](auto lanes, int64_t i) {
+    constexpr int n = decltype(lanes)::value;
+    using V = Few<T, n>;
+    using M = decltype(V{} < V{});
+    V v;
+    typename VecOf<W, n* int(sizeof(W))>::type ids;
+    __builtin_memcpy(&v, y + i, sizeof v);
+    __builtin_memcpy(&ids, where + i, sizeof ids);
+    const M at = __builtin_convertvector(ids, M);
+    for_each_tap(g, box, [&](int64_t tap) {
+      T* to = x + g.tap[tap] + i;
+      V sum = at == typename Element<M>::type(tap) ? v : V{};
+      if (adds) {
+        V old;
+        __builtin_memcpy(&old, to, sizeof old);
+        sum += old;
+      }
+      __builtin_memcpy(to, &sum, sizeof sum);
+    });
+  };
+  if (!adds) return by_lanes<T, true>(count, put);
+  constexpr int n = lanes<T>;
+  int64_t i = 0;
+  for (; i + n <= count; i += n) put(std::integral_constant<int, n>{}, i);
+  for (; i < count; ++i) x[g.tap[where[i]] + i] += y[i];
+}
+
+// A row of windows that see pairs along W: `count` pairs of x per tap of the other dims.
+template <class T, class W>
+void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
+                   T* x) {
+  by_lanes<T, true>(count, [&](auto lanes, int64_t i) {
+    constexpr int n = decltype(lanes)::value;
+    using V = Few<T, n>;
+    using M = decltype(V{} < V{});
+    using E = typename Element<M>::type;
+    M low{}, high{};
+    for (int k = 0; k < n; ++k) {
+      low[k] = E(k / 2 + k % 2 * n);
+      high[k] = E((k + n) / 2 + (k + n) % 2 * n);
+    }
+    V v;
+    typename VecOf<W, n* int(sizeof(W))>::type ids;
+    __builtin_memcpy(&v, y + i, sizeof v);
+    __builtin_memcpy(&ids, where + i, sizeof ids);
+    const M at = __builtin_convertvector(ids, M);
+    for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+      for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+        const int64_t id = (d * g.axis[1].taps + h) * 2;
+        const V even = at == E(id) ? v : V{}, odd = at == E(id + 1) ? v : V{};
+        const V first = __builtin_shuffle(even, odd, low),
+                second = __builtin_shuffle(even, odd, high);
+        T* to = x + g.tap[id] + 2 * i;
+        __builtin_memcpy(to, &first, sizeof first);
+        __builtin_memcpy(to + n, &second, sizeof second);
+      }
+    }
+  });
+}
+
+// The windows of a row, every other one first: an addition to an element is slow right after
+// another to the same.
+template <class F>
+inline void for_each_window(int64_t count, const F& f) {
+  for (int64_t w = 0; w < count; w += 2) f(w);
+  for (int64_t w = 1; w < count; w += 2) f(w);
+}
+
+// The row at[0], at[1] of y. Pointers to a plane, or to a block of channels where they come last.
+template <class T, class W>
+void scatter_row(const MaxPoolArgs& g, bool pairs, bool adds, const T* y, const W* where, T* x,
+                 int64_t count, int64_t* at) {
+  const WindowAxis& axis = g.axis[2];
+  y += at[0] * g.y_strides[2] + at[1] * g.y_strides[3];
+  where += at[0] * g.where_strides[2] + at[1] * g.where_strides[3];
+  x += g.axis[0].start[at[0]] * g.x_strides[2] + g.axis[1].start[at[1]] * g.x_strides[3];
+  at[2] = 0;
+  if (pairs) return scatter_pairs(g, box_of(g, at), y, where, axis.out, x);
+  const int64_t y_step = g.y_strides[4], where_step = g.where_strides[4], x_step = g.x_strides[4];
+  const int64_t* start = axis.start;
+  if (!g.channels_last) {
+    for_each_window(axis.out, [=, tap = g.tap](int64_t w) {
+      x[start[w] * x_step + tap[where[w * where_step]]] += y[w * y_step];
+    });
+  } else if (g.y_strides[1] == 1) {
+    for_each_window(axis.out, [=, &g](int64_t w) {
+      at[2] = w;
+      scatter_pixel(g, box_of(g, at), adds, y + w * y_step, where + w * where_step, count,
+                    x + start[w] * x_step);
+    });
+  } else {
+    for_each_window(axis.out, [=, &g](int64_t w) {
+      T* to = x + start[w] * x_step;
+      for (int64_t i = 0; i < count; ++i)
+        to[g.tap[where[w * where_step + i]] + i] += y[w * y_step + i * g.y_strides[1]];
+    });
+  }
+}
+
+constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
+
+// Zeros in a plane of x, of `count` channels where they come last.
+template <class T>
+void clear(const MaxPoolArgs& g, T* x, int64_t count) {
+  const int64_t pixels = g.axis[0].in * g.axis[1].in * g.axis[2].in;
+  if (!g.channels_last || count == g.channels) return fill_run(T(0), pixels * count, x);
+  for (int64_t i = 0; i < pixels; ++i) fill_run(T(0), count, x + i * g.channels);
+}
+
+template <class T, class W>
+void scatter_in(const MaxPoolArgs& g) {
+  bool overlaps = false, covers = true;
+  for (const WindowAxis& axis : g.axis) {
+    overlaps = overlaps || axis.overlaps;
+    covers = covers && axis.first == 0 && axis.last == axis.out && axis.step == 1 &&
+             axis.stride * axis.out == axis.in && axis.taps == axis.stride;
+  }
+  const bool pairs = !overlaps && sees_pairs(g);
+  // What writes all of x, zeros too, needs none before.
+  covers = covers && !overlaps && (g.channels_last ? g.y_strides[1] == 1 : pairs);
+  const int64_t block = g.channels_last ? kChannelBlock : 1;
+  const int64_t blocks = (g.channels + block - 1) / block;
+  const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
+  parallel_for(g.batch * blocks, kGrain / (plane + 1) + 1, [&](int64_t begin, int64_t end) {
+    int64_t n = begin / blocks, c = begin % blocks * block;
+    for (; begin < end; ++begin, c += block) {
+      if (c >= g.channels) c = 0, ++n;
+      const int64_t count = c + block <= g.channels ? block : g.channels - c;
+      T* x = static_cast<T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+      const T* y = static_cast<const T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
+      const W* where =
+          static_cast<const W*>(g.where) + n * g.where_strides[0] + c * g.where_strides[1];
+      const bool adds = overlaps || (g.channels_last && count < lanes<T>);
+      if (!covers || adds) clear(g, x, count);
+      int64_t at[3];
+      for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
+        for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
+          scatter_row(g, pairs, adds, y, where, x, count, at);
+      }
+    }
+  });
+}
+
+template <class T>
+void max_scatter(const MaxPoolArgs& g) {
+  g.wide ? scatter_in<T, int32_t>(g) : scatter_in<T, uint8_t>(g);
+}
+
+}  // namespace
+}  // namespace tt::cpu
