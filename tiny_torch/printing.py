@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import edge_of
-from tiny_torch.tensor import Tensor, nested_list
+from tiny_torch.tensor import Tensor
 
 
 class Options:
@@ -122,7 +122,7 @@ def leaves(data: Any) -> list:
 
 def elements_text(array: Any, indent: int) -> str:
     summarised = array.size > options.threshold
-    data = cut(array, options.edgeitems) if summarised else nested_list(array)
+    data = cut(array, options.edgeitems) if summarised else array.tolist()
     form = Format(leaves(data), array.dtype.is_floating_point)
     return nested_text(data, array.ndim, form, indent)
 

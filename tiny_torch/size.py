@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tiny_torch import _core
 
-class Size(tuple):
+
+class Size(_core.SizeBase):
     """A shape: a tuple of ints that prints as PyTorch's and counts its elements.
 
     >>> Size((2, 3)).numel()
@@ -31,10 +33,6 @@ class Size(tuple):
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
-
-    def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, other))

@@ -11,7 +11,6 @@ from typing import Any
 
 from tiny_torch import _core, tensor_types
 from tiny_torch.devices import device
-from tiny_torch.tensor import nested_list
 
 MOST_SHOWN = 1000
 
@@ -85,7 +84,7 @@ class _Storage:
 
     def tolist(self) -> list:
         """The elements as Python numbers."""
-        return nested_list(self._array)
+        return self._array.tolist()
 
     def __len__(self) -> int:
         return self._array.size

@@ -210,7 +210,8 @@ class Tensor(TensorBase):
     @property
     def grad_fn(self) -> Any:
         """The node that made it, None for a leaf."""
-        return None if self.is_leaf else named(edge_of(self)[0])
+        edge = edge_of(self)
+        return None if edge is None or edge[0] is self else named(edge[0])
 
     def is_inference(self) -> bool:
         """Whether its memory was made in `inference_mode`."""
@@ -376,7 +377,7 @@ class Tensor(TensorBase):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-d tensor."""
-        return nested_list(self.array)
+        return self.array.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array on the same memory; of a copy without history if `force`."""
@@ -467,13 +468,6 @@ class Tensor(TensorBase):
         from tiny_torch.serialization import reduce_tensor
 
         return reduce_tensor(self)
-
-
-def nested_list(array: Any) -> Any:
-    """Nested lists of an array's elements as Python numbers; a number if it has no dims."""
-    if array.dtype is _core.bfloat16:  # which NumPy does not have
-        array = array.astype(_core.float32)
-    return array.numpy().tolist()
 
 
 _core.register_classes(Tensor, Size)

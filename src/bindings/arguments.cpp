@@ -42,6 +42,20 @@ PyObject* check_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
                       args[0], args[1], args[2], Py_TYPE(args[3])->tp_name);
 }
 
+// check_tensors(function, {argument: value}): TypeError where one is no tensor.
+PyObject* check_tensors(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyDict_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "check_tensors(function, values)");
+  PyObject *name, *value;
+  Py_ssize_t place = 0;
+  for (int position = 1; PyDict_Next(args[1], &place, &name, &value); ++position)
+    if (!is_tensor(value))
+      return PyErr_Format(PyExc_TypeError,
+                          "%S(): argument '%S' (position %d) must be Tensor, not %s", args[0], name,
+                          position, Py_TYPE(value)->tp_name);
+  Py_RETURN_NONE;
+}
+
 // fits(number, *tensors): whether they are tensors of one common float dtype, which surely holds a
 // plain number.
 PyObject* fits(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -194,6 +208,7 @@ PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
+                           {"check_tensors", fast(check_tensors), METH_FASTCALL, nullptr},
                            {"fits", fast(fits), METH_FASTCALL, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},

@@ -192,6 +192,21 @@ NDArray diagonal(const NDArray& x, int64_t offset, int64_t a, int64_t b) {
 NDArray unfold(const NDArray& x, int64_t dim, int64_t size, int64_t step) {
   return x.unfold(dim, size, step);
 }
+std::vector<NDArray> split(const NDArray& x, int64_t dim, const std::vector<int64_t>& sizes) {
+  std::vector<NDArray> parts;
+  int64_t start = 0;
+  for (const int64_t size : sizes) {
+    parts.push_back(x.slice(dim, start, start + size, 1));
+    start += size;
+  }
+  return parts;
+}
+std::vector<NDArray> unbind(const NDArray& x, int64_t dim) {
+  std::vector<NDArray> parts;
+  const int64_t count = x.shape()[wrap_dim(dim, x.ndim())];
+  for (int64_t i = 0; i < count; ++i) parts.push_back(x.select(dim, i));
+  return parts;
+}
 NDArray squeeze(const NDArray& x, const Dims& dims) { return x.squeeze(dims); }
 NDArray unsqueeze(const NDArray& x, int64_t dim) { return x.unsqueeze(dim); }
 NDArray empty_like(const NDArray& x, std::optional<DType> dtype) {
@@ -211,14 +226,9 @@ PyObject* unless_like(PyObject* self, PyObject* result) {
   return Py_BuildValue("(NO)", to_tuple(x.shape()), dtype_object(x.dtype()));
 }
 
-PyObject* item(PyObject* self, PyObject*) {
-  const NDArray& array = array_of(self);
-  if (array.numel() != 1)
-    return PyErr_Format(PyExc_RuntimeError,
-                        "a Tensor with %lld elements cannot be converted to Scalar",
-                        static_cast<long long>(array.numel()));
-  const char* data = array.data();
-  switch (array.dtype()) {
+// The element there as a Python number.
+PyObject* number_at(const char* data, DType dtype) {
+  switch (dtype) {
 #define X(name, type, text, category)                       \
   case DType::name:                                         \
     if constexpr (Category::category == Category::Bool)     \
@@ -231,6 +241,34 @@ PyObject* item(PyObject* self, PyObject*) {
 #undef X
   }
   return nullptr;
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  const NDArray& array = array_of(self);
+  if (array.numel() != 1)
+    return PyErr_Format(PyExc_RuntimeError,
+                        "a Tensor with %lld elements cannot be converted to Scalar",
+                        static_cast<long long>(array.numel()));
+  return number_at(array.data(), array.dtype());
+}
+
+PyObject* nested(const NDArray& array, int dim, const char* data) {
+  if (dim == array.ndim()) return number_at(data, array.dtype());
+  const int64_t count = array.shape()[dim];
+  const int64_t step = array.strides()[dim] * static_cast<int64_t>(itemsize(array.dtype()));
+  PyObject* const list = PyList_New(count);
+  for (int64_t i = 0; list && i < count; ++i) {
+    PyObject* const value = nested(array, dim + 1, data + i * step);
+    if (!value) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, value);
+  }
+  return list;
+}
+PyObject* tolist(PyObject* self, PyObject*) {
+  return nested(array_of(self), 0, array_of(self).data());
 }
 
 PyMethodDef methods[] = {
@@ -267,6 +305,8 @@ PyMethodDef methods[] = {
     method<slice>("slice"),
     method<diagonal>("diagonal"),
     method<unfold>("unfold"),
+    method<split>("split"),
+    method<unbind>("unbind"),
     method<squeeze>("squeeze"),
     method<unsqueeze>("unsqueeze"),
     method<reflected_method<Binary::xlogy>>("rxlogy"),
@@ -279,6 +319,7 @@ PyMethodDef methods[] = {
     method<copy_into>("copy_"),
     method<matmul>("matmul"),
     method<matmul_naive>("matmul_naive"),
+    method<cross>("cross"),
     method<gather>("gather"),
     method<scatter>("scatter_"),
     method<index_select>("index_select"),
@@ -313,6 +354,7 @@ PyMethodDef methods[] = {
     method<triangle>("triangle"),
     method<repeated_positions>("repeated_positions"),
     {"item", item, METH_NOARGS, nullptr},
+    {"tolist", tolist, METH_NOARGS, nullptr},
     {"numpy", numpy, METH_NOARGS, nullptr},
     {"unless_like", unless_like, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -128,6 +128,17 @@ struct Argument<const std::optional<T>&> {
 };
 template <class T>
 struct Argument<std::optional<T>> : Argument<const std::optional<T>&> {};
+template <>
+struct Argument<const std::vector<int64_t>&> {
+  static std::vector<int64_t> get(PyObject* object) {
+    if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
+      throw TypeError("expected a tuple or list of ints");
+    std::vector<int64_t> numbers;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      numbers.push_back(int_from(PySequence_Fast_GET_ITEM(object, i)));
+    return numbers;
+  }
+};
 // Arrays, of which some may be None.
 template <>
 struct Argument<const std::vector<const NDArray*>&> {

@@ -27,22 +27,6 @@ PyObject* raise_current() {
   return nullptr;
 }
 
-namespace {
-PyObject* dtype_objects[kDTypes];
-}
-
-void set_dtype_object(DType dtype, PyObject* object) {
-  dtype_objects[static_cast<int>(dtype)] = object;
-}
-
-PyObject* dtype_object(DType dtype) { return dtype_objects[static_cast<int>(dtype)]; }
-
-DType dtype_from(PyObject* object) {
-  for (int i = 0; i < kDTypes; ++i)
-    if (dtype_objects[i] == object) return static_cast<DType>(i);
-  throw TypeError("expected a dtype, got ", Py_TYPE(object)->tp_name);
-}
-
 int64_t int_from(PyObject* object) {
   PyObject* index = PyNumber_Index(object);
   if (!index) throw PythonError();

@@ -1,4 +1,4 @@
-// dtypes, NumPy's memory both ways, raw bytes, and the allocator's statistics.
+// NumPy's memory both ways, raw bytes, and the allocator's statistics.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 #include <sys/mman.h>
@@ -12,10 +12,6 @@ namespace tt::py {
 namespace pb = pybind11;
 
 namespace {
-
-struct DTypeObject {
-  DType dtype;
-};
 
 const NDArray& array_arg(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
 pb::object wrap(NDArray&& array) {
@@ -152,27 +148,6 @@ PyObject* numpy(PyObject* array, PyObject*) {
     return nullptr;
   } catch (...) {
     return raise_current();
-  }
-}
-
-void add_dtypes(pb::module_& module) {
-  pb::class_<DTypeObject>(module, "dtype", "The type of a tensor's elements.")
-      .def_property_readonly("itemsize", [](const DTypeObject& d) { return itemsize(d.dtype); })
-      .def_property_readonly("is_floating_point",
-                             [](const DTypeObject& d) { return is_floating(d.dtype); })
-      .def_property_readonly("is_complex", [](const DTypeObject&) { return false; })
-      .def_property_readonly(
-          "is_signed",
-          [](const DTypeObject& d) { return d.dtype != DType::Bool && d.dtype != DType::UInt8; })
-      .def_property_readonly("name", [](const DTypeObject& d) { return name(d.dtype); })
-      .def("to_real", [](pb::object d) { return d; })  // of a complex dtype, that of its parts
-      .def("__repr__", [](const DTypeObject& d) { return format("torch.", name(d.dtype)); })
-      .def("__reduce__", [](const DTypeObject& d) { return std::string(name(d.dtype)); });
-  for (int i = 0; i < kDTypes; ++i) {
-    const DType dtype = static_cast<DType>(i);
-    pb::object object = pb::cast(DTypeObject{dtype});
-    set_dtype_object(dtype, object.inc_ref().ptr());
-    module.attr(name(dtype)) = object;
   }
 }
 

@@ -91,13 +91,14 @@ PYBIND11_MODULE(_core, module) {
   gil_hooks.acquire = [](void* state) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };
+  py::add_dtypes(module.ptr());
   py::add_array_type(module.ptr());
   py::add_arguments(module.ptr());
+  py::add_size(module.ptr());
   py::add_tensor(module.ptr());
   py::add_graph(module.ptr());
   if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
   py::add_dlpack(module);
-  py::add_dtypes(module);
   py::add_function(module);
   py::add_generator(module);
   py::add_memory(module);

@@ -22,7 +22,7 @@ long long stamp_of_array(PyObject* array) {
 
 namespace {
 
-PyTypeObject *view_type, *size_type;  // size_type is tiny_torch.Size, once it has said so
+PyTypeObject* view_type;
 
 // The bits of autograd/graph.py's modes, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
@@ -351,22 +351,6 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // ------------------------------------------------------------------------- what tensors are asked
-// A shape is a torch.Size, made without asking that class.
-PyObject* size_of(PyObject* array) {
-  if (is_array(array)) {
-    const Dims& shape = array_of(array).shape();
-    PyObject* const size = size_type->tp_alloc(size_type, shape.size());
-    for (int i = 0; size && i < shape.size(); ++i)
-      PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(shape[i]));
-    return size;
-  }
-  static PyObject* const name = PyUnicode_InternFromString("shape");
-  PyObject* const shape = PyObject_GetAttr(array, name);
-  if (!shape) return nullptr;
-  PyObject* const size = PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape);
-  Py_DECREF(shape);
-  return size;
-}
 PyObject* as_python(int number) { return PyLong_FromLong(number); }
 PyObject* as_python(DType dtype) { return to_python(dtype); }
 // Of an array of any device.
@@ -401,7 +385,7 @@ PyObject* register_classes(PyObject*, PyObject* args) {
   PyTypeObject *tensor, *size;
   if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &tensor, &PyType_Type, &size)) return nullptr;
   tensor_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(tensor)));
-  size_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size)));
+  register_size(reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size))));
   Py_RETURN_NONE;
 }
 

@@ -25,6 +25,10 @@ inline TensorObject& tensor_of(PyObject* object) {
 // error.
 long long stamp_of_array(PyObject* array);
 
+// The shape of an array of any device as a torch.Size, whose type is made known first.
+PyObject* size_of(PyObject* array);
+void register_size(PyTypeObject* type);
+
 // array[index] for ints, slices, None and Ellipsis; nothing for any other index, and where it does
 // not fit. Throws PythonError.
 std::optional<NDArray> indexed(const NDArray& array, PyObject* index);

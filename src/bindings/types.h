@@ -6,15 +6,14 @@
 
 namespace tt::py {
 
-void set_dtype_object(DType dtype, PyObject* object);
-
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
 void add_array_type(PyObject* module);        // throws PythonError
 void add_arguments(PyObject* module);         // throws PythonError
+void add_dtypes(PyObject* module);            // throws PythonError
 void add_graph(PyObject* module);             // throws PythonError
+void add_size(PyObject* module);              // throws PythonError
 void add_tensor(PyObject* module);            // throws PythonError
 void add_dlpack(pybind11::module_& module);
-void add_dtypes(pybind11::module_& module);
 void add_function(pybind11::module_& module);
 void add_generator(pybind11::module_& module);
 void add_memory(pybind11::module_& module);

@@ -6,6 +6,7 @@ src/core/api/gather.cpp, mask.cpp, arrange.cpp, index.cpp and join.cpp.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -233,6 +234,19 @@ def roll(x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
     return result
 
 
+def split(x: Any, dim: int, sizes: Sequence[int]) -> tuple:
+    ends = np.cumsum([0, *sizes]).tolist()
+    return tuple(x.slice(dim, a, b, 1) for a, b in itertools.pairwise(ends))
+
+
+def unbind(x: Any, dim: int) -> tuple:
+    return tuple(x.select(dim, i) for i in range(x.shape[wrap_dim(dim, x.ndim)]))
+
+
+def tolist(x: Any) -> Any:
+    return x.numpy().tolist()
+
+
 def triangle(x: Any, diagonal: int, lower: bool, out: Any = None) -> Any:
     """x with zeros right of a diagonal (lower), or left of it."""
     rows, columns = x.shape[-2:]
@@ -448,6 +462,9 @@ METHODS = {
     "masked_scatter_": masked_scatter,
     "flip": flip,
     "roll": roll,
+    "split": split,
+    "unbind": unbind,
+    "tolist": tolist,
     "triangle": triangle,
     "repeated_positions": repeated_positions,
     "nonzero": nonzero,

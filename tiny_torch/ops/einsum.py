@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import string
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.ops.matmul import bmm, mm
 from tiny_torch.ops.public import check_tensor, into
-from tiny_torch.ops.views import Unsqueeze, unique_dims
+from tiny_torch.ops.views import Permute, Unsqueeze, unique_dims
 from tiny_torch.tensor import Tensor
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an implicit output
@@ -61,7 +62,7 @@ def einsum(*args: Any) -> Tensor:
                 "einsum(): argument 'tensors' (position 2) must be tuple of Tensors, but found "
                 f"element of type {type(operand).__name__} at pos {position}"
             )
-    return contracted(*aligned(equation, operands))
+    return planned(equation, tuple([x.array.shape for x in operands]))(operands)
 
 
 def subscripts(labels: Any) -> str:
@@ -140,7 +141,6 @@ def parsed_equation(equation: str, ndims: tuple) -> tuple[list[list[str]], list[
     return inputs, output
 
 
-@functools.lru_cache(maxsize=256)  # for it costs as much as the product of small matrices
 def labelled(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], int]:
     """A label for each dim of the operands; all of them, the output's first; how many those are."""
     inputs, output = parsed_equation(equation, ndims)
@@ -161,95 +161,213 @@ def labelled(equation: str, ndims: tuple) -> tuple[list[list[str]], list[str], i
 
 
 # --------------------------------------------------------------------------------- the operands
+#
+# From here on a dim is a place in `order`, where a size of 1 stands for a label that is not there.
 
 
-def aligned(equation: str, operands: Any) -> tuple[list[Tensor], int]:
-    """Views of the operands with one dim per label each, and how many of them the output has."""
-    inputs, order, kept = labelled(equation, tuple([x.ndim for x in operands]))
-    sizes: dict[str, int] = {}
-    views = []
-    for i, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
-        x, labels = without_repeats(x, labels, i)
-        for label, size in zip(labels, x.shape, strict=True):
-            known = sizes.setdefault(label, size)
-            if known != size and 1 not in (known, size):
-                raise RuntimeError(
-                    f"einsum(): subscript {label} has size {size} for operand {i} which does not "
-                    f"broadcast with previously seen size {known}"
-                )
-            sizes[label] = size if known == 1 else known
-        missing = [label for label in order if label not in labels]
-        x = apply_view(Unsqueeze, x, (("unsqueeze", (-1,)),) * len(missing)) if missing else x
-        labels = labels + missing
-        views.append(x.permute(tuple([labels.index(label) for label in order])))
-    return views, kept
+class Arranged(NamedTuple):
+    """How an operand is viewed: dims of size 1 added, all permuted, some summed, some made one."""
+
+    added: int
+    dims: tuple | None  # None where that changes nothing
+    summed: tuple
+    shape: tuple | None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self.added:
+            x = apply_view(Unsqueeze, x, (("unsqueeze", (-1,)),) * self.added)
+        if self.dims is not None:
+            x = apply_view(Permute, x, self.dims)
+        if self.summed:
+            x = x.sum(self.summed, True)
+        return x if self.shape is None else x.reshape(self.shape)
 
 
-def without_repeats(x: Tensor, labels: list[str], operand: int) -> tuple[Tensor, list[str]]:
-    """A label twice in one operand is the diagonal of its dims."""
-    if len(set(labels)) == len(labels):
-        return x, labels
-    labels = list(labels)
-    for label in labels:
+class Operand(NamedTuple):
+    """What a plan knows of an operand: its own dim at each place, or None; both shapes."""
+
+    places: list[int | None]
+    shape: tuple
+    sizes: tuple
+    alone: tuple = ()  # its own dims that are summed before any product, and have size 1 then
+
+    def without(self, places: list[int]) -> Operand:
+        """It after a sum over some places."""
+        own = [self.places[d] for d in places]
+        alone = tuple([d for d in own if d is not None])
+        shape = tuple([1 if d in alone else size for d, size in enumerate(self.shape)])
+        sizes = tuple([1 if d in places else size for d, size in enumerate(self.sizes)])
+        return Operand(self.places, shape, sizes, alone)
+
+    def arranged(self, added: int, dims: list[int], wanted: tuple | None) -> Arranged:
+        """Its dims in another order, to be of the wanted shape."""
+        return Arranged(
+            added,
+            tuple(dims) if dims != sorted(dims) else None,
+            tuple([i for i, d in enumerate(dims) if d in self.alone]),
+            None if wanted is None or wanted == tuple([self.shape[d] for d in dims]) else wanted,
+        )
+
+    def as_matrices(self, parts: list[list[int]]) -> Arranged:
+        """The places of each part as one dim."""
+        own = [self.places[d] for part in parts for d in part]
+        dims = [d for d in own if d is not None]
+        rest = [d for d in range(len(self.shape)) if d not in dims]  # of size 1
+        wanted = tuple([math.prod([self.sizes[d] for d in part]) for part in parts])
+        return self.arranged(0, rest + dims, wanted)
+
+    def aligned(self) -> Arranged:
+        """A dim at every place."""
+        own = len(self.shape)
+        behind = iter(range(own, len(self.places)))
+        dims = [next(behind) if d is None else d for d in self.places]
+        return self.arranged(len(dims) - own, dims, None)
+
+
+def diagonals(labels: list[str], shape: tuple, operand: int) -> tuple[list, list[str], tuple]:
+    """The pairs of dims whose diagonal a repeated label is; then the labels and the shape."""
+    pairs = []
+    labels, sizes = list(labels), list(shape)
+    for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            if x.shape[first] != x.shape[second]:
+            if sizes[first] != sizes[second]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {operand} but the sizes "
-                    f"don't match, {x.shape[second]} != {x.shape[first]}"
+                    f"don't match, {sizes[second]} != {sizes[first]}"
                 )
-            x = x.diagonal(0, first, second).movedim(-1, first)
-            del labels[second]
-    return x, labels
+            pairs.append((first, second))
+            del labels[second], sizes[second]
+    return pairs, labels, tuple(sizes)
 
 
 # ------------------------------------------------------------------------------- the contraction
 
 
-def contracted(operands: list[Tensor], kept: int) -> Tensor:
-    """The product of the operands, summed over all dims but the first `kept`."""
+class Result(NamedTuple):
+    """How the product of matrices is viewed: with a dim per place, in their order, without some."""
+
+    shape: tuple | None
+    dims: tuple | None
+    last: tuple | None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        x = x if self.shape is None else x.view(self.shape)
+        x = x if self.dims is None else apply_view(Permute, x, self.dims)
+        return x if self.last is None else x.view(self.last)
+
+
+class Pair(NamedTuple):
+    """One product: how the operands and the result are viewed."""
+
+    swapped: bool
+    product: Any
+    left: Arranged
+    right: Arranged
+    result: Result
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        x, y = (y, x) if self.swapped else (x, y)
+        return self.result(self.product(self.left(x), self.right(y)))
+
+
+class Plan(NamedTuple):
+    """What einsum does with operands of some shapes."""
+
+    diagonals: list[list[tuple[int, int]]]
+    first: Arranged | None
+    pairs: list[Pair]
+    summed: tuple  # of the first operand, where it is alone
+
+    def __call__(self, operands: Any) -> Tensor:
+        operands = list(operands)
+        for i, pairs in enumerate(self.diagonals):
+            for first, second in pairs:
+                operands[i] = operands[i].diagonal(0, first, second).movedim(-1, first)
+        result = operands[0] if self.first is None else self.first(operands[0])
+        for pair, x in zip(self.pairs, operands[1:], strict=True):
+            result = pair(result, x)
+        return result.sum(self.summed) if self.summed else result
+
+
+@functools.lru_cache(maxsize=256)  # for it costs more than the product of small matrices
+def planned(equation: str, shapes: tuple) -> Plan:
+    """All that follows from the equation and the shapes; RuntimeError where they do not fit."""
+    inputs, order, kept = labelled(equation, tuple([len(shape) for shape in shapes]))
+    known: dict[str, int] = {}
+    repeats, operands = [], []
+    for i, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        pairs, labels, shape = diagonals(labels, shape, i)
+        for label, size in zip(labels, shape, strict=True):
+            so_far = known.setdefault(label, size)
+            if so_far != size and 1 not in (so_far, size):
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {size} for operand {i} which does not "
+                    f"broadcast with previously seen size {so_far}"
+                )
+            known[label] = size if so_far == 1 else so_far
+        places = [labels.index(label) if label in labels else None for label in order]
+        sizes = tuple([1 if d is None else shape[d] for d in places])
+        repeats.append(pairs)
+        operands.append(Operand(places, shape, sizes))
+    if len(operands) == 1:
+        return Plan(repeats, operands[0].aligned(), [], tuple(range(kept, len(order))))
     result, *rest = operands
-    summed = range(kept, result.ndim)
-    if not rest:
-        return result.sum(tuple(summed)) if summed else result
-    shapes = [x.array.shape for x in rest]
+    steps = []
     for i, x in enumerate(rest):
-        own, other = result.array.shape, shapes[i]
-        last = [d for d in summed if all(shape[d] == 1 for shape in shapes[i + 1 :])]
-        # A dim that only one of the pair has is summed before the product.
-        alone = [d for d in last if other[d] == 1 and own[d] != 1]
-        result = result.sum(alone, True) if alone else result
-        alone = [d for d in last if own[d] == 1 and other[d] != 1]
-        x = x.sum(alone, True) if alone else x
-        result = pair(result, x, [d for d in last if own[d] != 1 and other[d] != 1])
-    return result.view(result.shape[:kept])
+        others = rest[i + 1 :]
+        last = [d for d in range(kept, len(order)) if all(y.sizes[d] == 1 for y in others)]
+        step, result = paired(result, x, last, len(order) if others else kept)
+        steps.append(step)
+    return Plan(repeats, None, steps, ())
 
 
-def pair(x: Tensor, y: Tensor, summed: list[int]) -> Tensor:
-    """x * y summed over some dims, which stay with size 1, as one batched matmul."""
+def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Operand]:
+    """x * y, summed over the places of `last`; the result has the first `kept` places."""
+    # A place that only one of the pair has is summed before the product.
+    a, b = x.sizes, y.sizes
+    x = x.without([d for d in last if b[d] == 1 and a[d] != 1])
+    y = y.without([d for d in last if a[d] == 1 and b[d] != 1])
+    a, b = x.sizes, y.sizes
+    summed = [d for d in last if a[d] != 1 and b[d] != 1]
     if not summed:
-        return x * y
-    a, b = x.array.shape, y.array.shape
+        shape = tuple([m if n == 1 else n for m, n in zip(a, b, strict=True)])
+        dropped = Result(shape[:kept] if kept < len(shape) else None, None, None)
+        step = Pair(False, operator.mul, x.aligned(), y.aligned(), dropped)
+        return step, Operand(list(range(kept)), shape[:kept], shape[:kept])
     dims = [d for d in range(len(a)) if d not in summed]
     batch = [d for d in dims if a[d] != 1 and b[d] != 1]
     rows = [d for d in dims if a[d] != 1 and b[d] == 1]
     columns = [d for d in dims if a[d] == 1]
-    if rows and columns and rows[0] > columns[-1]:  # y @ x then comes out in order
+    swapped = bool(rows and columns) and rows[0] > columns[-1]  # y @ x then comes out in order
+    if swapped:
         x, y, a, b, rows, columns = y, x, b, a, columns, rows
     for d in batch:
         if a[d] != b[d]:
             raise RuntimeError("einsum(): non-broadcast dimensions must match")
-
-    def size(shape, part):
-        return math.prod([shape[d] for d in part])
-
-    order = batch + rows + summed + columns
-    left = x.permute(tuple(order)).reshape(size(a, batch), size(a, rows), size(a, summed))
-    right = y.permute(tuple(batch + summed + columns + rows))
-    product = bmm(left, right.reshape(size(b, batch), size(b, summed), size(b, columns)))
-    sizes = [a[d] for d in batch + rows] + [1] * len(summed) + [b[d] for d in columns]
-    return product.view(tuple(sizes)).permute(tuple([order.index(d) for d in range(len(a))]))
+    parts = [batch] if batch else []
+    left = x.as_matrices([*parts, rows, summed])
+    right = y.as_matrices([*parts, summed, columns])
+    # Places are then in the order of batch, rows and columns; those that were summed have size 1.
+    whole = tuple(
+        [1 if d in summed else a[d] if d in batch + rows else b[d] for d in range(len(a))]
+    )
+    shape = whole[:kept]
+    # Strides of dims of size 1 are as in PyTorch only if all places take the way to their order.
+    roundabout = 1 in shape and kept < len(a)
+    count = len(a) if roundabout else kept
+    made = [d for d in batch + rows + summed + columns if d < count]
+    sizes = tuple([whole[d] for d in made])
+    matrices = tuple([math.prod([a[d] for d in part]) for part in [*parts, rows]])
+    flat = (*matrices, math.prod([b[d] for d in columns]))
+    back = Result(
+        sizes if flat != sizes else None,
+        tuple([made.index(d) for d in range(count)]) if made != sorted(made) else None,
+        shape if roundabout else None,
+    )
+    step = Pair(swapped, bmm if batch else mm, left, right, back)
+    return step, Operand(list(range(kept)), shape, shape)
 
 
 # ------------------------------------------------------------------------------------ tensordot

@@ -7,9 +7,10 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.matmul import Matmul, check_batches
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
-from tiny_torch.ops.public import check_tensor, into, into_same
+from tiny_torch.ops.public import check_tensors, into, into_same
 from tiny_torch.tensor import Tensor
 
 Number = bool | int | float
@@ -23,11 +24,16 @@ class Addmm(Op):
     saves = (1, 2)
     used_by = ((2,), (1,))
 
+    dims = 2, 2  # of a and b
+
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
-        total = cls.total(*[wide(part) for part in (x, a, b)], beta, alpha)
+        if x.dtype in HALVES:
+            total = cls.total(wide(x), wide(a), wide(b), beta, alpha).astype(x.dtype)
+        else:
+            total = cls.total(x, a, b, beta, alpha)
         if out is None:
-            out = total if total.dtype is x.dtype else total.astype(x.dtype)
+            out = total
         elif out.shape == total.shape:
             out.copy_(total)
         else:
@@ -42,7 +48,8 @@ class Addmm(Op):
         if cls is Addmm and beta == alpha == 1 and x.shape == (b.shape[1],):
             return a.matmul(b, x)
         product = cls.product(a, b)
-        x = x.expand(product.shape)
+        if not x.same_shape(product):
+            x = x.expand(product.shape)
         if alpha != 1:
             product.mul(alpha, product)
         if beta != 0:  # else NaN in x does not count
@@ -62,7 +69,7 @@ class Addmm(Op):
 
 def wide(x):
     """x, or a copy in float32 where it is a half type."""
-    return x.astype(_core.float32) if x.itemsize == 2 and x.dtype.is_floating_point else x
+    return x.astype(_core.float32) if x.dtype in HALVES else x
 
 
 def scaled(x, factor):
@@ -72,13 +79,19 @@ def scaled(x, factor):
 class Addmv(Addmm):
     """x (n), a (n, m), b (m)"""
 
+    dims = 2, 1
+
 
 class Baddbmm(Addmm):
     """x (B, n, p), a (B, n, m), b (B, m, p)"""
 
+    dims = 3, 3
+
 
 class Addbmm(Addmm):
     """x (n, p), a (B, n, m), b (B, m, p): the sum over B is one long product."""
+
+    dims = 3, 3
 
     @staticmethod
     def product(a, b):
@@ -88,6 +101,8 @@ class Addbmm(Addmm):
 
 def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
     """beta and alpha as factors that do not promote: integers take whole parts, bool the truth."""
+    if type(beta) is int and type(alpha) is int and beta == alpha == 1:
+        return 1, 1
     for argument, value in (("beta", beta), ("alpha", alpha)):
         if not isinstance(value, bool | int | float):
             raise TypeError(
@@ -99,35 +114,30 @@ def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
     return whole(beta), whole(alpha)
 
 
-def check_operands(name: str, tensors: dict[str, Any]) -> None:
-    for position, (argument, tensor) in enumerate(tensors.items(), 1):
-        check_tensor(name, argument, position, tensor)
-
-
-MATRIX_DIMS = {"Addmm": (2, 2), "Addmv": (2, 1)}
-
-
-def check_product(op: type[Op], x: Tensor, a: Tensor, b: Tensor) -> None:
+def check_product(op: type[Addmm], x: Tensor, a: Tensor, b: Tensor) -> None:
+    dtype, ndims = x.dtype, (a.ndim, b.ndim)
+    if ndims == op.dims and dtype is a.dtype and dtype is b.dtype:
+        if ndims == (3, 3):
+            check_batches(op.__name__.lower(), a, b)
+        return
     name = op.__name__.lower()
-    dims = MATRIX_DIMS.get(op.__name__, (3, 3))
-    if dims == (3, 3) and (a.ndim < 2 or b.ndim < 3):
+    if op.dims == (3, 3) and (a.ndim < 2 or b.ndim < 3):
         raise IndexError(f"{name}: Dimension out of range: batches of matrices have 3 dimensions")
-    if not x.dtype is a.dtype is b.dtype:
+    if not dtype is a.dtype is b.dtype:
         raise RuntimeError(
             f"{name}: expected tensors of the same dtype, got {x.dtype}, {a.dtype} and {b.dtype}"
         )
-    if (a.ndim, b.ndim) != dims:
-        raise RuntimeError(
-            f"{name}: expected tensors of {dims[0]} and {dims[1]} dimensions, got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
-        )
-    check_batches(name, a, b)
+    raise RuntimeError(
+        f"{name}: expected tensors of {op.dims[0]} and {op.dims[1]} dimensions, got shapes "
+        f"{list(a.shape)} and {list(b.shape)}"
+    )
 
 
 def sum_of_products(op, x, a, b, beta, alpha, out):
     check_product(op, x, a, b)
     beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
-    return into_same(out, applyn(op, (x, a, b), beta, alpha))
+    result = applyn(op, (x, a, b), beta, alpha)
+    return result if out is None else into_same(out, result)
 
 
 def sum_of_products_inplace(op, x, a, b, beta, alpha):
@@ -154,14 +164,14 @@ def addmm(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    check_operands("addmm", {"input": input, "mat1": mat1, "mat2": mat2})
+    check_tensors("addmm", {"input": input, "mat1": mat1, "mat2": mat2})
     return sum_of_products(Addmm, input, mat1, mat2, beta, alpha, out)
 
 
 def addmm_(
     self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_operands("addmm_", {"self": self, "mat1": mat1, "mat2": mat2})
+    check_tensors("addmm_", {"self": self, "mat1": mat1, "mat2": mat2})
     return sum_of_products_inplace(Addmm, self, mat1, mat2, beta, alpha)
 
 
@@ -175,14 +185,14 @@ def addmv(
     out: Tensor | None = None,
 ) -> Tensor:
     """beta * input + alpha * mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html"""
-    check_operands("addmv", {"input": input, "mat": mat, "vec": vec})
+    check_tensors("addmv", {"input": input, "mat": mat, "vec": vec})
     return sum_of_products(Addmv, input, mat, vec, beta, alpha, out)
 
 
 def addmv_(
     self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_operands("addmv_", {"self": self, "mat": mat, "vec": vec})
+    check_tensors("addmv_", {"self": self, "mat": mat, "vec": vec})
     return sum_of_products_inplace(Addmv, self, mat, vec, beta, alpha)
 
 
@@ -199,14 +209,14 @@ def baddbmm(
 
     https://pytorch.org/docs/stable/generated/torch.baddbmm.html
     """
-    check_operands("baddbmm", {"input": input, "batch1": batch1, "batch2": batch2})
+    check_tensors("baddbmm", {"input": input, "batch1": batch1, "batch2": batch2})
     return sum_of_products(Baddbmm, input, batch1, batch2, beta, alpha, out)
 
 
 def baddbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_operands("baddbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
+    check_tensors("baddbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
     return sum_of_products_inplace(Baddbmm, self, batch1, batch2, beta, alpha)
 
 
@@ -223,14 +233,14 @@ def addbmm(
 
     https://pytorch.org/docs/stable/generated/torch.addbmm.html
     """
-    check_operands("addbmm", {"input": input, "batch1": batch1, "batch2": batch2})
+    check_tensors("addbmm", {"input": input, "batch1": batch1, "batch2": batch2})
     return sum_of_products(Addbmm, input, batch1, batch2, beta, alpha, out)
 
 
 def addbmm_(
     self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    check_operands("addbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
+    check_tensors("addbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
     return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
 
 
@@ -247,7 +257,7 @@ def addr(
 
     https://pytorch.org/docs/stable/generated/torch.addr.html
     """
-    check_operands("addr", {"input": input, "vec1": vec1, "vec2": vec2})
+    check_tensors("addr", {"input": input, "vec1": vec1, "vec2": vec2})
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")

@@ -29,6 +29,8 @@ SAME_OUT = {  # `out` has to be of the input's dtype
 is_result_shape = _core.is_result_shape
 # check_tensor(function, argument, position, value): TypeError where it is no tensor.
 check_tensor = _core.check_tensor
+# check_tensors(function, {argument: value}): the same of several, the first at position 1.
+check_tensors = _core.check_tensors
 # fits(number, *tensors): whether they share float32 or float64, which surely holds a plain number.
 fits = _core.fits
 FUNCTIONS: dict[str, Callable] = {}

@@ -16,23 +16,50 @@ from tiny_torch.ops.views import Part, Slice, Steps, int_tuple, show, wrap_dim, 
 from tiny_torch.tensor import Tensor
 
 
-class Parts(Op):
-    """Several parts of x at once, each by its own chain of view methods; see `several`."""
+class Pieces(Op):
+    """The next sizes[0], sizes[1], ... positions along a dim, as views; see `several`."""
 
     @staticmethod
-    def forward(x, *parts):
-        return tuple([show(x, steps) for steps in parts]), (x.shape, *parts)
+    def forward(x, dim, sizes):
+        return x.split(dim, sizes), (x.shape, dim, sizes)
 
     @staticmethod
     def backward(saved, grad, needs):
-        shape, *parts = saved
-        grads = grad if isinstance(grad, tuple) else (grad,)  # an engine's gradient of one output
-        given = [(g, steps) for g, steps in zip(grads, parts, strict=True) if g is not None]
-        return run_many(PlaceParts, [g for g, _ in given], shape, [steps for _, steps in given])
+        shape, dim, sizes = saved
+        return placed(grad, shape, slices(dim, sizes))
+
+
+class Rows(Op):
+    """All positions along a dim, which is gone then, as views."""
+
+    @staticmethod
+    def forward(x, dim):
+        return x.unbind(dim), (x.shape, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        shape, dim = saved
+        return placed(grad, shape, [(("select", (dim, i)),) for i in range(shape[dim])])
+
+
+def slices(dim: int, sizes: Sequence[int]) -> list[Steps]:
+    parts: list[Steps] = []
+    start = 0
+    for size in sizes:
+        parts.append((("slice", (dim, start, start + size, 1)),))
+        start += size
+    return parts
+
+
+def placed(grad: Any, shape: tuple, parts: list[Steps]) -> Any:
+    """The gradients of parts, of which some may be None, where each came from; else zeros."""
+    grads = grad if isinstance(grad, tuple) else (grad,)  # an engine's gradient of one output
+    given = [(g, steps) for g, steps in zip(grads, parts, strict=True) if g is not None]
+    return run_many(PlaceParts, [g for g, _ in given], shape, [steps for _, steps in given])
 
 
 class PlaceParts(Op):
-    """Zeros, with each x where its steps lead: the transpose of Parts."""
+    """Zeros, with each x where its steps lead: the transpose of Pieces and Rows."""
 
     @staticmethod
     def forward(*arguments):
@@ -48,9 +75,9 @@ class PlaceParts(Op):
 
 
 @functools.lru_cache(maxsize=256)
-def several(name: str, count: int) -> type[Parts]:
-    """Parts under PyTorch's name for it, with so many outputs."""
-    return type(name, (Parts,), {"outputs": count})
+def several(op: type[Op], name: str, count: int) -> type[Op]:
+    """The op under PyTorch's name for it, with so many outputs."""
+    return type(name, (op,), {"outputs": count})
 
 
 def run_many(op: type[Op], operands: Sequence, *constants: Any) -> Any:
@@ -60,18 +87,9 @@ def run_many(op: type[Op], operands: Sequence, *constants: Any) -> Any:
     return op.forward(*operands, *constants)[0]
 
 
-def take_apart(name: str, x: Tensor, parts: list[Steps]) -> tuple:
-    return apply_view(several(name, len(parts)), x, *parts)
-
-
 def pieces(name: str, x: Tensor, dim: int, sizes: Sequence[int]) -> tuple:
     """Views of the next sizes[0], sizes[1], ... positions along a dim."""
-    parts: list[Steps] = []
-    start = 0
-    for size in sizes:
-        parts.append((("slice", (dim, start, start + size, 1)),))
-        start += size
-    return take_apart(name, x, parts)
+    return apply_view(several(Pieces, name, len(sizes)), x, dim, sizes)
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
@@ -87,7 +105,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(shape))
-    return take_apart("Unbind", input, [(("select", (dim, i)),) for i in range(shape[dim])])
+    return apply_view(several(Rows, "Unbind", shape[dim]), input, dim)
 
 
 def check_has_dims(function: str, x: Tensor) -> None:
@@ -116,8 +134,15 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
         )
-    sizes = [min(each, size - start) for start in range(0, size, each or 1)] or [0]
-    return pieces("Split", tensor, dim, sizes)
+    return pieces("Split", tensor, dim, equal_sizes(size, each))
+
+
+def equal_sizes(size: int, each: int) -> list[int]:
+    """How a size is cut into pieces of which all but the last, smaller one have a size."""
+    if size == 0:
+        return [0]
+    rest = size % each
+    return [each] * (size // each) + ([rest] if rest else [])
 
 
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -159,7 +184,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     size = input.array.shape[dim]
     if size == 0:  # so many empty pieces, rather than one
         return pieces("SplitWithSizes", input, dim, [0] * chunks)
-    return split(input, -(-size // chunks), dim)
+    return pieces("Split", input, dim, equal_sizes(size, -(-size // chunks)))
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:

@@ -7,11 +7,36 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.apply import apply2, apply_fused
+from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.einsum import tensordot
+from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
-from tiny_torch.ops.products import check_operands
-from tiny_torch.ops.public import into, into_same
+from tiny_torch.ops.public import check_tensors, into, into_same
 from tiny_torch.tensor import Tensor
+
+
+class LinalgCross(Op):
+    """The cross product along a dim of size 3."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (0,))
+
+    @staticmethod
+    def forward(x, y, dim):
+        return x.cross(y, dim), (x, y, dim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dim = saved
+        to_x = run(LinalgCross, y, grad, dim) if needs[0] else None
+        return to_x, run(LinalgCross, grad, x, dim) if needs[1] else None
+
+    @staticmethod
+    def composite(x, y, dim):
+        return x.roll(-1, dim) * y.roll(-2, dim) - x.roll(-2, dim) * y.roll(-1, dim)
 
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -19,7 +44,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.vdot.html
     """
-    check_operands("vdot", {"input": input, "other": other})
+    check_tensors("vdot", {"input": input, "other": other})
     return dot(input, other, out=out)
 
 
@@ -33,7 +58,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.inner(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    check_operands("inner", {"input": input, "other": other})
+    check_tensors("inner", {"input": input, "other": other})
     if input.ndim == 0 or other.ndim == 0:
         return into(out, input * other)
     if input.shape[-1] != other.shape[-1]:
@@ -51,11 +76,11 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.outer.html
     """
-    check_operands("outer", {"input": input, "vec2": vec2})
+    check_tensors("outer", {"input": input, "vec2": vec2})
     for name, vector in (("self", input), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return into(out, input.unsqueeze(1) * vec2.unsqueeze(0))
+    return into(out, apply2(Mul, input.view(-1, 1), vec2))
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -67,7 +92,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.kron(torch.tensor([[1, 10]]), torch.tensor([[1, 2]]))
     tensor([[ 1,  2, 10, 20]])
     """
-    check_operands("kron", {"input": input, "other": other})
+    check_tensors("kron", {"input": input, "other": other})
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -83,7 +108,7 @@ def cross(
 
     https://pytorch.org/docs/stable/generated/torch.cross.html
     """
-    check_operands("cross", {"input": input, "other": other})
+    check_tensors("cross", {"input": input, "other": other})
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
@@ -105,7 +130,7 @@ def linalg_cross(
     Raises RuntimeError where `dim` has another size.
     https://pytorch.org/docs/stable/generated/torch.linalg.cross.html
     """
-    check_operands("linalg_cross", {"input": input, "other": other})
+    check_tensors("linalg_cross", {"input": input, "other": other})
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if input.size(dim) != 3 or other.size(dim) != 3:
@@ -117,8 +142,8 @@ def linalg_cross(
         raise RuntimeError(f"expected scalar type {input.dtype} but found {other.dtype}")
     if input.dtype is _core.bool:
         raise NotImplementedError('"cross" not implemented for torch.bool')
-    a1, a2 = input.roll(-1, dim), input.roll(-2, dim)
-    return into_same(out, a1 * other.roll(-2, dim) - a2 * other.roll(-1, dim))
+    result = apply_fused(LinalgCross, input, other, dim)
+    return result if out is None else into_same(out, result)
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -126,7 +151,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
     https://pytorch.org/docs/stable/generated/torch.linalg.vecdot.html
     """
-    check_operands("linalg_vecdot", {"x": x, "y": y})
+    check_tensors("linalg_vecdot", {"x": x, "y": y})
     if x.dtype is not y.dtype or not x.is_floating_point():
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to be floating point and to have the same dtype, but "

@@ -1,6 +1,7 @@
 #include "core/api/matmul.h"
 
 #include "core/api/copy.h"
+#include "core/api/elementwise.h"
 #include "core/backend.h"
 #include "core/gil.h"
 
@@ -108,6 +109,21 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
   return product(cpu_backend().matmul_naive, a, b, bias);
+}
+
+NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {
+  const NDArray out = NDArray::empty(broadcast(a.shape(), b.shape()), a.dtype());
+  const NDArray x = a.expand(out.shape()), y = b.expand(out.shape());
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    const NDArray part = out.select(dim, i);
+    const NDArray xj = x.select(dim, j), yk = y.select(dim, k);
+    const NDArray xk = x.select(dim, k), yj = y.select(dim, j);
+    binary(Binary::mul, &xk, &yj, &part);
+    const NDArray first = binary(Binary::mul, &xj, &yk);
+    binary(Binary::sub, &first, &part, &part);
+  }
+  return out;
 }
 
 }  // namespace tt

@@ -1,0 +1,55 @@
+// What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too.
+#include "bindings/tensor.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+PyTypeObject* size_type;  // tiny_torch.Size, once it has said so
+
+// Made without asking the class.
+PyObject* new_size(Py_ssize_t count) { return size_type->tp_alloc(size_type, count); }
+
+PyObject* item(PyObject* self, PyObject* index) {
+  PyObject* const found = PyTuple_Type.tp_as_mapping->mp_subscript(self, index);
+  if (!found || !PySlice_Check(index)) return found;
+  const Py_ssize_t count = PyTuple_GET_SIZE(found);
+  PyObject* const size = new_size(count);
+  for (Py_ssize_t i = 0; size && i < count; ++i)
+    PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(found, i)));
+  Py_DECREF(found);
+  return size;
+}
+
+PyType_Slot slots[] = {{Py_mp_subscript, slot(item)}, {0, nullptr}};
+PyType_Spec spec = {"tiny_torch._core.SizeBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                    slots};
+
+}  // namespace
+
+void register_size(PyTypeObject* type) { size_type = type; }
+
+PyObject* size_of(PyObject* array) {
+  if (is_array(array)) {
+    const Dims& shape = array_of(array).shape();
+    PyObject* const size = new_size(shape.size());
+    for (int i = 0; size && i < shape.size(); ++i)
+      PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(shape[i]));
+    return size;
+  }
+  static PyObject* const name = PyUnicode_InternFromString("shape");
+  PyObject* const shape = PyObject_GetAttr(array, name);
+  if (!shape) return nullptr;
+  PyObject* const size = PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape);
+  Py_DECREF(shape);
+  return size;
+}
+
+void add_size(PyObject* module) {
+  PyObject* const type =
+      PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type));
+  if (!type || PyModule_AddObject(module, "SizeBase", type) < 0) throw PythonError();
+}
+
+}  // namespace tt::py
