@@ -5,7 +5,7 @@
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
 #include "core/gil.h"
-#include "cpu/parallel.h"
+#include "core/threads.h"
 
 namespace tt::py {
 
@@ -31,10 +31,8 @@ int64_t new_stamp() { return static_cast<int64_t>(first_stamp()); }
 void inference(bool on) { set_inference_mode(on); }
 DType promote(DType a, DType b) { return promote_types(a, b); }
 bool castable(DType from, DType to) { return can_cast(from, to); }
-int64_t threads() { return cpu::num_threads(); }
-void set_threads(int64_t n) {
-  cpu::set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096)));
-}
+int64_t threads() { return num_threads(); }
+void set_threads(int64_t n) { set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096))); }
 
 // The common dtype of arrays and numbers.
 PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {

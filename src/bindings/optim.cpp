@@ -3,6 +3,8 @@
 // Each function answers the positions of the parameters that it left alone, because their arrays
 // differ in layout or are not float32 or float64, and all of them if what is written shares memory
 // with anything else, since then their order counts: the caller's loop takes those.
+#include "core/kernels/optim.h"
+
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -12,13 +14,15 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/copy.h"
-#include "cpu/foreach.h"
+#include "core/backend.h"
 
 namespace tt::py {
 
 namespace pb = pybind11;
 
 namespace {
+
+const OptimTable& table() { return *cpu_backend().optim; }
 
 using Arrays = std::vector<const NDArray*>;
 
@@ -60,7 +64,7 @@ struct Call {
   Arrays params, grads, states[3];
   Arrays steps,
       scalars[2];  // numbers kept per parameter: its count of steps and what it has beside
-  std::vector<cpu::Chunk> chunks[2];  // float32, float64
+  std::vector<Chunk> chunks[2];  // float32, float64
   std::vector<int64_t> taken, left;
 
   explicit Call(const pb::list& param_list)
@@ -125,7 +129,7 @@ struct Call {
         left.push_back(i);
         continue;
       }
-      cpu::Chunk chunk{};
+      Chunk chunk{};
       chunk.param = params[i]->data();
       if (!grads.empty()) chunk.grad = grads[i]->data();
       for (int slot = 0; slot < 3; ++slot)
@@ -152,7 +156,7 @@ struct Call {
   }
 
   template <class Args>
-  std::vector<int64_t> run(const cpu::Steps<Args>& step, const Args& args) {
+  std::vector<int64_t> run(const Steps<Args>& step, const Args& args) {
     {
       const pb::gil_scoped_release released;
       step.f32(chunks[0].data(), chunks[0].size(), args);
@@ -174,8 +178,7 @@ std::vector<int64_t> foreach_sgd(const pb::list& params, const pb::list& grads,
   Call call(params, grads);
   call.state(0, buffers, "momentum_buffers", momentum != 0);
   call.sort();
-  return call.run(cpu::optim().sgd,
-                  cpu::SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
+  return call.run(table().sgd, SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
 
 // After t steps the running averages, which began at 0, are too small by the factor 1 - beta^t.
@@ -195,12 +198,12 @@ std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
   call.state(2, largest, "max_exp_avg_sqs", false);
   call.count(steps);
   call.sort();
-  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+  call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / correction(beta1, step);
     chunk.scale[1] = root(correction(beta2, step));
   });
-  return call.run(cpu::optim().adam, cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay,
-                                                   !largest.empty(), decoupled, maximize});
+  return call.run(table().adam, AdamArgs{lr, beta1, beta2, eps, weight_decay, !largest.empty(),
+                                         decoupled, maximize});
 }
 
 std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads,
@@ -217,7 +220,7 @@ std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads
   auto momentum = [&](double step) {
     return beta1 * (1.0 - 0.5 * std::pow(0.96, step * momentum_decay));
   };
-  call.advance([&](cpu::Chunk& chunk, int64_t i, double step) {
+  call.advance([&](Chunk& chunk, int64_t i, double step) {
     const NDArray& held = *call.scalars[0][i];
     const double mu = momentum(step), mu_next = momentum(step + 1);
     const bool wide = held.dtype() == DType::Float64;
@@ -226,8 +229,8 @@ std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads
     chunk.scale[1] = -lr * mu_next / (1.0 - product * mu_next);
     chunk.scale[2] = correction(beta2, step);
   });
-  return call.run(cpu::optim().nadam,
-                  cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+  return call.run(table().nadam,
+                  AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
 std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads,
@@ -240,7 +243,7 @@ std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads
   call.count(steps);
   call.sort();
   const double longest = 2 / (1 - beta2) - 1;
-  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+  call.advance([&](Chunk& chunk, int64_t, double step) {
     const double correction2 = correction(beta2, step);
     const double length = longest - 2 * step * std::pow(beta2, step) / correction2;
     chunk.scale[0] = correction(beta1, step);
@@ -249,8 +252,8 @@ std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads
       chunk.scale[2] =
           root((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   });
-  return call.run(cpu::optim().radam,
-                  cpu::AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+  return call.run(table().radam,
+                  AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
 std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grads,
@@ -262,10 +265,9 @@ std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grad
   call.state(1, norms, "exp_infs", true);
   call.count(steps);
   call.sort();
-  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
-    chunk.scale[0] = lr / correction(beta1, step);
-  });
-  return call.run(cpu::optim().adamax, cpu::AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
+  call.advance(
+      [&](Chunk& chunk, int64_t, double step) { chunk.scale[0] = lr / correction(beta1, step); });
+  return call.run(table().adamax, AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& grads,
@@ -279,9 +281,9 @@ std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& gra
   call.state(2, averages, "grad_avgs", false);
   call.count(steps);
   call.sort();
-  call.advance([](cpu::Chunk&, int64_t, double) {});
-  return call.run(cpu::optim().rmsprop, cpu::RmspropArgs{lr, alpha, eps, weight_decay, momentum,
-                                                         !averages.empty(), maximize});
+  call.advance([](Chunk&, int64_t, double) {});
+  return call.run(table().rmsprop,
+                  RmspropArgs{lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
 }
 
 std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& grads,
@@ -292,10 +294,10 @@ std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& gra
   call.state(0, sums, "sums", true);
   call.count(steps);
   call.sort();
-  call.advance([&](cpu::Chunk& chunk, int64_t, double step) {
+  call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / (1 + (step - 1) * lr_decay);
   });
-  return call.run(cpu::optim().adagrad, cpu::AdagradArgs{eps, weight_decay, maximize});
+  return call.run(table().adagrad, AdagradArgs{eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& grads,
@@ -307,8 +309,8 @@ std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& gr
   call.state(1, deltas, "acc_deltas", true);
   call.count(steps);
   call.sort();
-  call.advance([](cpu::Chunk&, int64_t, double) {});
-  return call.run(cpu::optim().adadelta, cpu::AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
+  call.advance([](Chunk&, int64_t, double) {});
+  return call.run(table().adadelta, AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads,
@@ -320,9 +322,8 @@ std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads
   call.state(1, sizes, "step_sizes", true);
   call.count(steps);
   call.sort();
-  call.advance([](cpu::Chunk&, int64_t, double) {});
-  return call.run(cpu::optim().rprop,
-                  cpu::RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
+  call.advance([](Chunk&, int64_t, double) {});
+  return call.run(table().rprop, RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
 }
 
 std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
@@ -336,7 +337,7 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
   call.scalar(0, etas, "etas");
   call.scalar(1, mus, "mus");
   call.sort();
-  call.advance([&](cpu::Chunk& chunk, int64_t i, double step) {
+  call.advance([&](Chunk& chunk, int64_t i, double step) {
     const NDArray &eta = *call.scalars[0][i], &mu = *call.scalars[1][i];
     chunk.scale[0] = 1 - lambd * value(eta);
     chunk.scale[1] = value(eta);
@@ -344,25 +345,25 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
     set(eta, lr / std::pow(1 + lambd * lr * step, alpha));
     set(mu, 1 / std::max(1.0, step - t0));
   });
-  return call.run(cpu::optim().asgd, cpu::AsgdArgs{weight_decay, maximize});
+  return call.run(table().asgd, AsgdArgs{weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_scale(const pb::list& arrays, double factor) {
   Call call(arrays);
   call.sort();
-  return call.run(cpu::optim().foreach->scale, cpu::ScaleArgs{factor});
+  return call.run(table().foreach->scale, ScaleArgs{factor});
 }
 
 std::vector<int64_t> foreach_clamp(const pb::list& arrays, double low, double high) {
   Call call(arrays);
   call.sort();
-  return call.run(cpu::optim().foreach->clamp, cpu::ClampArgs{low, high});
+  return call.run(table().foreach->clamp, ClampArgs{low, high});
 }
 
 std::vector<int64_t> foreach_lerp(const pb::list& arrays, const pb::list& ends, double weight) {
   Call call(arrays, ends);
   call.sort();
-  return call.run(cpu::optim().foreach->lerp, cpu::LerpArgs{weight});
+  return call.run(table().foreach->lerp, LerpArgs{weight});
 }
 
 // The norm of each array, of order 1, 2 or infinity. The arrays are float32 or float64.
@@ -372,22 +373,22 @@ std::vector<double> foreach_norm(const pb::list& list, double order) {
   if (!two && !one && order != INFINITY)
     throw NotImplementedError("[foreach_norm] the order must be 1, 2 or inf, not ", order);
   std::vector<NDArray> copies;  // of those whose elements do not lie side by side
-  std::vector<cpu::Block> blocks;
+  std::vector<NormBlock> blocks;
   std::vector<size_t> ends;
   for (const NDArray* x : arrays) {
     if (!is_single_or_double(x->dtype()))
       throw TypeError("[foreach_norm] expected float32 or float64 arrays, got ", name(x->dtype()));
     if (!x->is_dense()) x = &copies.emplace_back(contiguous(*x));
-    for (int64_t i = 0; i < x->numel(); i += cpu::kNormBlock)
-      blocks.push_back({x->data() + i * itemsize(x->dtype()),
-                        std::min(cpu::kNormBlock, x->numel() - i), x->dtype() == DType::Float32});
+    for (int64_t i = 0; i < x->numel(); i += kNormBlock)
+      blocks.push_back({x->data() + i * itemsize(x->dtype()), std::min(kNormBlock, x->numel() - i),
+                        x->dtype() == DType::Float32});
     ends.push_back(blocks.size());
   }
   std::vector<double> sums(blocks.size()), norms;
   {
     const pb::gil_scoped_release released;
-    const auto power = two ? cpu::Power::Two : one ? cpu::Power::One : cpu::Power::Infinity;
-    cpu::optim().foreach->sums(blocks.data(), blocks.size(), power, sums.data());
+    const auto power = two ? NormPower::Two : one ? NormPower::One : NormPower::Infinity;
+    table().foreach->sums(blocks.data(), blocks.size(), power, sums.data());
   }
   size_t next = 0;
   for (size_t end : ends) {

@@ -144,11 +144,16 @@ struct IndexTable {
                    int64_t diagonal, bool lower, int64_t item);
 };
 
-// More families, each declared in core/kernels/<family>.h: scans, and nn's fused kernels.
+// More families, each declared in core/kernels/<family>.h.
 struct AttentionTable;
 struct ConvTable;
+struct HistogramTable;
+struct LossTable;
 struct NormTable;
+struct OptimTable;
+struct OrderTable;
 struct PoolTable;
+struct RandomTable;
 struct RecurrentTable;
 struct ScanTable;
 
@@ -163,8 +168,13 @@ struct Backend {
   IndexTable index;
   const AttentionTable* attention = nullptr;
   const ConvTable* conv = nullptr;
+  const HistogramTable* histogram = nullptr;
+  const LossTable* loss = nullptr;
   const NormTable* norm = nullptr;
+  const OptimTable* optim = nullptr;
+  const OrderTable* order = nullptr;
   const PoolTable* pool = nullptr;
+  const RandomTable* random = nullptr;
   const RecurrentTable* recurrent = nullptr;
   const ScanTable* scan = nullptr;
 };

@@ -8,10 +8,14 @@
 #include "cpu/box_muller.h"
 #include "cpu/conv.h"
 #include "cpu/gemm.h"
+#include "cpu/histogram.h"
 #include "cpu/index.h"
+#include "cpu/losses.h"
 #include "cpu/norm.h"
 #include "cpu/optim.h"
+#include "cpu/order.h"
 #include "cpu/pool.h"
+#include "cpu/random.h"
 #include "cpu/recurrent.h"
 #include "cpu/run.h"
 #include "cpu/scan.h"
@@ -97,7 +101,6 @@ Loop conversion(DType from, DType to) {
   return chosen().conversion->loops[static_cast<int>(from)][static_cast<int>(to)];
 }
 const BoxMullerTable& box_muller() { return *chosen().box_muller; }
-const OptimTable& optim() { return *chosen().optim; }
 
 }  // namespace cpu
 
@@ -118,8 +121,13 @@ const Backend& cpu_backend() {
     static const AttentionTable attention = cpu::merged(*isa.attention, cpu::embedding_table);
     table.attention = &attention;
     table.conv = &conv;
+    table.histogram = &cpu::histogram_table;
+    table.loss = &cpu::loss_table;
     table.norm = isa.norm;
+    table.optim = isa.optim;
+    table.order = &cpu::order_table;
     table.pool = isa.pool;
+    table.random = &cpu::random_table;
     table.recurrent = isa.recurrent;
     table.scan = &cpu::scan_table;
     return table;

@@ -1,6 +1,5 @@
 // What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
-#include "cpu/foreach.h"
-
+#include "cpu/optim.h"
 #include "cpu/optim_loop.h"
 
 namespace tt::cpu {
@@ -78,7 +77,7 @@ struct Largest {
 
 // In four vectors, which are combined in a fixed order: short chains, and the same bits each time.
 template <class F, class T>
-double of_block(const Block& block) {
+double of_block(const NormBlock& block) {
   const T* x = static_cast<const T*>(block.data);
   Vec<T> states[4] = {};
   int64_t i = 0;
@@ -96,12 +95,12 @@ double of_block(const Block& block) {
 }
 
 template <class T>
-double of_block(const Block& block, Power power) {
-  if (power == Power::Two) return of_block<Squares, T>(block);
-  return power == Power::One ? of_block<Magnitudes, T>(block) : of_block<Largest, T>(block);
+double of_block(const NormBlock& block, NormPower power) {
+  if (power == NormPower::Two) return of_block<Squares, T>(block);
+  return power == NormPower::One ? of_block<Magnitudes, T>(block) : of_block<Largest, T>(block);
 }
 
-void sums(const Block* blocks, int64_t count, Power power, double* out) {
+void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) {
   int64_t total = 0;
   for (int64_t i = 0; i < count; ++i) total += blocks[i].n;
   const int64_t grain = total > kGrain ? count * kGrain / total : count;  // in blocks

@@ -3,7 +3,6 @@
 // The naive versions, which explain the algorithms, are the `_update` methods in tiny_torch/optim/.
 // Every expression here repeats theirs operation by operation, and so do the places where a double
 // is rounded to the element type: both ways give the same bits.
-#include "cpu/foreach.h"
 #include "cpu/optim_loop.h"
 
 namespace tt::cpu {

@@ -5,12 +5,9 @@
 #pragma once
 #include <cstdint>
 
-namespace tt::cpu {
+#include "core/threads.h"
 
-// Threads that the next parallel loop may use: 1 in a forked child, else what was set or found.
-int num_threads();
-// Throws RuntimeError unless n >= 1.
-void set_num_threads(int n);
+namespace tt::cpu {
 
 // Below this many elements of simple work, starting threads costs more than it saves.
 constexpr int64_t kGrain = 32768;

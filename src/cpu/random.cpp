@@ -67,7 +67,7 @@ void random_in_range(Generator& generator, const Strided& out, int64_t from, uin
 
 }  // namespace
 
-void random_(Generator& generator, const Strided& out) {
+void random(Generator& generator, const Strided& out) {
   if (numel(out) == 0) return;
   with_type(out.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -83,7 +83,8 @@ void random_(Generator& generator, const Strided& out) {
   });
 }
 
-void random_(Generator& generator, const Strided& out, int64_t from, std::optional<int64_t> to) {
+void random_range(Generator& generator, const Strided& out, int64_t from,
+                  std::optional<int64_t> to) {
   with_type(out.dtype, [&](auto zero) {
     using T = decltype(zero);
     constexpr bool floating = is_float_type<T>;
@@ -126,7 +127,7 @@ void random_(Generator& generator, const Strided& out, int64_t from, std::option
 
 // ---- Continuous distributions -------------------------------------------------------------------
 
-void uniform_(Generator& generator, const Strided& out, double from, double to) {
+void uniform(Generator& generator, const Strided& out, double from, double to) {
   with_float_or_half("uniform_", out.dtype, [&](auto zero) {
     using T = decltype(zero);
     using F = Computed<T>;
@@ -197,7 +198,7 @@ void fill_half_normals(Generator& generator, H* values, int64_t count, double me
 
 }  // namespace
 
-void normal_(Generator& generator, const Strided& out, double mean, double std) {
+void normal(Generator& generator, const Strided& out, double mean, double std) {
   if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
   const int64_t count = numel(out);
   if (count == 0) return;
@@ -214,7 +215,7 @@ void normal_(Generator& generator, const Strided& out, double mean, double std) 
   });
 }
 
-void log_normal_(Generator& generator, const Strided& out, double mean, double std) {
+void log_normal(Generator& generator, const Strided& out, double mean, double std) {
   if (!(std > 0)) throw RuntimeError("[log_normal_] expects std > 0, but found std=", std);
   if (numel(out) == 0) return;
   with_float_or_half("log_normal_", out.dtype, [&](auto zero) {
@@ -223,7 +224,7 @@ void log_normal_(Generator& generator, const Strided& out, double mean, double s
   });
 }
 
-void exponential_(Generator& generator, const Strided& out, double lambda) {
+void exponential(Generator& generator, const Strided& out, double lambda) {
   if (!(lambda > 0))
     throw RuntimeError("[exponential_] expects lambda > 0, but found lambda=", lambda);
   if (numel(out) == 0) return;
@@ -235,7 +236,7 @@ void exponential_(Generator& generator, const Strided& out, double lambda) {
   });
 }
 
-void cauchy_(Generator& generator, const Strided& out, double median, double sigma) {
+void cauchy(Generator& generator, const Strided& out, double median, double sigma) {
   if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
   if (!is_floating(out.dtype))
     throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype);
@@ -249,7 +250,7 @@ void cauchy_(Generator& generator, const Strided& out, double median, double sig
 
 // ---- Discrete distributions ---------------------------------------------------------------------
 
-void geometric_(Generator& generator, const Strided& out, double p) {
+void geometric(Generator& generator, const Strided& out, double p) {
   if (!(p > 0 && p < 1)) throw RuntimeError("[geometric_] expects p in (0, 1), but got p=", p);
   if (numel(out) == 0) return;
   if (out.dtype == DType::Bool)
@@ -263,11 +264,7 @@ void geometric_(Generator& generator, const Strided& out, double p) {
 
 // 53 bits for any target. PyTorch with MKL on Intel machines takes one word as the seed of another
 // generator instead; without, this.
-void bernoulli_(Generator& generator, const Strided& out, double p) {
-  bernoulli_scaled_(generator, out, p, 1);
-}
-
-void bernoulli_scaled_(Generator& generator, const Strided& out, double p, double value) {
+void bernoulli(Generator& generator, const Strided& out, double p, double value) {
   if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
   if (numel(out) == 0) return;
   // k 2^-53 < p, k being the low 53 bits of a draw, in integers: a block of draws at once.
@@ -303,7 +300,7 @@ void bernoulli_scaled_(Generator& generator, const Strided& out, double p, doubl
   });
 }
 
-void bernoulli_(Generator& generator, const Strided& out, const Strided& p) {
+void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) {
   if (numel(out) == 0) return;
   const int64_t* const strides[] = {out.strides, p.strides};
   with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {

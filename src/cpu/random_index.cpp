@@ -93,7 +93,7 @@ void without_replacement(Generator& generator, const Weights<T>& p, const Stride
     strides[dim] = stride;
     stride *= array.shape[dim];
   }
-  exponential_(generator, {q.data(), array.dtype, array.ndim, array.shape, strides.data()}, 1);
+  exponential(generator, {q.data(), array.dtype, array.ndim, array.shape, strides.data()}, 1);
   const Weights<T> draws{q.data(), p.rows, p.categories, array.ndim == 2 ? strides[0] : 0,
                          strides.back()};
 

@@ -1,9 +1,23 @@
-// Parallel loops whose threads need memory of their own.
+// Scratch memory, and parallel loops whose threads need some of their own.
 #pragma once
 #include "cpu/gemm.h"
 #include "cpu/parallel.h"
 
 namespace tt::cpu {
+
+// n elements, not initialised.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64_t n)
+      : data_(static_cast<T*>(scratch_acquire(n * static_cast<int64_t>(sizeof(T))))) {}
+  ~Scratch() { scratch_release(data_); }
+  Scratch(const Scratch&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+};
 
 // As parallel_for, calling body(begin, end, memory) with `bytes` of memory per thread.
 template <class Body>

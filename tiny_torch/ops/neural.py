@@ -237,7 +237,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
     else:
         array = array.empty_like()
     on_cpu("dropout", array)
-    _core.bernoulli_scaled_(array, core_of(None), 1 - p, kept)
+    _core.bernoulli_(array, core_of(None), 1 - p, kept)
     return wrap(array)
 
 

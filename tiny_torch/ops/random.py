@@ -148,7 +148,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if isinstance(p, Tensor):
         expanded = p.array.expand(self.array.shape)
         return draw(self, _core.bernoulli_tensor_, generator, expanded)
-    return draw(self, _core.bernoulli_, generator, number("bernoulli_", "p", p))
+    return draw(self, _core.bernoulli_, generator, number("bernoulli_", "p", p), 1.0)
 
 
 # -------------------------------------------------------------------------------- of a shape

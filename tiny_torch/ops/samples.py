@@ -32,7 +32,7 @@ class Bernoulli(Drawn):
             _core.bernoulli_tensor_(result, core, x)
         else:
             result = x.empty_like()
-            _core.bernoulli_(result, core, p)
+            _core.bernoulli_(result, core, p, 1.0)
         return result, ()
 
 

@@ -6,7 +6,6 @@
 #include "core/gil.h"
 #include "core/kernels/norm.h"
 #include "core/with_type.h"
-#include "cpu/parallel.h"
 
 namespace tt {
 
@@ -178,7 +177,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   args.variance = variance.data();
   args.eps = eps;
   if (given.numel() > 0) {
-    const WithoutGil unlocked(given.numel() > cpu::kGrain);
+    const WithoutGil unlocked(given.numel() > kGilGrain);
     cpu_backend().norm->batch_norm(args);
   }
   if (training && given.numel() > 0) {
@@ -219,7 +218,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.weight_grad = weight_grad.data();
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {
-    const WithoutGil unlocked(given.numel() > cpu::kGrain);
+    const WithoutGil unlocked(given.numel() > kGilGrain);
     cpu_backend().norm->batch_norm_backward(args);
   } else {
     copy_into(weight_grad, Scalar::of_int(0));

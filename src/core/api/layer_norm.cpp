@@ -2,6 +2,7 @@
 #include "core/api/lines.h"
 #include "core/api/norm.h"
 #include "core/error.h"
+#include "core/kernels/norm.h"
 
 namespace tt {
 

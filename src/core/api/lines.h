@@ -1,6 +1,6 @@
-// Arrays of one shape seen as lines along one dim, for the kernels of core/kernels/norm.h.
+// Arrays of one shape seen as lines along one dim, for the kernels that walk them.
 #pragma once
-#include "core/kernels/norm.h"
+#include "core/kernels/lines.h"
 #include "core/ndarray.h"
 
 namespace tt {

@@ -2,71 +2,23 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/reduce.h"
-#include "core/gil.h"
-#include "core/with_type.h"
-#include "cpu/parallel.h"
+#include "core/kernels/losses.h"
 
 namespace tt {
 
 namespace {
 
-// ---------------------------------------------------------------------- sums without a temporary
-constexpr int64_t kBlock = 16384;  // four of the reductions' chunks: a whole branch of their tree
-
-template <class T>
-NDArray total_in_blocks(Kernel kernel, const Operand* inputs, int count, bool mean) {
-  const NDArray& first = *as_array(inputs[0]);
-  const DType dtype = first.dtype();
-  const ReduceKernel sum =
-      cpu_backend().reduce.kernels[static_cast<int>(Reduce::sum)][static_cast<int>(dtype)];
-  const int64_t n = first.numel(), blocks = (n + kBlock - 1) / kBlock;
-  const int64_t shares = std::min<int64_t>(blocks, cpu::num_threads());
-  const NDArray scratch = NDArray::empty({shares, kBlock}, dtype);
-  std::vector<T> sums(blocks);
-  {
-    const WithoutGil unlocked(true);
-    cpu::parallel_for(shares, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        for (int64_t b = blocks * share / shares; b < blocks * (share + 1) / shares; ++b) {
-          const int64_t start = b * kBlock, size = std::min(kBlock, n - start);
-          auto part = [&](const NDArray& of, int64_t offset) {
-            return of.as_strided({size}, {1}, of.offset() + offset);
-          };
-          std::optional<NDArray> parts[3];
-          Operand operands[3];
-          for (int i = 0; i < count; ++i) {
-            operands[i] = inputs[i];
-            const NDArray* array = as_array(inputs[i]);
-            if (!array || array->numel() == 1) continue;
-            parts[i] = part(*array, start);
-            operands[i] = &*parts[i];
-          }
-          const NDArray out = part(scratch, share * kBlock);
-          kernel(Iter(out, operands, count, dtype, dtype));
-          sum({out.data(),
-               dtype,
-               dtype,
-               reinterpret_cast<char*>(&sums[b]),
-               {},
-               {},
-               {size},
-               {sizeof(T)}});
-        }
-    });
-  }
-  for (int64_t step = 1; step < blocks; step *= 2)
-    for (int64_t b = 0; b + step < blocks; b += 2 * step) sums[b] += sums[b + step];
-  return full({}, Scalar::of_double(mean ? sums[0] / static_cast<T>(n) : sums[0]), dtype);
-}
+const LossTable& table() { return *cpu_backend().loss; }
 
 // Large contiguous arrays of one shape and dtype (and numbers): what can be cut in blocks.
 bool is_cut_in_blocks(const Operand* inputs, int count) {
   const NDArray& first = *as_array(inputs[0]);
-  if (first.numel() <= kBlock || is_half(first.dtype()) || !is_floating(first.dtype()))
+  if (first.numel() <= kTotalBlock || is_half(first.dtype()) || !is_floating(first.dtype()))
     return false;
   for (int i = 0; i < count; ++i) {
     const NDArray* array = as_array(inputs[i]);
@@ -80,48 +32,77 @@ bool is_cut_in_blocks(const Operand* inputs, int count) {
 
 NDArray total_of(const Kernel* kernels, const Operand* inputs, int count, bool mean) {
   const DType dtype = as_array(inputs[0])->dtype();
-  const Kernel kernel = kernels[static_cast<int>(dtype)];
-  return dtype == DType::Float32 ? total_in_blocks<float>(kernel, inputs, count, mean)
-                                 : total_in_blocks<double>(kernel, inputs, count, mean);
+  const NDArray out = NDArray::empty({}, dtype);
+  table().total(kernels[static_cast<int>(dtype)], inputs, count, mean, out.data());
+  return out;
 }
 
 NDArray reduced(const NDArray& loss, bool mean) {
   return reduce(mean ? Reduce::mean : Reduce::sum, loss, std::nullopt, false, std::nullopt);
 }
 
-// ------------------------------------------------------------------------------ multilabel margin
-template <class Body>
-void with_float(const char* name, DType dtype, const Body& body) {
-  if (dtype == DType::Float32) return body(float{});
-  if (dtype == DType::Float64) return body(double{});
-  throw NotImplementedError("[", name, "] is not implemented for ", dtype, " on cpu");
+void check_dtype(const char* name, const NDArray& x) {
+  if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
+    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
 }
 
-template <class T>
-T* data_of(const NDArray& array) {
-  return reinterpret_cast<T*>(array.data());
-}
+const int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }
 
-// Calls body(row, the targets before the first -1, their number, per class whether it is one).
-template <class Body>
-void for_each_row_of_labels(const NDArray& x, const NDArray& targets, const Body& body) {
+// The loss, or with its gradient that of x.
+NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
+  check_dtype("multilabel_margin_loss", x);
+  const NDArray input = contiguous(x), labels = contiguous(targets);
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
-  const auto* all = data_of<int64_t>(targets);
   for (int64_t i = 0; i < rows * classes; ++i)
-    if (all[i] < -1 || all[i] >= classes)
-      throw RuntimeError("[multilabel_margin_loss] target ", all[i], " is out of range");
-  const WithoutGil unlocked(x.numel() > cpu::kGrain);
-  cpu::parallel_for(rows, 1 + cpu::kGrain / (8 * classes + 1), [&](int64_t begin, int64_t end) {
-    std::vector<char> is_target(classes);
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t* labels = all + row * classes;
-      const int64_t count = std::find(labels, labels + classes, -1) - labels;
-      std::fill(is_target.begin(), is_target.end(), 0);
-      for (int64_t k = 0; k < count; ++k) is_target[labels[k]] = 1;
-      body(row, labels, count, is_target.data());
-    }
-  });
+    if (const int64_t label = numbers_of(labels)[i]; label < -1 || label >= classes)
+      throw RuntimeError("[multilabel_margin_loss] target ", label, " is out of range");
+  const NDArray grads = grad ? contiguous(*grad) : input;
+  const NDArray out =
+      grad ? full(x.shape(), Scalar::of_int(0), x.dtype()) : NDArray::empty({rows}, x.dtype());
+  table().multilabel_margin({x.dtype(), rows, classes, input.data(), numbers_of(labels),
+                             grad ? grads.data() : nullptr, out.data()});
+  return out;
 }
+
+// ------------------------------------------------------------------------------------------- CTC
+// What forward and backward share.
+struct Ctc {
+  NDArray targets, input_lengths, target_lengths;
+  std::vector<int64_t> starts;
+  CtcArgs args{};
+
+  Ctc(const NDArray& x, const NDArray& t, const NDArray& in, const NDArray& out, int64_t blank)
+      : targets(contiguous(t)), input_lengths(contiguous(in)), target_lengths(contiguous(out)) {
+    check_dtype("ctc_loss", x);
+    args.dtype = x.dtype();
+    args.times = x.shape()[0];
+    args.batch = x.shape()[1];
+    args.classes = x.shape()[2];
+    args.x = x.data();
+    args.time_step = x.strides()[0];
+    args.batch_step = x.strides()[1];
+    args.class_step = x.strides()[2];
+    args.targets = numbers_of(targets);
+    args.input_lengths = numbers_of(input_lengths);
+    args.target_lengths = numbers_of(target_lengths);
+    args.blank = blank;
+    args.width = 1;
+    int64_t next = 0;
+    for (int64_t b = 0; b < args.batch; ++b) {
+      const int64_t length = args.target_lengths[b];
+      starts.push_back(t.ndim() == 1 ? next : b * t.shape()[1]);
+      next += length;
+      args.width = std::max(args.width, 2 * length + 1);
+      for (int64_t k = 0; k < length; ++k) {
+        const int64_t label = args.targets[starts[b] + k];
+        if (label < 0 || label >= args.classes)
+          throw RuntimeError("[ctc_loss] target ", label, " is outside of [0, ", args.classes, ")");
+      }
+    }
+    args.starts = starts.data();
+  }
+  Ctc(const Ctc&) = delete;
+};
 
 }  // namespace
 
@@ -138,43 +119,38 @@ NDArray total_of(Ternary op, const NDArray& x, const NDArray& y, const Operand& 
 }
 
 NDArray multilabel_margin(const NDArray& x, const NDArray& targets) {
-  const NDArray input = contiguous(x), labels = contiguous(targets);
-  const int64_t classes = x.shape()[1];
-  const NDArray loss = NDArray::empty({x.shape()[0]}, x.dtype());
-  with_float("multilabel_margin_loss", x.dtype(), [&](auto type) {
-    using T = decltype(type);
-    for_each_row_of_labels(
-        input, labels, [&](int64_t row, const int64_t* targets, int64_t count, const char* skip) {
-          const T* values = data_of<T>(input) + row * classes;
-          T sum = 0;
-          for (int64_t k = 0; k < count; ++k)
-            for (int64_t i = 0; i < classes; ++i)
-              if (!skip[i]) sum += std::max(T(0), 1 - values[targets[k]] + values[i]);
-          data_of<T>(loss)[row] = sum / static_cast<T>(classes);
-        });
-  });
-  return loss;
+  return margin(x, targets, nullptr);
+}
+NDArray multilabel_margin_backward(const NDArray& grad, const NDArray& x, const NDArray& targets) {
+  return margin(x, targets, &grad);
 }
 
-NDArray multilabel_margin_backward(const NDArray& grad, const NDArray& x, const NDArray& targets) {
-  const NDArray input = contiguous(x), labels = contiguous(targets), grads = contiguous(grad);
-  const int64_t classes = x.shape()[1];
-  const NDArray dx = full(x.shape(), Scalar::of_int(0), x.dtype());
-  with_float("multilabel_margin_loss", x.dtype(), [&](auto type) {
-    using T = decltype(type);
-    for_each_row_of_labels(
-        input, labels, [&](int64_t row, const int64_t* targets, int64_t count, const char* skip) {
-          const T* values = data_of<T>(input) + row * classes;
-          T* to = data_of<T>(dx) + row * classes;
-          const T share = data_of<T>(grads)[row] / static_cast<T>(classes);
-          for (int64_t k = 0; k < count; ++k)
-            for (int64_t i = 0; i < classes; ++i)
-              if (!skip[i] && 1 - values[targets[k]] + values[i] > 0) {
-                to[targets[k]] -= share;
-                to[i] += share;
-              }
-        });
-  });
+std::vector<NDArray> ctc_loss(const NDArray& log_probs, const NDArray& targets,
+                              const NDArray& input_lengths, const NDArray& target_lengths,
+                              int64_t blank) {
+  Ctc ctc(log_probs, targets, input_lengths, target_lengths, blank);
+  CtcArgs& args = ctc.args;
+  const NDArray loss = NDArray::empty({args.batch}, args.dtype);
+  const NDArray alpha = NDArray::empty({args.batch, args.times, args.width}, args.dtype);
+  args.loss = loss.data();
+  args.alpha = alpha.data();
+  table().ctc(args);
+  return {loss, alpha};
+}
+
+NDArray ctc_loss_backward(const NDArray& grad, const NDArray& log_probs, const NDArray& targets,
+                          const NDArray& input_lengths, const NDArray& target_lengths,
+                          int64_t blank, const NDArray& loss, const NDArray& alpha,
+                          bool zero_infinity) {
+  Ctc ctc(log_probs, targets, input_lengths, target_lengths, blank);
+  const NDArray dx = full(log_probs.shape(), Scalar::of_int(0), log_probs.dtype());
+  const NDArray grads = contiguous(grad);
+  ctc.args.loss = loss.data();
+  ctc.args.alpha = alpha.data();
+  ctc.args.grad = grads.data();
+  ctc.args.out = dx.data();
+  ctc.args.zero_infinity = zero_infinity;
+  table().ctc_backward(ctc.args);
   return dx;
 }
 

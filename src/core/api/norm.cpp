@@ -5,6 +5,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
+#include "core/kernels/norm.h"
 #include "core/walker.h"
 #include "core/with_type.h"
 

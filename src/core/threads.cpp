@@ -1,4 +1,4 @@
-#include "cpu/parallel.h"
+#include "core/threads.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace tt::cpu {
+namespace tt {
 
 namespace {
 
@@ -33,4 +33,4 @@ void set_num_threads(int n) {
   chosen = n;
 }
 
-}  // namespace tt::cpu
+}  // namespace tt
