@@ -1,10 +1,11 @@
 // Convolutions of float32 and float64, compiled per instruction set with contraction to FMA.
 //
 // y, and the gradient of x, are matrix products with a matrix of patches that is never stored: its
-// panels are gathered from the source (conv_window.h) and met by panels of weights (conv_pack.h), a
-// block of pixels at a time (conv_block.h). Every element is a sum over blocks of channels, and in
-// these over (tap, channel). In conv_weight.h is the gradient of w, whose sum is over pixels; in
-// conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the definition of all.
+// panels are gathered from the source (conv_window.h, conv_columns.h) and met by panels of weights
+// (conv_pack.h), a block of pixels at a time (conv_block.h). Every element is a sum over blocks of
+// channels, and in these over (tap, channel). In conv_weight.h is the gradient of w, whose sum is
+// over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the definition of
+// all.
 #include "cpu/conv.h"
 
 #include "cpu/conv_block.h"

@@ -1,8 +1,8 @@
 // The products of a block of pixels with the weights, in the register tile of gemm_tile.h: pixels
 // as its columns or, where channels are next to each other in the result, as its rows.
 #pragma once
+#include "cpu/conv_columns.h"
 #include "cpu/conv_pack.h"
-#include "cpu/conv_window.h"
 
 namespace tt::cpu {
 namespace {
@@ -232,6 +232,8 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
   Window<T> window(s.g, s.part, {false, false}, at.j, at.j_end, window_memory);
   Stretch stretches[kMostPixels];
   int counts[kMostPixels / cols];
+  Views views;
+  const bool has_views = find_views<T>(s.g, s.part, at.j, at.j_end, views);
   ColumnStrip<T> strips[kMostPixels / n];
   Offsets<T> offsets;
   const bool keeps = keeps_sums(s.part, s.weights.order);
@@ -239,7 +241,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
     const int64_t tile = (j - at.j) / cols;
     counts[tile] =
         find_stretches(s.g, s.part, j, smaller(cols, at.j_end - j), stretches + (j - at.j));
-    for (int v = 0; v < 2; ++v) {
+    for (int v = 0; v < 2 && !has_views; ++v) {
       strips[2 * tile + v] =
           make_strip(s.g, s.part, window, j + v * n, smaller(n, at.j_end - j - v * n));
     }
@@ -247,13 +249,23 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);
     const int64_t depth = block.depth();
-    const T* source = window.channels(first_channel + block.channel, block.channels);
-    find_offsets(s, window, block, offsets);
+    const T* source = nullptr;
+    if (has_views) {
+      for (int64_t c = 0; c < block.channels; ++c) offsets.of[c] = c * s.g.source_strides[1];
+    } else {
+      source = window.channels(first_channel + block.channel, block.channels);
+      find_offsets(s, window, block, offsets);
+    }
     T* kept = keeps ? kept_memory : nullptr;
     for (int64_t first = 0; first < at.j_end - at.j; first += kPixelsAtOnce) {
       const int64_t end = smaller(first + kPixelsAtOnce, at.j_end - at.j);
-      gather_panels(s, window, source, block, offsets, strips + first / n,
-                    blocks(end - first, cols), panels_b);
+      const int64_t tiles = blocks(end - first, cols);
+      if (has_views) {
+        gather_views(s.g, views, s.part.tap_count, block, first_channel + block.channel, first / n,
+                     2 * tiles, blocks(at.j_end - at.j, n), offsets.of, panels_b);
+      } else {
+        gather_panels(s, window, source, block, offsets, strips + first / n, tiles, panels_b);
+      }
       if (!s.weights.panels) {
         for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
           const int64_t left = at.i_end - i;
