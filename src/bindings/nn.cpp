@@ -11,6 +11,7 @@
 #include "core/api/norm.h"
 #include "core/api/pool.h"
 #include "core/api/recurrent.h"
+#include "core/api/reduce.h"
 
 namespace tt::py {
 
@@ -23,6 +24,7 @@ PyMethodDef functions[] = {
     module_function<conv_channels_last>("conv_channels_last"),
     module_function<softmax>("softmax"),
     module_function<softmax_backward>("softmax_backward"),
+    module_function<logsumexp>("logsumexp"),
     module_function<cross_entropy>("cross_entropy"),
     module_function<cross_entropy_backward>("cross_entropy_backward"),
     module_function<nll_loss>("nll_loss"),

@@ -34,6 +34,7 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
   for (int64_t k = 0; k < count; ++k) stats[2 * k] = mean.line(k), stats[2 * k + 1] = rstd.line(k);
   const T *weight = numbers<T>(a.weight), *bias = numbers<T>(a.bias);
   rows.each([&](const auto& at) {
+    at.prefetch_next(0), at.prefetch(1);
     Vec<T> y = (at.load(0) - mean[at]) * rstd[at];
     if (weight) y *= at.load_class(weight);
     if (bias) y += at.load_class(bias);

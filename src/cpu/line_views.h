@@ -87,7 +87,7 @@ struct Rows {
   // Elements [i, i + n) of a line; the other lanes are `pad`.
   struct Line {
     T* data[3];
-    int64_t number;
+    int64_t number, size;
     Vec<T> of(const Vec<T>* per_line) const {
       return splat(reinterpret_cast<const T*>(per_line)[number]);
     }
@@ -95,6 +95,13 @@ struct Rows {
   struct Whole : Line {
     int64_t i;
     Vec<T> load(int stream, T = 0) const { return tt::cpu::load(this->data[stream] + i); }
+    // Called for what the next elements, or the next lines, read and write, while there is
+    // something to compute: the processor's own prefetching comes late, and for what is written not
+    // at all.
+    void prefetch(int stream) const { __builtin_prefetch(this->data[stream] + i + 512); }
+    void prefetch_next(int stream) const {
+      __builtin_prefetch(this->data[stream] + i + this->size);
+    }
     Vec<T> load_class(const T* per_class) const { return tt::cpu::load(per_class + i); }
     void store_class(T* per_class, Vec<T> v) const { tt::cpu::store(per_class + i, v); }
     void store(int stream, Vec<T> v) const { tt::cpu::store(this->data[stream] + i, v); }
@@ -103,6 +110,8 @@ struct Rows {
     int64_t i;
     Front<T> front;
     Vec<T> load(int stream, T pad = 0) const { return front.load(this->data[stream] + i, pad); }
+    void prefetch_next(int) const {}
+    void prefetch(int) const {}
     Vec<T> load_class(const T* per_class) const { return front.load(per_class + i, 0); }
     void store_class(T* per_class, Vec<T> v) const { front.store(per_class + i, v); }
     void store(int stream, Vec<T> v) const { front.store(this->data[stream] + i, v); }
@@ -175,6 +184,7 @@ struct Rows {
     Line line{};
     for (int s = 0; s < 3; ++s) line.data[s] = at_line(s, 0, k);
     line.number = k;
+    line.size = size * count;
     return line;
   }
   template <int kSums, class Combine, class F, class At>
@@ -209,6 +219,8 @@ struct Columns {
     }
     Vec<T> of(const Vec<T>* per_line) const { return per_line[vector]; }
     Vec<T> load(int stream, T = 0) const { return tt::cpu::load<T>(at(stream)); }
+    void prefetch_next(int) const {}
+    void prefetch(int) const {}
     Vec<T> load_class(const T* per_class) const { return splat(per_class[i]); }
     void store(int stream, Vec<T> v) const { tt::cpu::store(at(stream), v); }
   };

@@ -17,12 +17,17 @@ struct Softmax {
     auto peak = largest<T>(view);
     typename View::Stat sum[1];
     view.reduce(sum, T(0), Plus(), [&](const auto& at, Vec<T>(&term)[1]) {
+      at.prefetch_next(0);
+      if constexpr (!kLog) at.prefetch(1);
       term[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
       if constexpr (!kLog) at.store(1, term[0]);
     });
     if constexpr (kLog) {
       const auto log_sum = sum[0].map([](Vec<T> v) { return log(v); });
-      view.each([&](const auto& at) { at.store(1, at.load(0) - peak[at] - log_sum[at]); });
+      view.each([&](const auto& at) {
+        at.prefetch(1);
+        at.store(1, at.load(0) - peak[at] - log_sum[at]);
+      });
     } else {
       const auto factor = sum[0].map([](Vec<T> v) { return 1 / v; });
       view.each([&](const auto& at) { at.store(1, at.load(1) * factor[at]); });
@@ -49,6 +54,31 @@ struct SoftmaxBackward {
       else
         at.store(2, (grad - total[at]) * y);
     });
+  }
+};
+
+template <class T>
+struct LogSumExp {
+  using Args = LogSumExpArgs;
+  template <class View>
+  static void apply(const View& view, const Args& a, int64_t position) {
+    auto peak = largest<T>(view);
+    typename View::Stat sum[1];
+    view.reduce(sum, T(0), Plus(), [&](const auto& at, Vec<T>(&term)[1]) {
+      at.prefetch_next(0);
+      term[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
+    });
+    auto log_sum = sum[0].map([](Vec<T> v) { return log(v); });
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      T answer = log_sum.line(k) + peak.line(k);
+      if (peak.line(k) - peak.line(k) !=
+          0) {  // infinite: that is the answer, unless there are NaNs
+        answer = peak.line(k);
+        for (int64_t i = 0; i < view.size; ++i)
+          if (const T x = *view.at_line(0, i, k); x != x) answer = x;
+      }
+      numbers<T>(a.out)[position + k] = answer;
+    }
   }
 };
 
@@ -91,6 +121,7 @@ struct ClassLoss {
     auto peak = largest<T>(view);
     typename View::Stat sums[1 + kSmooth];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
+      at.prefetch_next(0);
       terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
       if constexpr (kSmooth)
         terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(0) - peak[at]);
@@ -135,6 +166,7 @@ struct ClassLossBackward {
       taken.line(k) = target.counts ? grad * target.weight : 0;
     }
     view.each([&](const auto& at) {
+      at.prefetch(0), at.prefetch(1);
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
       if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
@@ -227,6 +259,11 @@ void run(const typename Op::Args& args) {
             &args, kGrainOfExp);
 }
 
+void logsumexp(const LogSumExpArgs& args) {
+  args.lines.compute == DType::Float32 ? run<float, LogSumExp<float>>(args)
+                                       : run<double, LogSumExp<double>>(args);
+}
+
 template <template <class, bool> class Op>
 void run_softmax(const SoftmaxArgs& args) {
   if (args.lines.compute == DType::Float32)
@@ -257,6 +294,7 @@ void run_cross_entropy(const CrossEntropyArgs& args) {
 namespace TT_ISA {
 const NormTable norm_table = {run_softmax<Softmax>,
                               run_softmax<SoftmaxBackward>,
+                              logsumexp,
                               run_cross_entropy<ClassLoss, ProbabilityLoss>,
                               run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>,
                               layer_norm,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import apply1, apply_fused, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
 from tiny_torch.ops.public import check_tensor, into, named
@@ -93,6 +93,30 @@ def std(
     return into(out, spread_of(Std, "std", input, dim, unbiased, keepdim, correction))
 
 
+class Logsumexp(Op):
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, dims, keepdim):
+        y = _core.logsumexp(x, dims, keepdim)
+        return y, (x, y, dims, keepdim)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, dims, keepdim = saved
+        shape = tuple(x.shape)
+        return (x - spread(y, shape, dims, keepdim)).exp() * spread(grad, shape, dims, keepdim)
+
+    @staticmethod
+    def composite(x, dims, keepdim):
+        if x.numel() == 0:  # there may be no largest element to subtract
+            return sum(x.exp(), dims, keepdim).log()
+        top = amax(x.detach(), dims, True)
+        top = applyn(Where, (top.abs() == math.inf, 0.0, top))
+        total = sum((x - top).exp(), dims, True).log() + top
+        return total if keepdim else total.squeeze(dims)
+
+
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(x))) over `dim`, without overflow."""
     check_tensor("logsumexp", "input", 1, input)
@@ -100,13 +124,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
         raise RuntimeError(f"logsumexp(): Expected floating point result tensor, got {out.dtype}")
     if not input.is_floating_point():
         input = apply1(Cast, input, _core.get_default_dtype())
-    dims = as_dims(dim)
-    if input.numel() == 0:  # there may be no largest element to subtract
-        return into(out, sum(input.exp(), dims, keepdim).log())
-    top = amax(input.detach(), dims, True)
-    top = applyn(Where, (top.abs() == math.inf, 0.0, top))
-    total = sum((input - top).exp(), dims, True).log() + top
-    return into(out, total if keepdim else total.squeeze(dims))
+    return into(out, apply_fused(Logsumexp, input, as_dims(dim), keepdim))
 
 
 class Nansum(Op):

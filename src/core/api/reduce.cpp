@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "core/api/copy.h"
+#include "core/api/lines.h"
+#include "core/kernels/norm.h"
 #include "core/promote.h"
 
 namespace tt {
@@ -112,6 +114,31 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   }
   kernel(args);
   return out;
+}
+
+NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim) {
+  if (!is_floating(x.dtype()))
+    throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on cpu");
+  const Split split = split_dims(x, dims, keepdim);
+  const NDArray out = NDArray::empty(split.out_shape, computed_in(x.dtype()));
+  if (x.numel() == 0) {
+    copy_into(out, Scalar::of_double(-INFINITY));
+    return astype(out, x.dtype());
+  }
+  Dims order, shape;  // what is reduced comes last, as one dim
+  for (const bool reduced : {false, true})
+    for (int i = 0; i < x.ndim(); ++i)
+      if (split.reduced[i] == reduced) {
+        order.push_back(i);
+        if (!reduced) shape.push_back(x.shape()[i]);
+      }
+  shape.push_back(x.numel() / out.numel());
+  const NDArray permuted = x.permute(order);
+  const std::optional<NDArray> view = permuted.try_view(shape);
+  const NDArray lines = view ? *view : contiguous(permuted).view(shape);
+  cpu_backend().norm->logsumexp(
+      {lines_of(shape, shape.size() - 1, out.dtype(), {&lines}, false), out.data()});
+  return astype(out, x.dtype());
 }
 
 namespace {

@@ -11,6 +11,8 @@ namespace tt {
 // to it first.
 NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                std::optional<DType> dtype = std::nullopt);
+// log(sum(exp(x))), without overflow.
+NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim);
 // The index (int64) of the first largest or smallest element along `dim`; NaN counts as both.
 NDArray argmax(const NDArray& x, int64_t dim, bool keepdim);
 NDArray argmin(const NDArray& x, int64_t dim, bool keepdim);

@@ -10,6 +10,12 @@ struct SoftmaxArgs {
   bool log;
 };
 
+// out, of dtype `compute`, per line: log(sum(exp(x))). Stream x.
+struct LogSumExpArgs {
+  Lines lines;
+  char* out;
+};
+
 // Per line: loss = -sum over classes c of mass_c (x_c - log sum exp x), where mass is
 // weight[target] at the target, or weight_c target_c where targets are probabilities; smoothing
 // first moves a share of the target evenly to all classes.
@@ -60,6 +66,7 @@ struct BatchNormArgs {
 struct NormTable {
   void (*softmax)(const SoftmaxArgs&);
   void (*softmax_backward)(const SoftmaxArgs&);
+  void (*logsumexp)(const LogSumExpArgs&);
   void (*cross_entropy)(const CrossEntropyArgs&);
   void (*cross_entropy_backward)(const CrossEntropyArgs&);
   void (*layer_norm)(const LayerNormArgs&);
