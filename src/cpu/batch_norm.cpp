@@ -144,29 +144,139 @@ T* output_of(const Call<T>& call, int64_t set, int64_t p) {
   return numbers<T>(a.out) + plane * a.size;
 }
 
+// Sets of one sample that are short and lie one after the other are summed several at a time, as
+// rows: their sums do not wait for each other.
 template <class T>
-void forward_set(const Call<T>& call, int64_t set) {
-  const Planes<T> planes = planes_of(call, set);
-  if (!call.a.fixed) {
-    Planes<T> merged = planes;
-    if (merged.x_step == merged.size) merged.size *= merged.count, merged.count = 1;
-    const Moments moments = moments_of(merged);
-    call.finish(set, moments.mean, moments.squares);
+bool takes_rows(const Call<T>& call) {
+  const BatchNormArgs& a = call.a;
+  const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
+  const bool as_grad = !a.grad || (a.grad_channel == a.size && a.grad_sample == a.x_sample);
+  return !call.per_channel && packed && as_grad && call.elements <= 512;
+}
+
+// The statistics of sets [begin, end).
+template <class T>
+void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
+  if (!takes_rows(call)) {
+    for (int64_t set = begin; set < end; ++set) {
+      Planes<T> merged = planes_of(call, set);
+      if (merged.x_step == merged.size) merged.size *= merged.count, merged.count = 1;
+      const Moments moments = moments_of(merged);
+      call.finish(set, moments.mean, moments.squares);
+    }
+    return;
   }
-  const T mean = call.means[set];
-  for (int64_t p = 0; p < planes.count; ++p) {
-    const int64_t channel = channel_of(call, set, p);
-    const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
-    const T* x = planes.x + p * planes.x_step;
-    T* const y = output_of(call, set, p);
-    for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
-      const Vec<T> distance = memory.load(x + i) - mean;
-      memory.store(y + i, multiply_add(distance, scale, shift));
+  const double n = static_cast<double>(call.elements);
+  const int64_t step = call.elements * static_cast<int64_t>(sizeof(T)), steps[3] = {step};
+  for (; begin < end; begin += Rows<T>::kMost) {
+    char* const data[3] = {const_cast<char*>(call.a.x) + begin * step};
+    const Rows<T> rows{data, steps, call.elements, smaller(Rows<T>::kMost, end - begin)};
+    typename Rows<T>::Stat sum[1], rest[2];
+    rows.reduce(sum, T(0), Plus(), [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0); });
+    const auto mean = sum[0].map([=](Vec<T> v) { return v / static_cast<T>(n); });
+    rows.reduce(rest, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+      terms[0] = at.load(0, mean.line(at.number)) - mean[at];
+      terms[1] = terms[0] * terms[0];
     });
+    for (int64_t k = 0; k < rows.count; ++k) {
+      const double far = static_cast<double>(rest[0].line(k)) / n, near = mean.line(k);
+      const double squares = static_cast<double>(rest[1].line(k)) - far * far * n;
+      call.finish(begin + k, far == far ? near + far : near, squares);
+    }
   }
 }
 
-// `sums`: of grad and grad (x - mean), per plane; or per set, where its weight is one.
+template <class T>
+void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
+  // A set is written while it is in the cache; short ones are, 16 of them.
+  const int64_t together = takes_rows(call) ? Rows<T>::kMost : 1;
+  for (int64_t first = begin; first < end; first += together) {
+    const int64_t last = smaller(first + together, end);
+    if (!call.a.fixed) find_moments(call, first, last);
+    for (int64_t set = first; set < last; ++set) {
+      const Planes<T> planes = planes_of(call, set);
+      const T mean = call.means[set];
+      for (int64_t p = 0; p < planes.count; ++p) {
+        const int64_t channel = channel_of(call, set, p);
+        const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
+        const T* x = planes.x + p * planes.x_step;
+        T* const y = output_of(call, set, p);
+        for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+          __builtin_prefetch(y + i + kAhead);
+          const Vec<T> distance = memory.load(x + i) - mean;
+          memory.store(y + i, multiply_add(distance, scale, shift));
+        });
+      }
+    }
+  }
+}
+
+// Calls f(rows, first) for the planes of sets [begin, end), which are rows: streams x, grad, out.
+// `first`: the number of the first plane.
+template <class T, class F>
+void for_each_plane_row(const Call<T>& call, int64_t begin, int64_t end, F f) {
+  const int64_t step = call.a.size * static_cast<int64_t>(sizeof(T));
+  const int64_t steps[3] = {step, step, step};
+  const int64_t last = end * call.together;
+  for (int64_t first = begin * call.together; first < last; first += Rows<T>::kMost) {
+    char* const data[3] = {const_cast<char*>(call.a.x) + first * step,
+                           const_cast<char*>(call.a.grad) + first * step,
+                           call.a.out + first * step};
+    f(Rows<T>{data, steps, call.a.size, smaller(Rows<T>::kMost, last - first)}, first);
+  }
+}
+
+// `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per plane. For up to Rows<T>::kMost
+// sets of which takes_rows() is true.
+template <class T>
+void backward_rows(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+  const BatchNormArgs& a = call.a;
+  int64_t set = begin, p = 0;  // of the next plane: its set, and its number in that
+  auto next_plane = [&] {
+    if (++p == call.together) p = 0, ++set;
+  };
+  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
+    typename Rows<T>::Stat mean, totals[2];
+    for (int64_t k = 0; k < rows.count; ++k, next_plane()) mean.line(k) = call.means[set];
+    rows.reduce(totals, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+      terms[0] = at.load(1);
+      terms[1] = terms[0] * (at.load(0) - mean[at]);
+    });
+    for (int64_t k = 0; k < rows.count; ++k)
+      for (int i = 0; i < 2; ++i)
+        sums[2 * (first + k) + i] = static_cast<double>(totals[i].line(k));
+  });
+  T slopes[Rows<T>::kMost], middles[Rows<T>::kMost];
+  for (set = begin; set < end; ++set) {
+    const T rstd = call.rstds[set];
+    double sum = 0, moment = 0;
+    for (p = 0; p < call.together; ++p) {
+      double* const totals = sums + (set * call.together + p) * 2;
+      const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
+      sum += weight * totals[0], moment += weight * totals[1];
+      totals[1] *= static_cast<double>(rstd);
+    }
+    const Coefficients<T> c(a, call.elements, 1, rstd, sum, moment);
+    slopes[set - begin] = -c.slope, middles[set - begin] = -c.middle;
+  }
+  if (!a.out) return;
+  set = begin, p = 0;
+  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
+    typename Rows<T>::Stat mean, factor, slope, middle;
+    int64_t channel = first % a.channels;
+    for (int64_t k = 0; k < rows.count; ++k, next_plane()) {
+      mean.line(k) = call.means[set], factor.line(k) = call.rstds[set] * call.weight(channel);
+      slope.line(k) = slopes[set - begin], middle.line(k) = middles[set - begin];
+      if (++channel == a.channels) channel = 0;
+    }
+    rows.each([&](const auto& at) {
+      const Vec<T> scaled = multiply_add(at.load(1), factor[at], middle[at]);
+      at.store(2, multiply_add(at.load(0) - mean[at], slope[at], scaled));
+    });
+  });
+}
+
+// The same of any set; or per set, where its weight is one.
 template <class T>
 void backward_set(const Call<T>& call, int64_t set, double* sums) {
   const Planes<T> planes = planes_of(call, set);
@@ -188,11 +298,22 @@ void backward_set(const Call<T>& call, int64_t set, double* sums) {
     const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
     T* const dx = output_of(call, set, p);
     for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+      __builtin_prefetch(dx + i + kAhead);
       const Vec<T> distance = memory.load(x + i) - mean;
       const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
       memory.store(dx + i, multiply_add(distance, -c.slope, scaled));
     });
   }
+}
+
+template <class T>
+void backward_sets(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+  if (!takes_rows(call)) {
+    for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums);
+    return;
+  }
+  for (; begin < end; begin += Rows<T>::kMost)
+    backward_rows(call, begin, smaller(begin + Rows<T>::kMost, end), sums);
 }
 
 // --------------------------------------------------------------------------------------- the calls
@@ -217,9 +338,8 @@ void forward(const BatchNormArgs& a) {
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
   const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-  parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
-    for (int64_t set = begin; set < end; ++set) forward_set(call, set);
-  });
+  parallel_for(sets, kGrain / larger(1, call.elements),
+               [&](int64_t begin, int64_t end) { forward_sets(call, begin, end); });
 }
 
 template <class T>
@@ -232,9 +352,8 @@ void backward(const BatchNormArgs& a) {
     backward_matrix(call, spread, sums.data);
   } else {
     const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-    parallel_for(sets, kGrain / larger(1, call.elements), [&](int64_t begin, int64_t end) {
-      for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums.data);
-    });
+    parallel_for(sets, kGrain / larger(1, call.elements),
+                 [&](int64_t begin, int64_t end) { backward_sets(call, begin, end, sums.data); });
   }
   T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
   for (int64_t c = 0; c < a.channels; ++c) {

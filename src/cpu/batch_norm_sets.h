@@ -8,6 +8,7 @@ namespace tt::cpu {
 namespace {
 
 constexpr int64_t kBlock = 8192;
+constexpr int64_t kAhead = 512;  // elements of the output that are prefetched
 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
