@@ -146,12 +146,16 @@ class All_(Op):
 class Argmax(Op):
     @staticmethod
     def forward(x, dim, keepdim):
+        if dim is None:
+            x, dim = x.reshape((-1,)), 0
         return x.argmax(dim, keepdim), ()
 
 
 class Argmin(Op):
     @staticmethod
     def forward(x, dim, keepdim):
+        if dim is None:
+            x, dim = x.reshape((-1,)), 0
         return x.argmin(dim, keepdim), ()
 
 
@@ -309,7 +313,7 @@ def position(op, input, dim, keepdim, out, name):
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
         )
-    flat = apply1(op, input.detach().reshape(-1), 0, False)
+    flat = apply1(op, input, None, False)
     return into(out, flat.reshape((1,) * input.ndim) if keepdim else flat)
 
 

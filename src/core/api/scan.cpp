@@ -33,8 +33,11 @@ NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDAr
   const DType dtype = wanted.value_or(is_floating(x.dtype()) ? x.dtype() : DType::Int64);
   if (dtype == DType::Bool)
     throw NotImplementedError("[", name, "] is not implemented for bool on cpu");
+  const NDArray source = converted(x, dtype);
+  if (dtype == DType::Float16)  // whose conversion takes vectors, which no scan has
+    return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse), dtype);
   NDArray out = NDArray::empty(x.shape(), dtype);
-  scan(kernel, converted(x, dtype), dim, out, reverse);
+  scan(kernel, source, dim, out, reverse);
   return out;
 }
 
