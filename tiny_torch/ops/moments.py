@@ -22,9 +22,9 @@ class Var(Op):
     @staticmethod
     def forward(x, dims, keepdim, correction):
         wide = widened(x)
-        squares = (wide - wide.mean(dims, True)).square()
+        squares = (wide - wide.mean(dims, True)).square_sum(dims, keepdim)
         freedom = count(x.shape, dims) - correction
-        variance = squares.sum(dims, keepdim) / (freedom if freedom > 0 else 0.0)
+        variance = squares / (freedom if freedom > 0 else 0.0)
         result = narrowed(variance, x.dtype)
         return result, (x, dims, keepdim, correction)
 
