@@ -271,9 +271,15 @@ typename View::Stat largest(const View& view) {
 // any float, as masked scores are, is 0 before a product would make it subnormal: that costs a
 // hundred cycles.
 inline Vec<float> exp_below(Vec<float> x) {
+#ifdef __AVX512F__
+  // One instruction scales, and is slow only where the result is just too small for a float.
+  const ExpParts parts = exp_parts(select(x < -104.0f, splat(-1000.0f), x));
+  return scale(parts.m, parts.n);
+#else
   const ExpParts parts = exp_parts(at_least(x, -104.0f));
   const Vec<float> m = select(x < -104.0f, Vec<float>{}, parts.m);
   return m * power_of_two(parts.k + 64) * 5.42101086e-20f;  // 2^-64
+#endif
 }
 inline Vec<double> exp_below(Vec<double> x) {
   x = at_least(x, -746.0);
