@@ -28,8 +28,10 @@ def make_lines() -> list[Line]:
         for name, shape, dim in [
             ("softmax", "4096, 1000", -1),
             ("softmax", "64, 128, 128", -1),
+            ("softmax", "4096, 16", -1),
             ("softmax", "32, 64, 32, 32", 1),
             ("log_softmax", "4096, 1000", -1),
+            ("log_softmax", "256, 64", -1),
         ]
     ]
     lines += [
@@ -41,7 +43,12 @@ def make_lines() -> list[Line]:
             "F.cross_entropy(x, t).backward()",
             arrays=3,
         )
-        for rows, classes, target in [(4096, 1000, 0.5), (560, 5000, 0.5), (16, 10, 0.7)]
+        for rows, classes, target in [
+            (4096, 1000, 0.5),
+            (560, 5000, 0.5),
+            (2048, 65, 0.5),
+            (16, 10, 0.7),
+        ]
     ]
     lines += [
         Line(
@@ -57,6 +64,7 @@ def make_lines() -> list[Line]:
             ("LayerNorm(1000)", "4096, 1000", ""),
             ("LayerNorm(128)", "2048, 128", ""),
             ("LayerNorm(32)", "16, 32", ""),
+            ("LayerNorm(10)", "1000, 10", ""),
             ("RMSNorm(128)", "2048, 128", ""),
             ("BatchNorm2d(64)", "32, 64, 32, 32", ""),
             ("BatchNorm2d(64)", "32, 64, 32, 32", ".to(memory_format=torch.channels_last)"),
@@ -64,6 +72,8 @@ def make_lines() -> list[Line]:
             ("BatchNorm1d(512)", "128, 512", ""),
             ("GroupNorm(8, 64)", "32, 64, 32, 32", ""),
             ("InstanceNorm2d(64)", "32, 64, 32, 32", ""),
+            ("InstanceNorm2d(64)", "32, 64, 4, 4", ""),
+            ("GroupNorm(8, 64)", "32, 64, 4, 4", ""),
         ]
     ]
     lines += [
