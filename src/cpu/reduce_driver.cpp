@@ -28,7 +28,7 @@ int64_t product(const Dims& shape) {
   return n;
 }
 
-constexpr int64_t kShort = 16;            // shorter rows are taken side by side
+constexpr int64_t kShort = 8;             // shorter rows are taken side by side
 constexpr int64_t kRowsAtOnce = 16;       // their lanes are combined together
 constexpr int64_t kStateBytes = 1 << 17;  // of all columns and lanes: they stay in the second cache
 constexpr int64_t kPiece = 8 * kLanes;    // rows that the states see at once
