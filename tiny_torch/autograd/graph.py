@@ -27,6 +27,7 @@ from tiny_torch.autograd.view import (  # noqa: F401  some for others, who look 
 )
 from tiny_torch.devices import array_module
 
+TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
 check_saved = _core.check_saved
 EMPTY, FRESH, STALE = range(3)  # what check_saved answers
@@ -321,13 +322,13 @@ def overlaps(shape, strides) -> bool:
     return False
 
 
-def run(op, *arguments):
+def run(op, x, *others):
     """An op inside a backward formula: on tensors it is recorded, on arrays only computed."""
-    from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this
+    if isinstance(x, TensorBase) or (others and isinstance(others[0], TensorBase)):
+        from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this
 
-    if any(hasattr(argument, "array") for argument in arguments[:2]):
-        return apply(op, *arguments)
-    return op.forward(*arguments)[0]
+        return apply(op, x, *others)
+    return op.forward(x, *others)[0]
 
 
 class Identity(Op):
