@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from helpers import all_failures, check, compare
@@ -214,6 +216,34 @@ def test_layout_changes_no_bit():
                       for layout in ("plain", "last", "strided", "turned")]  # fmt: skip
             with each:
                 assert all((v == values[0]).all() for v in values[1:]), (name, setting)
+
+
+@pytest.mark.parametrize("channels", [1, 5, 16, 21, 70])
+def test_layout_changes_no_bit_of_a_gradient(channels):
+    """Whatever vectors channels or pixels come to, and whichever of input and gradient they are."""
+    calls = {
+        "max_pool2d 2": lambda F, x: F.max_pool2d(x, 2),
+        "max_pool2d 3": lambda F, x: F.max_pool2d(x, 3, 2, 1),
+        "avg_pool2d 2": lambda F, x: F.avg_pool2d(x, 2),
+        "avg_pool2d 3": lambda F, x: F.avg_pool2d(x, 3, 2, 1),
+        "avg_pool2d 1": lambda F, x: F.avg_pool2d(x, 1, 3),
+        "adaptive_avg_pool2d 1": lambda F, x: F.adaptive_avg_pool2d(x, 1),
+        "nearest": lambda F, x: F.interpolate(x, scale_factor=2),
+        "bilinear": lambda F, x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    }
+    with all_failures() as each:
+        for size in ((6, 8), (5, 9), (4, 24), (2, 31)):
+            x = draw((2, channels, *size))
+            for name, call in calls.items():
+                seen = set()
+                for layout, other in product(("plain", "last"), repeat=2):
+                    leaf = laid_out(tiny_torch, x, layout).requires_grad_()
+                    y = call(tiny_torch.nn.functional, leaf)
+                    weights = laid_out(tiny_torch, draw(y.shape), other)
+                    (grad,) = tiny_torch.autograd.grad(y, leaf, weights)
+                    seen.add(tuple(t.numpy(force=True).tobytes() for t in (y, grad)))
+                with each:
+                    assert len(seen) == 1, (name, size)
 
 
 def test_expanded_input_and_gradient():

@@ -132,11 +132,17 @@ void max_run(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, int
   run(g, box, x, step, count, y, where);
 }
 
+// What is worth code of its own.
+template <class T, class W>
+constexpr bool is_usual = std::is_floating_point_v<T> && sizeof(W) == 1;
+
 // Whether windows are pairs of neighbours along W that lie side by side.
-inline bool sees_pairs(const MaxPoolArgs& g) {
+template <class T, class W>
+bool sees_pairs(const MaxPoolArgs& g) {
   const WindowAxis& w = g.axis[2];
-  return !g.channels_last && w.taps == 2 && w.stride == 2 && w.step == 1 && w.first == 0 &&
-         w.last == w.out && g.x_strides[4] == 1 && g.y_strides[4] == 1 && g.where_strides[4] == 1;
+  return is_usual<T, W> && !g.channels_last && w.taps == 2 && w.stride == 2 && w.step == 1 &&
+         w.first == 0 && w.last == w.out && g.x_strides[4] == 1 && g.y_strides[4] == 1 &&
+         g.where_strides[4] == 1;
 }
 
 // Outputs [i, i + Lanes) of a row of such windows, which see `rows` pairs each.
@@ -181,7 +187,7 @@ void max_row(const MaxPoolArgs& g, bool pairs, int64_t n, int64_t c, int64_t* at
   const WindowAxis& axis = g.axis[2];
   const Box box = box_of(g, at);  // along D and H
   const int64_t rows = (box.hi[0] - box.lo[0]) * (box.hi[1] - box.lo[1]);
-  if (pairs && rows == g.axis[0].taps * g.axis[1].taps) {
+  if (is_usual<T, W> && pairs && rows == g.axis[0].taps * g.axis[1].taps) {
     x += window_offset(g, n, c, at);
     y += offset_of(g.y_strides, n, c, at);
     where += offset_of(g.where_strides, n, c, at);
@@ -209,7 +215,7 @@ void max_pool_in(const MaxPoolArgs& g) {
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t row = g.axis[2].out * (g.channels / channels);
   const int64_t work = row * g.axis[0].taps * g.axis[1].taps * g.axis[2].taps;
-  const bool pairs = sees_pairs(g);
+  const bool pairs = sees_pairs<T, W>(g);
   parallel_for(rows, kGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
     for (Rows r(begin, channels, g.axis[0].out, g.axis[1].out); begin < end; ++begin, r.next())
       max_row<T, W>(g, pairs, r.n, r.c, r.at);

@@ -17,35 +17,28 @@ inline void for_each_tap(const MaxPoolArgs& g, const Box& box, const F& f) {
   }
 }
 
-// Channels come last: `count` of them, at one pixel. `adds`: to what other pixels put there; else
-// this pixel's zeros are put too.
+// Channels come last: `count` of them, at least a vector, at one pixel. `adds`: to what other
+// pixels put there; else this pixel's zeros are put too.
 template <class T, class W>
 void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, const W* where,
                    int64_t count, T* x) {
-  const auto put = [&](auto lanes, int64_t i) {
-    constexpr int n = decltype(lanes)::value;
-    using V = Few<T, n>;
-    using M = decltype(V{} < V{});
-    V v;
-    typename VecOf<W, n* int(sizeof(W))>::type ids;
-    __builtin_memcpy(&v, y + i, sizeof v);
+  constexpr int n = lanes<T>;
+  using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
+  const auto put = [&](int64_t i) {
+    Ids ids;
     __builtin_memcpy(&ids, where + i, sizeof ids);
-    const M at = __builtin_convertvector(ids, M);
+    const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
+    const Vec<T> v = load(y + i);
     for_each_tap(g, box, [&](int64_t tap) {
       T* to = x + g.tap[tap] + i;
-      V sum = at == typename Element<M>::type(tap) ? v : V{};
-      if (adds) {
-        V old;
-        __builtin_memcpy(&old, to, sizeof old);
-        sum += old;
-      }
-      __builtin_memcpy(to, &sum, sizeof sum);
+      const Vec<T> part = at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{};
+      store(to, adds ? part + load(to) : part);
     });
   };
-  if (!adds) return by_lanes<T, true>(count, put);
-  constexpr int n = lanes<T>;
   int64_t i = 0;
-  for (; i + n <= count; i += n) put(std::integral_constant<int, n>{}, i);
+  for (; i + n <= count; i += n) put(i);
+  if (!adds && i < count) put(count - n);
+  if (!adds) return;
   for (; i < count; ++i) x[g.tap[where[i]] + i] += y[i];
 }
 
@@ -90,35 +83,40 @@ inline void for_each_window(int64_t count, const F& f) {
   for (int64_t w = 1; w < count; w += 2) f(w);
 }
 
-// The row at[0], at[1] of y. Pointers to a plane, or to a block of channels where they come last.
+// How a plane, or a block of channels where they come last, is scattered.
+enum class Scatter { Pairs, Pixels, Singly };
+
+// The row at[0], at[1] of y. Pointers to the plane or the block.
 template <class T, class W>
-void scatter_row(const MaxPoolArgs& g, bool pairs, bool adds, const T* y, const W* where, T* x,
+void scatter_row(const MaxPoolArgs& g, Scatter how, bool adds, const T* y, const W* where, T* x,
                  int64_t count, int64_t* at) {
   const WindowAxis& axis = g.axis[2];
   y += at[0] * g.y_strides[2] + at[1] * g.y_strides[3];
   where += at[0] * g.where_strides[2] + at[1] * g.where_strides[3];
   x += g.axis[0].start[at[0]] * g.x_strides[2] + g.axis[1].start[at[1]] * g.x_strides[3];
   at[2] = 0;
-  if (pairs) return scatter_pairs(g, box_of(g, at), y, where, axis.out, x);
   const int64_t y_step = g.y_strides[4], where_step = g.where_strides[4], x_step = g.x_strides[4];
-  const int64_t* start = axis.start;
-  if (!g.channels_last) {
-    for_each_window(axis.out, [=, tap = g.tap](int64_t w) {
+  const int64_t *start = axis.start, *tap = g.tap;
+  if constexpr (is_usual<T, W>) {
+    if (how == Scatter::Pairs) return scatter_pairs(g, box_of(g, at), y, where, axis.out, x);
+    if (how == Scatter::Pixels) {
+      return for_each_window(axis.out, [&](int64_t w) {
+        at[2] = w;
+        scatter_pixel(g, box_of(g, at), adds, y + w * y_step, where + w * where_step, count,
+                      x + start[w] * x_step);
+      });
+    }
+  }
+  if (count == 1)
+    return for_each_window(axis.out, [=](int64_t w) {
       x[start[w] * x_step + tap[where[w * where_step]]] += y[w * y_step];
     });
-  } else if (g.y_strides[1] == 1) {
-    for_each_window(axis.out, [=, &g](int64_t w) {
-      at[2] = w;
-      scatter_pixel(g, box_of(g, at), adds, y + w * y_step, where + w * where_step, count,
-                    x + start[w] * x_step);
-    });
-  } else {
-    for_each_window(axis.out, [=, &g](int64_t w) {
-      T* to = x + start[w] * x_step;
-      for (int64_t i = 0; i < count; ++i)
-        to[g.tap[where[w * where_step + i]] + i] += y[w * y_step + i * g.y_strides[1]];
-    });
-  }
+  const int64_t between = g.y_strides[1];  // channels
+  for_each_window(axis.out, [=](int64_t w) {
+    T* to = x + start[w] * x_step;
+    for (int64_t c = 0; c < count; ++c)
+      to[tap[where[w * where_step + c]] + c] += y[w * y_step + c * between];
+  });
 }
 
 constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
@@ -139,9 +137,8 @@ void scatter_in(const MaxPoolArgs& g) {
     covers = covers && axis.first == 0 && axis.last == axis.out && axis.step == 1 &&
              axis.stride * axis.out == axis.in && axis.taps == axis.stride;
   }
-  const bool pairs = !overlaps && sees_pairs(g);
-  // What writes all of x, zeros too, needs none before.
-  covers = covers && !overlaps && (g.channels_last ? g.y_strides[1] == 1 : pairs);
+  const bool pairs = !overlaps && sees_pairs<T, W>(g);
+  const bool vectors = is_usual<T, W> && g.channels_last && g.y_strides[1] == 1;
   const int64_t block = g.channels_last ? kChannelBlock : 1;
   const int64_t blocks = (g.channels + block - 1) / block;
   const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
@@ -154,12 +151,15 @@ void scatter_in(const MaxPoolArgs& g) {
       const T* y = static_cast<const T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
       const W* where =
           static_cast<const W*>(g.where) + n * g.where_strides[0] + c * g.where_strides[1];
-      const bool adds = overlaps || (g.channels_last && count < lanes<T>);
-      if (!covers || adds) clear(g, x, count);
+      const Scatter how = pairs                          ? Scatter::Pairs
+                          : vectors && count >= lanes<T> ? Scatter::Pixels
+                                                         : Scatter::Singly;
+      // What writes all of x, zeros too, needs none before.
+      if (!covers || overlaps || how == Scatter::Singly) clear(g, x, count);
       int64_t at[3];
       for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
         for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
-          scatter_row(g, pairs, adds, y, where, x, count, at);
+          scatter_row(g, how, overlaps, y, where, x, g.channels_last ? count : 1, at);
       }
     }
   });

@@ -311,19 +311,13 @@ T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
 template <class T>
 void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at, T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
-  if (has_few_taps<T>(g, at)) {
-    resample_pixels(g, x, at, y);
-  } else {
+  if (!resample_pixels(g, x, at, y)) {
     const T* row = plain_row(g, x, at);
     if (!row) {
       sum_rows(g, x, at, sums);
       row = sums;
     }
-    if (g.channels_last) {
-      along_pixels(g, row, y);
-    } else {
-      along_row(g.axis[2], row, y);
-    }
+    g.channels_last ? along_pixels(g, row, y) : along_row(g.axis[2], row, y);
   }
   if (!g.transposed) divide(g, at, y);
 }

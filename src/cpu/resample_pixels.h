@@ -55,15 +55,14 @@ struct SeenRows {
 };
 
 // `Block` vectors of channels, summed over the rows and weighted.
-template <class T, int Rows, int Block>
+template <class T, int Block>
 struct Column {
   Vec<T> v[Block];
 
   Column(const SeenRows<T>& seen, int64_t offset, T weight) {
     constexpr int n = lanes<T>;
-    const int rows = Rows ? Rows : seen.count;
     for (int b = 0; b < Block; ++b) v[b] = seen.weight[0] * load(seen.row[0] + offset + b * n);
-    for (int r = 1; r < rows; ++r) {
+    for (int r = 1; r < seen.count; ++r) {
       for (int b = 0; b < Block; ++b) v[b] += seen.weight[r] * load(seen.row[r] + offset + b * n);
     }
     for (int b = 0; b < Block; ++b) v[b] *= weight;
@@ -71,12 +70,12 @@ struct Column {
 };
 
 // Channels from c on of pixel i, which sees something.
-template <class T, int Rows, int Block>
+template <class T, int Block>
 inline void sum_block(const SeenRows<T>& seen, const LinearAxis& axis, int64_t i, int64_t channels,
                       int64_t c, T* y) {
   const int64_t begin = axis.begin[i], end = axis.begin[i + 1];
   const auto column = [&](int64_t k) {
-    return Column<T, Rows, Block>(seen, axis.source[k] * channels + c, number<T>(axis.weight, k));
+    return Column<T, Block>(seen, axis.source[k] * channels + c, number<T>(axis.weight, k));
   };
   auto sums = column(begin);
   for (int64_t k = begin + 1; k < end; ++k) {
@@ -86,7 +85,7 @@ inline void sum_block(const SeenRows<T>& seen, const LinearAxis& axis, int64_t i
   for (int b = 0; b < Block; ++b) store(y + c + b * lanes<T>, sums.v[b]);
 }
 
-template <class T, int Rows>
+template <class T>
 void sum_pixels_of(const SeenRows<T>& seen, const LinearAxis& axis, int64_t channels, T* y) {
   constexpr int n = lanes<T>, block = 4;
   for (int64_t i = 0; i < axis.out; ++i, y += channels) {
@@ -96,13 +95,13 @@ void sum_pixels_of(const SeenRows<T>& seen, const LinearAxis& axis, int64_t chan
     }
     int64_t c = 0;
     for (; c + block * n <= channels; c += block * n)
-      sum_block<T, Rows, block>(seen, axis, i, channels, c, y);
-    for (; c + n <= channels; c += n) sum_block<T, Rows, 1>(seen, axis, i, channels, c, y);
-    if (c < channels) sum_block<T, Rows, 1>(seen, axis, i, channels, channels - n, y);
+      sum_block<T, block>(seen, axis, i, channels, c, y);
+    for (; c + n <= channels; c += n) sum_block<T, 1>(seen, axis, i, channels, c, y);
+    if (c < channels) sum_block<T, 1>(seen, axis, i, channels, channels - n, y);
   }
 }
 
-// Whether resample_pixels can compute the row of y at `at`, faster than row by row.
+// Whether that is faster than row by row, of the row of y at `at`.
 template <class T>
 bool has_few_taps(const ResampleArgs& g, const int64_t* at) {
   const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
@@ -116,21 +115,23 @@ bool has_few_taps(const ResampleArgs& g, const int64_t* at) {
          !(g.transposed && (g.divisor != 1 || d.divisor || h.divisor || w.divisor));
 }
 
+// The row of y at `at`, if that is faster than row by row; else answers false.
 template <class T>
-void resample_pixels(const ResampleArgs& g, const T* x, const int64_t* at, T* y) {
-  const LinearAxis& axis = g.axis[2];
-  const SeenRows<T> seen(g, x, at);
-  if (seen.count == 1 && seen.weight[0] == T(1) && axis.taps == 1 && axis.first == 0 &&
-      axis.last == axis.out && !axis.weight) {
-    for (int64_t i = 0; i < axis.out; ++i)
-      copy_run(seen.row[0] + axis.source[i] * g.channels, g.channels, y + i * g.channels);
-  } else if (seen.count == 1) {
-    sum_pixels_of<T, 1>(seen, axis, g.channels, y);
-  } else if (seen.count == 2) {
-    sum_pixels_of<T, 2>(seen, axis, g.channels, y);
-  } else {
-    sum_pixels_of<T, 0>(seen, axis, g.channels, y);
+bool resample_pixels(const ResampleArgs& g, const T* x, const int64_t* at, T* y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!has_few_taps<T>(g, at)) return false;
+    const LinearAxis& axis = g.axis[2];
+    const SeenRows<T> seen(g, x, at);
+    if (seen.count == 1 && seen.weight[0] == T(1) && axis.taps == 1 && axis.first == 0 &&
+        axis.last == axis.out && !axis.weight) {
+      for (int64_t i = 0; i < axis.out; ++i)
+        copy_run(seen.row[0] + axis.source[i] * g.channels, g.channels, y + i * g.channels);
+    } else {
+      sum_pixels_of(seen, axis, g.channels, y);
+    }
+    return true;
   }
+  return false;
 }
 
 }  // namespace
