@@ -145,6 +145,36 @@ def test_layers_of_padding(name):
                     check(f"{ours} {shape}", *calls, strides=False)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+@pytest.mark.parametrize("last", [False, True])
+def test_constant_padding(last, dtype):
+    """Values, strides, names of nodes and gradients, of what is put on and what is cut off."""
+    with all_failures() as each:
+        for shape, pad in product(
+            ((2, 3, 4, 5), (2, 1, 3, 3), (0, 3, 4, 4)),
+            ((), (1, 0), (-1, 2), (-1, -1), (-2, 1, 0, -1), (1, 2, 0, 0, 3, 1), (-4, -4)),
+        ):
+            results = []
+            for package in BOTH:
+                x = package.arange(float(np.prod(shape))).reshape(shape)
+                x = x.to(getattr(package, dtype))
+                if last:
+                    x = x.contiguous(memory_format=package.channels_last)
+                if x.is_floating_point():
+                    x.requires_grad_()
+                try:
+                    y = package.nn.functional.pad(x, pad, value=2.5)
+                except RuntimeError:
+                    results.append("RuntimeError")
+                    continue
+                facts = [tuple(y.shape), y.stride(), y.tolist(), y.grad_fn and y.grad_fn.name()]
+                if y.requires_grad:
+                    facts.append(package.autograd.grad(y.square().sum(), x)[0].tolist())
+                results.append(facts)
+            with each:
+                assert results[0] == results[1], (shape, pad)
+
+
 MODULES = [
     lambda nn: nn.MaxUnpool1d(2), lambda nn: nn.MaxUnpool2d((2, 3), 2, 1),
     lambda nn: nn.MaxUnpool3d(2, (1, 2, 3)), lambda nn: nn.LPPool1d(2, 3),

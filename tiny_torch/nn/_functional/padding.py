@@ -7,7 +7,10 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...autograd.apply import apply1
+from ...dtypes import check_range
 from ...layouts import suggested_format
+from ...ops.padding import ConstantPadNd
 from ...tensor import Tensor
 
 # How many dims of padding an input of so many dims may have, but for constant padding.
@@ -41,10 +44,9 @@ def pad(
         )
     if mode == "constant":
         fill = 0.0 if value is None else float_of(value)  # as a float -1 does not wrap in uint8
-        result = input
-        for i in range(0, len(pad), 2):
-            result = constant_dim(result, input.ndim - 1 - i // 2, pad[i], pad[i + 1], fill)
-        return result.clone() if result is input else result
+        if any(number > 0 for number in pad):
+            check_range(fill, input.dtype)
+        return apply1(ConstantPadNd, input, tuple(pad), fill)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
@@ -56,24 +58,6 @@ def float_of(value: Any) -> float:
     if not hasattr(value, "__float__"):
         raise TypeError(f"pad(): argument 'value' must be float, not {type(value).__name__}")
     return float(value)
-
-
-def constant_dim(x: Tensor, dim: int, left: int, right: int, fill: float) -> Tensor:
-    """One dim of constant padding: cut, then put blocks of `fill` on both sides."""
-    size = x.shape[dim]
-    if left < 0 or right < 0:
-        length = size + min(left, 0) + min(right, 0)
-        if length < 0:
-            raise RuntimeError(
-                f"[pad] ({left}, {right}) cuts off more than the {size} elements of dim {dim}"
-            )
-        x = x.narrow(dim, max(-left, 0), length)
-    before, after = x.shape[:dim], x.shape[dim + 1 :]
-    blocks = [
-        x.new_full((*before, width, *after), fill) if width > 0 else None for width in (left, right)
-    ]
-    parts = [part for part in (blocks[0], x, blocks[1]) if part is not None]
-    return x if len(parts) == 1 else torch.cat(parts, dim)
 
 
 def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
