@@ -24,6 +24,21 @@ def test_copies_of_permuted_arrays(shape: tuple[int, ...], dtype: str) -> None:
         np.testing.assert_array_equal(x.contiguous().numpy(), array.transpose(order))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 11, 16, 33, 64, 129, 600])
+def test_copies_of_short_runs(size: int, dtype: str) -> None:
+    """Each of neighbours, or of one element that is repeated."""
+    array = draw((5, 6, 4, size + 1), dtype)[..., 1:]
+    x = torch.from_numpy(array)
+    swapped, spread = array.transpose(0, 2, 1, 3), np.broadcast_to(array[..., :1], array.shape)
+    np.testing.assert_array_equal(x.transpose(1, 2).contiguous().numpy(), swapped)
+    np.testing.assert_array_equal(x[..., :1].expand(x.shape).contiguous().numpy(), spread)
+    room = torch.zeros(5, 6, 4, size + 2, dtype=x.dtype)
+    room[..., 1:-1] = x
+    np.testing.assert_array_equal(room.numpy(), np.pad(array, [(0, 0)] * 3 + [(1, 1)]))
+    np.testing.assert_array_equal(torch.full_like(x, True).numpy(), np.ones_like(array))
+
+
 @pytest.mark.parametrize("to", ["float16", "float64", "int64"])
 def test_conversions_of_transposed_arrays(to: str) -> None:
     array = draw((131, 75), "float32")

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/gil.h"
+#include "cpu/copy_blocks.h"
 #include "cpu/parallel.h"
 #include "cpu/walk.h"
 
@@ -90,8 +91,6 @@ void run(const Iter& iter, Loop loop) {
 
 namespace {
 
-constexpr int64_t kPastCaches = 16 << 20;  // bytes
-
 // Elements as they are, in rows that follow one another where both have neighbours there.
 struct Copy {
   Loop strided;
@@ -133,6 +132,7 @@ void copy(const Iter& iter) {
   const DType from = iter.operands[1].dtype, to = iter.operands[0].dtype;
   if (iter.compute != from || iter.result != to) return run(iter, loop);
   if (iter.ndim == 1 || from != to) return run_rows(iter, loop);
+  if (copy_in_blocks(iter)) return;
   const int64_t item = itemsize(to);
   const bool past_caches = iter.numel * item >= kPastCaches;
   drive(iter, iter.numel, !past_caches, [=] { return Copy{loop, item, past_caches}; });

@@ -8,8 +8,9 @@
 namespace tt::cpu {
 
 // Calls row(data, strides, n) for the elements [begin, end) of the iteration order, n <= longest.
-template <class Row>
-void walk(const Iter& iter, int64_t begin, int64_t end, int64_t longest, Row&& row) {
+// Nest is Iter, or has those members that are read here.
+template <class Nest, class Row>
+void walk(const Nest& iter, int64_t begin, int64_t end, int64_t longest, Row&& row) {
   int64_t index[kMaxDims], strides[Iter::kMaxOperands];
   char* data[Iter::kMaxOperands];
   int64_t rest = begin;

@@ -12,7 +12,6 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.indexing import fill_where, is_expanded
-from tiny_torch.ops.join import stack
 from tiny_torch.ops.public import check_int, check_tensor, into_same
 from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
@@ -195,9 +194,6 @@ def repeat_interleave(
             f"repeat_interleave: Invalid output_size, expected {repeats * shape[dim]} but got "
             f"{output_size}"
         )
-    if 0 < repeats <= 16 and math.prod(shape[dim + 1 :]) == 1:
-        # So the inner loop of the copy is along the tensor, not along the few repeats.
-        return stack([input] * repeats, dim + 1).flatten(dim, dim + 1)
     copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
     return copies.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
 
