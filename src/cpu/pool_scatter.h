@@ -42,37 +42,68 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, 
   for (; i < count; ++i) x[g.tap[where[i]] + i] += y[i];
 }
 
-// A row of windows that see pairs along W: `count` pairs of x per tap of the other dims.
+// Lanes outputs of windows that see pairs along W: the pairs of taps `tap` and tap + 1.
+template <int Lanes, class T, class W>
+struct Pairs {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using E = typename Element<M>::type;
+  V y;
+  M at, low{}, high{};
+
+  Pairs(const T* from, const W* where) {
+    typename VecOf<W, Lanes* int(sizeof(W))>::type ids;
+    __builtin_memcpy(&y, from, sizeof y);
+    __builtin_memcpy(&ids, where, sizeof ids);
+    at = __builtin_convertvector(ids, M);
+    for (int k = 0; k < Lanes; ++k) {
+      low[k] = E(k / 2 + k % 2 * Lanes);
+      high[k] = E((k + Lanes) / 2 + (k + Lanes) % 2 * Lanes);
+    }
+  }
+
+  void put(int64_t tap, T* to) const {
+    const V even = at == E(tap) ? y : V{}, odd = at == E(tap + 1) ? y : V{};
+    const V first = __builtin_shuffle(even, odd, low), second = __builtin_shuffle(even, odd, high);
+    __builtin_memcpy(to, &first, sizeof first);
+    __builtin_memcpy(to + Lanes, &second, sizeof second);
+  }
+};
+
+// A row of such windows: `count` pairs of x per tap of the other dims.
 template <class T, class W>
 void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
                    T* x) {
   by_lanes<T, true>(count, [&](auto lanes, int64_t i) {
-    constexpr int n = decltype(lanes)::value;
-    using V = Few<T, n>;
-    using M = decltype(V{} < V{});
-    using E = typename Element<M>::type;
-    M low{}, high{};
-    for (int k = 0; k < n; ++k) {
-      low[k] = E(k / 2 + k % 2 * n);
-      high[k] = E((k + n) / 2 + (k + n) % 2 * n);
-    }
-    V v;
-    typename VecOf<W, n* int(sizeof(W))>::type ids;
-    __builtin_memcpy(&v, y + i, sizeof v);
-    __builtin_memcpy(&ids, where + i, sizeof ids);
-    const M at = __builtin_convertvector(ids, M);
+    const Pairs<decltype(lanes)::value, T, W> pairs(y + i, where + i);
     for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
       for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
-        const int64_t id = (d * g.axis[1].taps + h) * 2;
-        const V even = at == E(id) ? v : V{}, odd = at == E(id + 1) ? v : V{};
-        const V first = __builtin_shuffle(even, odd, low),
-                second = __builtin_shuffle(even, odd, high);
-        T* to = x + g.tap[id] + 2 * i;
-        __builtin_memcpy(to, &first, sizeof first);
-        __builtin_memcpy(to + n, &second, sizeof second);
+        const int64_t tap = (d * g.axis[1].taps + h) * 2;
+        pairs.put(tap, x + g.tap[tap] + 2 * i);
       }
     }
   });
+}
+
+// As many rows of `Width` outputs as fill vectors, where windows are 2 x 2 and y is dense; answers
+// how many rows that is.
+template <int Width, class T, class W>
+int64_t scatter_squares(const T* y, const W* where, T* x, int64_t rows) {
+  constexpr int n = lanes<T>, together = n / Width;
+  int64_t row = 0;
+  if constexpr (together > 1) {
+    for (; row + together <= rows; row += together, y += n, where += n, x += 4 * n) {
+      const Pairs<n, T, W> pairs(y, where);
+      for (int h = 0; h < 2; ++h) {
+        T lines[2 * n];
+        pairs.put(2 * h, lines);
+        for (int k = 0; k < together; ++k)
+          __builtin_memcpy(x + (2 * k + h) * 2 * Width, lines + 2 * k * Width,
+                           sizeof(T) * 2 * Width);
+      }
+    }
+  }
+  return row;
 }
 
 // The windows of a row, every other one first: an addition to an element is slow right after
@@ -138,6 +169,16 @@ void scatter_in(const MaxPoolArgs& g) {
              axis.stride * axis.out == axis.in && axis.taps == axis.stride;
   }
   const bool pairs = !overlaps && sees_pairs<T, W>(g);
+  int64_t (*squares)(const T*, const W*, T*, int64_t) = nullptr;
+  if constexpr (is_usual<T, W>) {
+    const int64_t width = g.axis[2].out;
+    if (pairs && covers && g.axis[0].in == 1 && g.axis[1].taps == 2 && g.y_strides[3] == width &&
+        g.where_strides[3] == width)
+      squares = width == 2   ? scatter_squares<2, T, W>
+                : width == 4 ? scatter_squares<4, T, W>
+                : width == 8 ? scatter_squares<8, T, W>
+                             : nullptr;
+  }
   const bool vectors = is_usual<T, W> && g.channels_last && g.y_strides[1] == 1;
   const int64_t block = g.channels_last ? kChannelBlock : 1;
   const int64_t blocks = (g.channels + block - 1) / block;
@@ -156,9 +197,11 @@ void scatter_in(const MaxPoolArgs& g) {
                                                          : Scatter::Singly;
       // What writes all of x, zeros too, needs none before.
       if (!covers || overlaps || how == Scatter::Singly) clear(g, x, count);
-      int64_t at[3];
+      int64_t first = 0, at[3];
+      if constexpr (is_usual<T, W>)
+        if (squares) first = squares(y, where, x, g.axis[1].out);
       for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
-        for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
+        for (at[1] = first; at[1] < g.axis[1].out; ++at[1])
           scatter_row(g, how, overlaps, y, where, x, g.channels_last ? count : 1, at);
       }
     }
