@@ -192,6 +192,7 @@ UNARY = [
     record("abs", "real", numpy=np.abs),
     record("sign", "real", numpy=lambda x: np.sign(x * 1)),
     record("square", "real", numpy=np.square),
+    record("cube", "real", numpy=lambda x: x * x * x, call=lambda _, x: x**3),
     record("relu", "real", numpy=lambda x: np.maximum(x, 0)),
     record("floor", "real", numpy=np.floor),
     record("ceil", "real", numpy=np.ceil),

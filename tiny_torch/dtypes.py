@@ -81,6 +81,21 @@ def check_elements(values: np.ndarray, dtype: Any) -> None:
 # ---------------------------------------------------------------------------------- limits
 
 
+def float_limits(digits: int, exponents: int) -> tuple[float, float, float, float]:
+    """eps, max, smallest_normal and resolution, by the bits of the mantissa and the exponent."""
+    eps, bias = math.ldexp(1, 1 - digits), 2 ** (exponents - 1) - 1
+    resolution = float(f"1e-{int((digits - 1) * math.log10(2))}")
+    return eps, math.ldexp(2 - eps, bias), math.ldexp(1, 1 - bias), resolution
+
+
+FLOATS = {
+    _core.float16: float_limits(11, 5),
+    _core.bfloat16: float_limits(8, 8),
+    _core.float32: float_limits(24, 8),
+    _core.float64: float_limits(53, 11),
+}
+
+
 class finfo:
     """The limits of a floating point dtype; of the default dtype if none is named.
 
@@ -103,20 +118,10 @@ class finfo:
                 "torch.finfo() requires a floating point input type. "
                 "Use torch.iinfo to handle 'torch.finfo'"
             )
-        digits, exponents = {  # of the mantissa, and of the exponent's bits
-            "float16": (11, 5),
-            "bfloat16": (8, 8),
-            "float32": (24, 8),
-            "float64": (53, 11),
-        }[dtype.name]
-        bias = 2 ** (exponents - 1) - 1
         self.dtype = dtype.name
         self.bits = 8 * dtype.itemsize
-        self.eps = math.ldexp(1, 1 - digits)
-        self.max = math.ldexp(2 - self.eps, bias)
-        self.min = -self.max
-        self.tiny = self.smallest_normal = math.ldexp(1, 1 - bias)
-        self.resolution = float(f"1e-{int((digits - 1) * math.log10(2))}")
+        self.eps, self.max, self.tiny, self.resolution = FLOATS[dtype]
+        self.min, self.smallest_normal = -self.max, self.tiny
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -96,8 +96,26 @@ void through_float(char* const* data, const int64_t* strides, int64_t n) {
   }
 }
 
+// n elements side by side, all of them *value.
+template <class T>
+void repeat(char* out, const char* value, int64_t n) {
+  using Raw = std::conditional_t<is_half_type<T>, uint16_t, T>;
+  Raw x;
+  std::memcpy(&x, value, sizeof x);
+  const Vec<Raw> v = Vec<Raw>{} + x;
+  int64_t i = 0;
+  for (; i + lanes<Raw> <= n; i += lanes<Raw>) std::memcpy(out + i * sizeof x, &v, sizeof v);
+  for (; i < n; ++i) std::memcpy(out + i * sizeof x, &x, sizeof x);
+}
+
 template <class From, class To>
 void convert_row(char* const* data, const int64_t* strides, int64_t n) {
+  if (strides[1] == 0 && strides[0] == sizeof(To) && n > 1) {
+    alignas(To) char value[sizeof(To)];
+    char* const first[] = {value, data[1]};
+    convert_row<From, To>(first, strides, 1);
+    return repeat<To>(data[0], value, n);
+  }
   constexpr bool halves = is_half_type<From> || is_half_type<To>;
   if constexpr (std::is_same_v<From, To> || !halves)
     by_elements<From, To>(data, strides, n);

@@ -108,6 +108,7 @@ UNARY: dict[str, Record] = {
     "abs": (SAME, NUMBER, np.abs),
     "sign": (SAME, ALL, lambda x: np.where(x > 0, 1, np.where(x < 0, -1, 0))),
     "square": (SAME, NUMBER, lambda x: x * x),
+    "cube": (SAME, NUMBER, lambda x: x * x * x),
     "relu": (SAME, NUMBER, lambda x: np.where(x < 0, 0, x)),
     "floor": (SAME, NUMBER, floats(np.floor)),
     "ceil": (SAME, NUMBER, floats(np.ceil)),

@@ -99,7 +99,8 @@ class Pow(Op):
         to_base = to_exponent = None
         if needs[0]:
             if isinstance(y, int | float):
-                to_base = zeros(grad) if y == 0 else grad * (x ** (y - 1) * y)
+                power = x if y == 2 else x ** (y - 1)
+                to_base = zeros(grad) if y == 0 else grad * (power * y)
             else:
                 to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))
         if needs[1]:

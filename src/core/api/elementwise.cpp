@@ -202,6 +202,18 @@ void check_integers(Binary op, const Operand& x, const Operand& y, DType promote
   }
 }
 
+// The ops that x^exponent is, one after the other; 0 of them where it is none. PyTorch, too,
+// squares and takes roots there, except that of float16 it only squares.
+int as_unaries(double exponent, DType dtype, Unary (&ops)[2]) {
+  ops[0] = exponent == 3 ? Unary::cube : Unary::square;
+  if (exponent == 2 || (exponent == 3 && !is_half(dtype))) return 1;
+  if (!is_floating(dtype) || dtype == DType::Float16) return 0;
+  ops[1] = Unary::reciprocal;
+  if (exponent == -2 && !is_half(dtype)) return 2;
+  ops[0] = exponent == 0.5 ? Unary::sqrt : exponent == -0.5 ? Unary::rsqrt : Unary::reciprocal;
+  return exponent == 0.5 || exponent == -0.5 || exponent == -1;
+}
+
 }  // namespace
 
 const char* op_name(Unary op) { return kUnary[static_cast<int>(op)].name; }
@@ -232,7 +244,15 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
   if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, x, y, promoted);
-  if (op == Binary::pow && is_half(promoted) && !as_array(y)) check_half(y, promoted);
+  if (op == Binary::pow && !as_array(y)) {
+    if (is_half(promoted)) check_half(y, promoted);
+    const NDArray* base = as_array(x);
+    Unary ops[2];
+    const bool same = base && base->dtype() == promoted;
+    const int count = same ? as_unaries(std::get<Scalar>(y).to<double>(), promoted, ops) : 0;
+    if (count == 1) return unary(ops[0], *base, out);
+    if (count == 2) return unary(ops[1], unary(ops[0], *base), out);
+  }
   if (op == Binary::trunc_divide && is_half(promoted) && as_array(y) && as_array(y)->ndim() > 0)
     return unary(Unary::trunc, binary(Binary::div, x, y), out);  // the quotient is rounded first
   return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
