@@ -2,7 +2,7 @@
 //
 // The gradients are those at x, times the incoming gradient g.
 
-// The normal distribution function.
+// The normal distribution function. (float has its own, vec_special.h.)
 template <class V>
 V normal_cdf(V x) {
   return (one<V>() + erf(x * constant<V>(0.70710678118654752))) / 2;
@@ -13,9 +13,8 @@ V gelu(V x) {
 }
 template <class V>
 V gelu_backward(V g, V x) {
-  const V density = exp(-x * x / 2) * constant<V>(0.39894228040143268);
-  const V slope = normal_cdf(x) + x * density;
-  return g * select(abs(x) == highest<V>(), normal_cdf(x), slope);
+  const V density = exp(-x * x / 2) * constant<V>(0.39894228040143268), below = normal_cdf(x);
+  return g * select(abs(x) == highest<V>(), below, below + x * density);
 }
 
 // Hendrycks & Gimpel's approximation: x (1 + tanh u) / 2, u = sqrt(2 / pi) (x + 0.044715 x^3).

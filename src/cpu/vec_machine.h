@@ -65,6 +65,37 @@ inline V smaller_of(V a, V b) {
 #endif
 }
 
+#ifdef __AVX512F__
+// x = 2^n m with m in [sqrt(1/2), sqrt(2)), subnormals too; 0 and inf are 2^-inf and 2^inf, and m
+// is NaN of negatives and NaN.
+template <class V>
+struct Split {
+  V n, m;
+};
+inline Split<Vec<float>> split(Vec<float> x) {
+  const Vec<float> n = _mm512_maskz_getexp_ps(-1, x);
+  const Vec<float> m = _mm512_maskz_getmant_ps(-1, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+  const auto upper = m > 1.41421354f;
+  return {select(upper, n + 1, n), select(upper, 0.5f * m, m)};
+}
+inline Split<Vec<double>> split(Vec<double> x) {
+  const Vec<double> n = _mm512_maskz_getexp_pd(-1, x);
+  const Vec<double> m = _mm512_maskz_getmant_pd(-1, x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+  const auto upper = m > 1.4142135623730951;
+  return {select(upper, n + 1, n), select(upper, 0.5 * m, m)};
+}
+#endif
+
+// 1 / x, good to 2^-40, for x that is neither 0 nor infinite.
+inline Vec<double> reciprocal_of_number(Vec<double> x) {
+#ifdef __AVX512F__
+  const Vec<double> r = _mm512_maskz_rcp14_pd(-1, x), miss = fused(-x, r, 1 - Vec<double>{});
+  return fused(fused(miss, miss, miss), r, r);
+#else
+  return 1 / x;
+#endif
+}
+
 // A vector's part of n elements in memory: all its lanes, or the first n where those are fewer; the
 // others are `pad`, and are not written.
 template <class T>

@@ -155,14 +155,29 @@ inline Vec<float> exp_bounded(Vec<float> x) {
   return e.m * power_of_two(e.k);
 }
 
-// 2^x = 2^k 2^r, k = round(x).
-inline Vec<float> exp2(Vec<float> x) {
-  x = clamp(x, -151.0f, 129.0f);
+// 2^x = 2^n m, n = round(x).
+inline ExpParts exp2_parts(Vec<float> x) {
   const Vec<float> shifted = x + kRound;
   const Vec<float> n = shifted - kRound, r = x - n;
   const Vec<float> tail = polynomial(r, 0.69314724f, 0.24022655f, 0.055502724f, 0.009617063f,
                                      0.0013418214f, 0.0001582247f);
-  return scale(multiply_add(r, tail, 1.0f), n);
+  return {multiply_add(r, tail, 1.0f), n, as_bits(shifted) - as_bits(splat(kRound))};
+}
+
+inline Vec<float> exp2(Vec<float> x) {
+  const ExpParts e = exp2_parts(clamp(x, -151.0f, 129.0f));
+  return scale(e.m, e.n);
+}
+
+// 2^x for x <= 0, or NaN; 0 below 2^-125, at the latest below 2^-150.
+inline Vec<float> exp2_below_1(Vec<float> x) {
+#ifdef __AVX512F__
+  const ExpParts e = exp2_parts(at_least(x, -151.0f));
+  return scale(e.m, e.n);
+#else
+  const ExpParts e = exp2_parts(at_least(x, -126.0f));
+  return select(x < -125, Vec<float>{}, e.m * power_of_two(e.k));
+#endif
 }
 
 // 1 / (1 + e^-x), from e^-|x|, which cannot overflow; the lower tail keeps its relative accuracy.
@@ -243,9 +258,14 @@ struct LogParts {
 
 // For positive normal x.
 inline LogParts log_parts(Vec<float> x) {
+#ifdef __AVX512F__
+  const Split<Vec<float>> p = split(x);
+  const Vec<float> n = p.n, f = p.m - 1;
+#else
   const Vec<uint32_t> least = as_bits(splat(0.707106781f)), bits = as_bits(x) - least;
   const Vec<float> n = convert<float>(reinterpret_cast<Vec<int32_t>>(bits) >> 23);
   const Vec<float> f = from_bits((bits & 0x7fffff) + least) - 1;
+#endif
   const Vec<float> z = f * f;
   const Vec<float> tail =
       polynomial(f, 0.33333313f, -0.2500001f, 0.20002119f, -0.16667996f, 0.14219552f, -0.124055885f,
@@ -257,6 +277,9 @@ inline LogParts log_parts(Vec<float> x) {
 template <class F>
 inline Vec<float> logarithm(Vec<float> x, F f) {
   const Vec<float> r = f(log_parts(x));
+#ifdef __AVX512F__
+  return r;
+#endif
   if (!any(as_bits(x) - 0x00800000 >= 0x7f000000)) return r;
   LogParts p = log_parts(x * 33554432.0f);  // 2^25
   p.n = p.n - 25;
@@ -324,16 +347,25 @@ inline Vec<double> wide_expm1(Vec<double> x) {
 // ln x = k ln 2 + ln m as in log; ln m = 2 atanh(s), s = (m - 1) / (m + 1). Not for subnormals,
 // which no float is here.
 inline Vec<double> wide_log(Vec<double> x) {
+#ifdef __AVX512F__
+  const auto [n, m] = split(x);
+#else
   const Vec<uint64_t> one = as_bits(splat(1.0)), least = as_bits(splat(0.7071067811865476));
   const Vec<uint64_t> biased = (as_bits(x) - least + one) >> 52;  // k + 1023
   constexpr double kTwo52 = 4503599627370496.0;                   // whose last bit is worth 1
   const Vec<double> n = from_bits(biased | as_bits(splat(kTwo52))) - (kTwo52 + 1023.0);
   const Vec<double> m = from_bits(as_bits(x) - (biased << 52) + one);
-  const Vec<double> s = (m - 1) / (m + 1);
+#endif
+  const Vec<double> s = (m - 1) * reciprocal_of_number(m + 1);
   const Vec<double> z = s * s;
   const Vec<double> tail = polynomial(z, 0.6666666667580459, 0.3999999562074085, 0.2857210926255455,
                                       0.2217618474373924, 0.19584203639493575);
-  return log_edges(x, multiply_add(n, 1 / kLog2E, s * multiply_add(z, tail, 2.0)));
+  const Vec<double> r = multiply_add(n, 1 / kLog2E, s * multiply_add(z, tail, 2.0));
+#ifdef __AVX512F__
+  return r;
+#else
+  return log_edges(x, r);
+#endif
 }
 
 // e^(y ln |x|), then C's rules for signs and special pairs.
