@@ -74,6 +74,8 @@ CASES = [
     ("conv2d", (5, 8, 2, 2), (9, 8, 5, 5), {"padding": 2}),
     ("conv2d", (2, 6, 8, 9), (9, 2, 3, 3), {"groups": 3, "padding": 1}),
     ("conv2d", (2, 6, 8, 40), (6, 1, 3, 3), {"groups": 6, "padding": 1}),
+    ("conv2d", (2, 20, 8, 9), (20, 4, 3, 3), {"groups": 5, "padding": 1}),
+    ("conv2d", (2, 32, 8, 9), (32, 8, 3, 3), {"groups": 4, "stride": 2, "dilation": 2}),
     ("conv2d", (2, 6, 8, 9), (12, 1, 3, 3), {"groups": 6, "stride": 2, "dilation": 2}),
     ("conv2d", (1, 1, 28, 28), (6, 1, 5, 5), {}),
     ("conv2d", (0, 3, 8, 9), (5, 3, 3, 2), {}),
@@ -209,6 +211,8 @@ def test_gradcheck_twice(function, x, w, settings):
         ((9, 16, 20, 20), (40, 16, 3, 3), {"padding": 1}),
         ((9, 1, 40, 40), (16, 1, 5, 5), {}),
         ((9, 32, 20, 20), (32, 1, 3, 3), {"groups": 32, "stride": 2}),
+        ((9, 48, 20, 20), (48, 4, 3, 3), {"groups": 12, "padding": 1}),
+        ((9, 3, 40, 40), (64, 3, 3, 3), {"padding": 1}),
     ],
 )
 def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
@@ -231,6 +235,9 @@ def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
         ((3, 40, 9, 9), (33, 40, 3, 3), {"stride": 2}),
         ((3, 40, 9, 20), (40, 1, 3, 3), {"padding": 1, "groups": 40}),
         ((3, 2, 9, 20), (8, 2, 3, 3), {"padding": 1}),
+        ((3, 3, 9, 20), (64, 3, 3, 3), {"padding": 1}),
+        ((3, 48, 9, 20), (48, 4, 3, 3), {"groups": 12, "padding": 1}),
+        ((3, 48, 9, 20), (48, 8, 3, 3), {"groups": 6, "stride": 2}),
         ((3, 40, 4, 4), (33, 40, 4, 4), {}),
         ((3, 40, 9, 9), (33, 40, 1, 1), {}),
     ],

@@ -168,6 +168,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
 
 template <class T>
 void sum(const ConvSum& g) {
+  if (is_mixed_in_vectors<T>(g)) return mixed_in_vectors<T>(g);
   double work = 0;
   for (int64_t i = 0; i < g.part_count; ++i) {
     const ConvPart& part = g.parts[i];

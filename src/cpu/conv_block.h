@@ -429,25 +429,34 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
     Segment segments[kMostSegments];
     const int segment_count = find_segments(s.part, window, block, segments);
     const Segment packed = {0, 0, block.depth()};
-    for (int64_t j = at.j; j < at.j_end; j += kRows) {
-      const int64_t rows = smaller(kRows, at.j_end - j);
+    int64_t reach = 0;  // from a pixel to the end of what its taps see
+    for (int i = 0; i < segment_count; ++i) {
+      const int64_t end = segments[i].offset + segments[i].count;
+      if (end > reach) reach = end;
+    }
+    for (int64_t j = at.j, rows; j < at.j_end; j += rows) {
+      rows = smaller(kRows, at.j_end - j);
+      // Few channels do not pay for a copy of pixels: tiles end where rows of pixels do.
+      const int64_t in_row = s.part.size[2] - j % s.part.size[2];
+      if (at.i_end - at.i <= 2 * cols && 2 * in_row > kRows) rows = smaller(rows, in_row);
       Stretch stretches[kRows];
       const int count = find_stretches(s.g, s.part, j, rows, stretches);
       Run runs[kRows];
       const int run_count = find_runs(s.part.size, j, rows, runs);
       // Neighbours in a row are read where they are.
-      const bool direct = run_count == 1 && rows == tile_rows(rows);
+      const T* first = source + window.offset(runs[0].n, runs[0].p[0] * step[0],
+                                              runs[0].p[1] * step[1], runs[0].p[2] * step[2]);
+      const int64_t pixel = step[2] * window.strides[2];
+      const bool direct = run_count == 1 && window.end() - first >= reach + tile_rows(rows) * pixel;
       if (!direct) {
         gather_rows(s.g, window, source, runs, run_count, segments, segment_count, panel);
       }
-      const T* a = direct ? source + window.offset(runs[0].n, runs[0].p[0] * step[0],
-                                                   runs[0].p[1] * step[1], runs[0].p[2] * step[2])
-                          : panel;
+      const T* a = direct ? first : panel;
       const auto multiply = choose_tile<Rows<T>::template Kernel>(rows);
       for (int64_t i = at.i; i < at.i_end; i += cols) {
-        multiply(s, a, direct ? step[2] * window.strides[2] : kPanelRow,
-                 direct ? segments : &packed, direct ? segment_count : 1, s.panel(b, i / cols), i,
-                 stretches, count, b > 0, b + 1 == sums);
+        multiply(s, a, direct ? pixel : kPanelRow, direct ? segments : &packed,
+                 direct ? segment_count : 1, s.panel(b, i / cols), i, stretches, count, b > 0,
+                 b + 1 == sums);
       }
     }
   }

@@ -3,12 +3,13 @@
 // No product of matrices is in them, only multiply-adds of vectors: of L pixels of a channel, or,
 // where channels lie side by side in memory, of L channels of a pixel. Both see the pixels of an
 // image as strips of L, and a table of what each tap shows of each strip serves all channels of all
-// images. It is made for a band of strips at a time. L is lanes<T> throughout.
+// images. It is made for a band of strips at a time. L is lanes<T> throughout. Groups of four or
+// eight channels side by side are computed in the same way, a channel of each group at a time.
 //
 // Sums over taps are in their order. Those over pixels, for the gradient of w: lane i sums the
 // pixels i of strips, by band, image and strip; then lanes are added one after another.
 #pragma once
-#include "cpu/conv_gather.h"
+#include "cpu/conv_window.h"
 #include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
@@ -178,8 +179,17 @@ inline Vec<T> load_channels(const T* from, int64_t width) {
     return load_partial(from, width);
 }
 
-// `Count` vectors of channels of one pixel of a strip, with weights (taps, `row`) of the same.
-template <class T, int Count, bool Whole>
+// sum += the products of a pixel's channels with those of a group's channels C, C + 1, ...
+template <class T, int Group, int C = 0>
+inline void add_group(Vec<T>& sum, const T* weight, int64_t row, const Vec<T>& x) {
+  sum +=
+      load(weight + C * row) * spread<T, Group, C>(x, std::make_integer_sequence<int, lanes<T>>());
+  if constexpr (C + 1 < Group) add_group<T, Group, C + 1>(sum, weight, row, x);
+}
+
+// `Count` vectors of channels of one pixel of a strip, with weights (taps, Group, `row`) of the
+// same.
+template <class T, int Group, int Count, bool Whole>
 inline void pixel_result(const Band<T>& band, const Strip<T>& strip, int64_t lane, const T* source,
                          int64_t along, const T* weights, int64_t row, const T* bias, int64_t width,
                          T* result) {
@@ -189,10 +199,11 @@ inline void pixel_result(const Band<T>& band, const Strip<T>& strip, int64_t lan
     const Piece& piece = band.pieces[i].piece;
     if (lane < piece.low || lane >= piece.high) continue;
     const T* from = source + piece.offset + lane * along;
-    const T* weight = weights + band.pieces[i].tap * row;
+    const T* weight = weights + band.pieces[i].tap * Group * row;
 #pragma GCC unroll 8
     for (int v = 0; v < Count; ++v) {
-      sums[v] += load(weight + v * n) * load_channels<T, Whole>(from + v * n, width);
+      add_group<T, Group>(sums[v], weight + v * n, row,
+                          load_channels<T, Whole>(from + v * n, width));
     }
   }
 #pragma GCC unroll 8
@@ -203,7 +214,7 @@ inline void pixel_result(const Band<T>& band, const Strip<T>& strip, int64_t lan
 }
 
 // Pixel by pixel, so that memory is read and written in its order.
-template <class T>
+template <class T, int Group>
 void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
                    const T* weights, int64_t row, const T* bias, int64_t width, T* result) {
   constexpr int n = lanes<T>;
@@ -214,11 +225,11 @@ void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T
       for (int64_t c = 0, taken; c < width; c += taken * n) {
         const int64_t left = width - c;
         taken = left >= 8 * n ? 8 : left >= 4 * n ? 4 : left >= 2 * n ? 2 : 1;
-        const auto compute = taken == 8   ? pixel_result<T, 8, true>
-                             : taken == 4 ? pixel_result<T, 4, true>
-                             : taken == 2 ? pixel_result<T, 2, true>
-                             : left >= n  ? pixel_result<T, 1, true>
-                                          : pixel_result<T, 1, false>;
+        const auto compute = taken == 8   ? pixel_result<T, Group, 8, true>
+                             : taken == 4 ? pixel_result<T, Group, 4, true>
+                             : taken == 2 ? pixel_result<T, Group, 2, true>
+                             : left >= n  ? pixel_result<T, Group, 1, true>
+                                          : pixel_result<T, Group, 1, false>;
         compute(band, strip, lane, source + c, along, weights + c, row, bias + c, left,
                 result + strip.places[lane] + c);
       }
@@ -258,11 +269,14 @@ void pixels_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T
                    const T* result, int64_t taps, int64_t width, Vec<T>* sums) {
   constexpr int n = lanes<T>;
   const int64_t along = g.step[2] * g.source_strides[4];
-  for (int64_t s = 0; s < count; ++s) {
-    for (int64_t c = 0; c < width; c += n) {
-      const auto add =
-          width - c >= n ? add_products_of_strip<T, true> : add_products_of_strip<T, false>;
-      add(band, band.strip[s], source + c, along, result + c, width - c, sums + c * taps);
+  // Sums of a pair of vectors stay in the L1 cache, from strip to strip.
+  for (int64_t first = 0; first < width; first += 2 * n) {
+    for (int64_t s = 0; s < count; ++s) {
+      for (int64_t c = first; c < smaller(first + 2 * n, width); c += n) {
+        const auto add =
+            width - c >= n ? add_products_of_strip<T, true> : add_products_of_strip<T, false>;
+        add(band, band.strip[s], source + c, along, result + c, width - c, sums + c * taps);
+      }
     }
   }
 }
@@ -273,7 +287,7 @@ void pixels_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T
 template <class T>
 int64_t channel_unit(const ConvSum& g) {
   const bool side_by_side = g.source_strides[1] == 1 && g.result_row == 1;
-  return side_by_side ? smaller(8 * lanes<T>, round_up(g.groups, lanes<T>)) : 1;
+  return side_by_side ? smaller(8 * lanes<T>, round_up(g.groups * g.rows, lanes<T>)) : 1;
 }
 
 template <class T>
@@ -282,7 +296,8 @@ int depthwise_workers(const ConvSum& g) {
   for (int64_t i = 0; i < g.part_count; ++i) {
     work += double(pixels_of(g.parts[i])) * double(g.parts[i].tap_count);
   }
-  return work * double(g.batch * g.groups) > kParallelWork ? num_threads() : 1;
+  work *= double(g.batch * g.groups * g.rows * g.channels);
+  return work > kParallelWork ? num_threads() : 1;
 }
 
 // Elements `stride` apart, zeros up to `size`.
@@ -291,32 +306,47 @@ void gather_channels(const T* from, int64_t stride, int64_t count, int64_t size,
   for (int64_t i = 0; i < size; ++i) to[i] = i < count ? element(from + i * stride) : T(0);
 }
 
+// Weights (taps, Group, unit) of a unit of channels from `first` on.
+template <class T, int Group>
+void gather_weights(const ConvSum& g, const ConvPart& part, int64_t first, int64_t count,
+                    int64_t unit, T* to) {
+  const T* weight = static_cast<const T*>(g.weight) + first / Group * g.weight_group;
+  for (int64_t tap = 0; tap < part.tap_count; ++tap) {
+    for (int64_t c = 0; c < Group; ++c, to += unit) {
+      const T* from = weight + part.taps[tap].weight + c * g.weight_channel;
+      for (int64_t i = 0; i < unit; ++i) {
+        to[i] = i < count ? element(from + i / Group * g.weight_group + i % Group * g.weight_row)
+                          : T(0);
+      }
+    }
+  }
+}
+
 // Units [begin, end) of the channels of images, in one part.
-template <class T>
+template <class T, int Group>
 void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64_t end,
                     char* scratch) {
-  const int64_t unit = channel_unit<T>(g), units = blocks(g.groups, unit);
-  const T *source = static_cast<const T*>(g.source), *weight = static_cast<const T*>(g.weight);
+  const int64_t channels = g.groups * Group;
+  const int64_t unit = channel_unit<T>(g), units = blocks(channels, unit);
+  const T* source = static_cast<const T*>(g.source);
   const T* bias = static_cast<const T*>(g.bias);
   Band<T> band = make_band<T>(part);
   band.strip = reinterpret_cast<Strip<T>*>(scratch);
   band.pieces =
       reinterpret_cast<TapPiece*>(scratch + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
   T* weights = reinterpret_cast<T*>(scratch + band_bytes(band));
-  T* more = weights + part.tap_count * unit;
+  T* more = weights + part.tap_count * Group * unit;
   for (int64_t first = 0; first < blocks(pixels_of(part), lanes<T>); first += band.strips) {
     const int64_t count = fill_band(band, g, part, first);
     for (int64_t at = begin; at < end; ++at) {
-      const int64_t n = at / units, c = at % units * unit, width = smaller(unit, g.groups - c);
+      const int64_t n = at / units, c = at % units * unit, width = smaller(unit, channels - c);
       const int64_t offset = n * g.source_strides[0] + c * g.source_strides[1];
       T* result = static_cast<T*>(g.result) + n * g.result_batch + c * g.result_row;
-      for (int64_t tap = 0; tap < part.tap_count; ++tap) {
-        gather_channels(weight + c * g.weight_group + part.taps[tap].weight, g.weight_group, width,
-                        unit, weights + tap * unit);
-      }
+      gather_weights<T, Group>(g, part, c, width, unit, weights);
       gather_channels(bias + c * g.bias_stride, g.bias_stride, bias ? width : 0, unit, more);
-      if (unit > 1) {
-        pixels_result(g, band, count, source + offset, weights, unit, more, width, result);
+      if (Group > 1 || unit > 1) {
+        pixels_result<T, Group>(g, band, count, source + offset, weights, unit, more, width,
+                                result);
         continue;
       }
       const int along = loadable(g, band, offset);
@@ -328,26 +358,49 @@ void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64
   }
 }
 
-template <class T>
+template <class T, int Group = 1>
 void depthwise(const ConvSum& g) {
   const int workers = depthwise_workers<T>(g);
   int64_t bytes = 64;
   for (int64_t i = 0; i < g.part_count; ++i) {
-    const int64_t size = band_bytes(make_band<T>(g.parts[i])) +
-                         (g.parts[i].tap_count + 1) * channel_unit<T>(g) * int64_t(sizeof(T));
+    const int64_t size = band_bytes(make_band<T>(g.parts[i])) + (g.parts[i].tap_count * Group + 1) *
+                                                                    channel_unit<T>(g) *
+                                                                    int64_t(sizeof(T));
     if (size > bytes) bytes = size;
   }
   bytes = round_up(bytes, 64);
-  const int64_t units = g.batch * blocks(g.groups, channel_unit<T>(g));
+  const int64_t units = g.batch * blocks(g.groups * Group, channel_unit<T>(g));
   const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
   char* scratch = static_cast<char*>(scratch_acquire(size_t(workers * bytes)));
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     for (int64_t i = 0; i < g.part_count; ++i) {
-      depthwise_part<T>(g, g.parts[i], units * task / tasks, units * (task + 1) / tasks,
-                        scratch + worker * bytes);
+      depthwise_part<T, Group>(g, g.parts[i], units * task / tasks, units * (task + 1) / tasks,
+                               scratch + worker * bytes);
     }
   });
   scratch_release(scratch);
+}
+
+// Whether a convolution of groups of 4 or 8 channels is computed like one of channels that do not
+// mix: where a vector holds whole groups of channels, and the order of the sum is the same.
+template <class T>
+bool is_mixed_in_vectors(const ConvSum& g) {
+  if (g.groups == 1 || g.rows != g.channels || (g.rows != 4 && g.rows != 8) ||
+      lanes<T> % g.rows != 0 || g.source_strides[1] != 1 || g.result_row != 1) {
+    return false;
+  }
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    if (order_of(g, g.parts[i]).size() > 1) return false;
+  }
+  return true;
+}
+
+template <class T>
+void mixed_in_vectors(const ConvSum& g) {
+  if constexpr (lanes<T> >= 8) {
+    if (g.rows == 8) return depthwise<T, 8>(g);
+  }
+  if constexpr (lanes<T> >= 4) depthwise<T, 4>(g);
 }
 
 // The gradient of w, from the sum that gives y: one part with all taps.

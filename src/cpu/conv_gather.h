@@ -128,6 +128,12 @@ inline Vec<T> load_twice(const T* from, std::integer_sequence<int, E...>) {
   return __builtin_shufflevector(x, x, (E / 2)...);
 }
 
+// Channel C of every group of `Group` channels, in all of its lanes.
+template <class T, int Group, int C, int... E>
+inline Vec<T> spread(const Vec<T>& x, std::integer_sequence<int, E...>) {
+  return __builtin_shufflevector(x, x, (E / Group * Group + C)...);
+}
+
 // As add_products, of the first L columns of the panel alone.
 template <class T, int Rows>
 inline void add_half_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,

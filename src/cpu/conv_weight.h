@@ -5,128 +5,11 @@
 // blocks of pixels, blocks one after another in a chunk of the pixels, and chunks one
 // after another: chunks follow from the shape alone, and may be computed at the same time.
 #pragma once
-#include "cpu/conv_gather.h"
+#include "cpu/conv_lines.h"
 #include "cpu/gemm.h"
-#include "cpu/tasks.h"
 
 namespace tt::cpu {
 namespace {
-
-// Pixels of y that follow one another along a dim, `first` on; p counts dims (N, D, H, W).
-struct Line {
-  int64_t p[4], place, length;  // place: in the block
-};
-
-// Part of a line that a tap sees inside of x: `length` pixels from x on, panel rows from `place`
-// on.
-struct Overlap {
-  int64_t x, place, length;
-};
-
-constexpr int64_t kMostLines = 1024;  // in a block
-
-struct WeightPlan {
-  int64_t along;              // the dim of lines, of (N, D, H, W)
-  int64_t lines;              // of all pixels
-  int64_t size[4];            // of y
-  int64_t segment, segments;  // pixels of a line at most; lines in a row of pixels
-  int64_t lines_per_block, block, blocks_per_chunk, chunks;  // block: pixels at most
-  int64_t taps, columns;                                     // channels of y, rounded up to panels
-  int64_t channels_per_task;                                 // of x
-};
-
-// From a pixel of a line to the next, in x.
-inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
-  return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
-}
-
-template <class T>
-WeightPlan plan_weight(const ConvArgs& g, int workers) {
-  WeightPlan plan;
-  plan.taps = g.taps[0] * g.taps[1] * g.taps[2];
-  plan.columns = round_up(g.y_channels, kCols<T>);
-  plan.size[0] = g.batch;
-  for (int d = 0; d < 3; ++d) plan.size[d + 1] = g.y_size[d];
-  // Short rows leave no room for the loop; then pixels of other images follow.
-  plan.along = g.y_size[2] < 4 && g.batch > g.y_size[2] ? 0 : 3;
-  const int64_t row = plan.size[plan.along];
-  plan.segments = blocks(row, kDepth);
-  plan.segment = blocks(row, plan.segments);
-  plan.lines = plan.segments;
-  for (int d = 0; d < 4; ++d) plan.lines *= d == plan.along ? 1 : plan.size[d];
-  // Sums are kept in memory between blocks, and panels of y (block, columns) in the L2 cache; x is,
-  // too, if no pixels are skipped.
-  plan.block = smaller(g.stride[2] == 1 ? kMostLines : kMostLines / 2,
-                       (int64_t{1} << 18) / plan.columns / 16 * 16);
-  if (plan.block < kDepth) plan.block = kDepth;
-  plan.lines_per_block = plan.block / plan.segment;
-  const int64_t all_blocks = blocks(plan.lines, plan.lines_per_block);
-  // As many chunks as give eight tasks, if they are worth it and the memory.
-  const int64_t weights = g.groups * plan.taps * g.x_channels * plan.columns;
-  const int64_t room = 1 + (int64_t{1} << 20) / (weights + 1);
-  // Of groups, each chunk is read by all, and should stay in the cache.
-  plan.blocks_per_chunk = blocks(all_blocks, smaller(room, g.groups > 1 ? all_blocks : 8));
-  if (plan.blocks_per_chunk < 2) plan.blocks_per_chunk = 2;
-  plan.chunks = blocks(all_blocks, plan.blocks_per_chunk);
-  // Every task packs y anew, so channels of x are divided only as far as there is need.
-  const int64_t tasks = plan.chunks * g.groups;
-  const int64_t wanted = workers == 1 ? 1 : blocks(4 * workers, tasks);
-  plan.channels_per_task = round_up(blocks(g.x_channels, wanted), kRows);
-  return plan;
-}
-
-inline Line line_at(const WeightPlan& plan, int64_t index) {
-  Line line;
-  const int64_t first = index % plan.segments * plan.segment;
-  index /= plan.segments;
-  for (int d = 3; d >= 0; --d) {
-    if (d == plan.along) continue;
-    line.p[d] = index % plan.size[d];
-    index /= plan.size[d];
-  }
-  line.p[plan.along] = first;
-  line.length = smaller(plan.segment, plan.size[plan.along] - first);
-  return line;
-}
-
-// Where tap t would see the first pixel of a line, as an offset, and which pixels it sees.
-inline Span span_of(const ConvArgs& g, const WeightPlan& plan, const Line& line, int64_t t,
-                    int64_t* x) {
-  const int64_t tap[] = {t / g.taps[2] / g.taps[1], t / g.taps[2] % g.taps[1], t % g.taps[2]};
-  Span span = {0, line.length};
-  *x = line.p[0] * g.x_strides[0];
-  bool any = true;
-  for (int d = 0; d < 3; ++d) {
-    const int64_t at = line.p[d + 1] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
-    *x += at * g.x_strides[d + 2];
-    if (plan.along == d + 1) {
-      span = inside_span(at, g.stride[d], line.length, g.x_size[d]);
-    } else {
-      any = any && inside(at, g.x_size[d]);
-    }
-  }
-  return any && span.low < span.high ? span : Span{0, 0};
-}
-
-// Where a line begins in y.
-inline int64_t y_offset(const ConvArgs& g, const Line& line) {
-  return line.p[0] * g.y_strides[0] + line.p[1] * g.y_strides[2] + line.p[2] * g.y_strides[3] +
-         line.p[3] * g.y_strides[4];
-}
-
-// The lines of a block that a tap sees, cut to what is inside of x.
-inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap, const Line* lines,
-                         int64_t line_count, Overlap* overlaps) {
-  int found = 0;
-  for (int64_t i = 0; i < line_count; ++i) {
-    int64_t x;
-    const Span span = span_of(g, plan, lines[i], tap, &x);
-    if (span.low == span.high) continue;
-    overlaps[found++] = {x + span.low * step_of(g, plan), lines[i].place + span.low,
-                         span.high - span.low};
-  }
-  return found;
-}
 
 // Adds tiles of sums to those in memory, or, if there are none, puts them there.
 template <class T, int Rows>
@@ -185,35 +68,79 @@ AddOverlaps<T> choose_rows(int64_t rows, int64_t* taken) {
 // ---- Up to three channels of x: rows of the tile are (tap, channel), to be more.
 // -----------------
 
-// As add_overlaps, with rows at any offsets from x.
-template <class T, int Rows>
-void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* panel,
+// As add_overlaps, with rows at any offsets from x, and rows of y `y_row` apart.
+template <class T, int Rows, int Vectors>
+void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* y, int64_t y_row,
                  const Overlap* overlaps, int count, T* sums, int64_t sums_row) {
-  constexpr int cols = kCols<T>, n = lanes<T>;
-  Vec<T> sum[Rows][2] = {};
+  constexpr int n = lanes<T>;
+  Vec<T> sum[Rows][Vectors] = {};
   for (int i = 0; i < count; ++i) {
     const T* rows[Rows];
     for (int r = 0; r < Rows; ++r) rows[r] = x + overlaps[i].x + offsets[r];
-    const T* b = panel + overlaps[i].place * cols;
-    for (int64_t p = 0; p < overlaps[i].length; ++p, b += cols) {
-      const Vec<T> b0 = load(b), b1 = load(b + n);
+    const T* b = y + overlaps[i].place * y_row;
+    for (int64_t p = 0; p < overlaps[i].length; ++p, b += y_row) {
+      Vec<T> of_y[Vectors];
+      for (int v = 0; v < Vectors; ++v) of_y[v] = load(b + v * n);
 #pragma GCC unroll 16
       for (int r = 0; r < Rows; ++r) {
         const T value = element(rows[r] + p * x_step);
-        sum[r][0] += value * b0;
-        sum[r][1] += value * b1;
+#pragma GCC unroll 2
+        for (int v = 0; v < Vectors; ++v) sum[r][v] += value * of_y[v];
       }
     }
   }
-  keep_sums(sum, sums, sums_row, true);
+  for (int r = 0; r < Rows; ++r) {
+    for (int v = 0; v < Vectors; ++v) {
+      T* to = sums + r * sums_row + v * n;
+      store(to, load(to) + sum[r][v]);
+    }
+  }
 }
+
+template <class T>
+using AddRowsAt = void (*)(const T*, const int64_t*, int64_t, const T*, int64_t, const Overlap*,
+                           int, T*, int64_t);
+
+template <class T, int Vectors>
+AddRowsAt<T> choose_rows_at(int64_t left, int* taken) {
+  *taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 3 ? 3 : 1;
+  return *taken == kRows       ? add_rows_at<T, kRows, Vectors>
+         : *taken == kRows / 2 ? add_rows_at<T, kRows / 2, Vectors>
+         : *taken == 3         ? add_rows_at<T, 3, Vectors>
+                               : add_rows_at<T, 1, Vectors>;
+}
+
+// Where the pixels of y are, a block of its channels at a time: packed, or in their own memory.
+template <class T>
+struct PixelsOfY {
+  const T* first;
+  int64_t row, block;
+};
+
+// sums [m, m + rows) += those rows, at offsets from x, times all channels of y.
+template <class T>
+void add_all_rows_at(const ConvArgs& g, const WeightPlan& plan, const T* x, const int64_t* offsets,
+                     int64_t rows, const PixelsOfY<T>& y, const Overlap* overlaps, int count,
+                     T* sums) {
+  const int64_t step = step_of(g, plan);
+  int taken;
+  for (int64_t r = 0; r < rows; r += taken) {
+    const auto add = g.y_channels <= lanes<T> ? choose_rows_at<T, 1>(rows - r, &taken)
+                                              : choose_rows_at<T, 2>(rows - r, &taken);
+    for (int64_t o = 0; o < g.y_channels; o += kCols<T>) {
+      add(x, offsets + r, step, y.first + o / kCols<T> * y.block, y.row, overlaps, count,
+          sums + r * plan.columns + o, plan.columns);
+    }
+  }
+}
+
+constexpr int64_t kTapsAtOnce = 64;
 
 // Pixels that all taps see are taken for many taps at once, the others tap by tap.
 template <class T>
 void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* lines,
-             int64_t count, const T* panels, int64_t depth, T* sums) {
-  constexpr int64_t cols = kCols<T>;
-  const int64_t step = step_of(g, plan), rows = plan.taps * g.x_channels;
+             int64_t count, const PixelsOfY<T>& y, T* sums) {
+  const int64_t step = step_of(g, plan);
   Overlap overlaps[2 * kMostLines];
   Span shared[kMostLines];
   int found = 0;
@@ -231,24 +158,17 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
   }
   int64_t origin;
   span_of(g, plan, lines[0], 0, &origin);
-  for (int64_t m = 0; m < rows && found > 0;) {
-    const int64_t left = rows - m;
-    const int taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 3 ? 3 : 1;
-    const auto add = taken == kRows       ? add_rows_at<T, kRows>
-                     : taken == kRows / 2 ? add_rows_at<T, kRows / 2>
-                     : taken == 3         ? add_rows_at<T, 3>
-                                          : add_rows_at<T, 1>;
-    int64_t offsets[kRows];
-    for (int64_t r = 0; r < taken; ++r) {
-      span_of(g, plan, lines[0], (m + r) / g.x_channels, &offsets[r]);
-      offsets[r] += (m + r) % g.x_channels * g.x_strides[1] - origin;
+  for (int64_t t = 0; t < plan.taps && found > 0; t += kTapsAtOnce) {
+    const int64_t rows = smaller(kTapsAtOnce, plan.taps - t) * g.x_channels;
+    int64_t offsets[3 * kTapsAtOnce];
+    for (int64_t r = 0; r < rows; ++r) {
+      span_of(g, plan, lines[0], t + r / g.x_channels, &offsets[r]);
+      offsets[r] += r % g.x_channels * g.x_strides[1] - origin;
     }
-    for (int64_t o = 0; o < g.y_channels; o += cols) {
-      add(x, offsets, step, panels + o * depth, overlaps, found, sums + m * plan.columns + o,
-          plan.columns);
-    }
-    m += taken;
+    add_all_rows_at(g, plan, x, offsets, rows, y, overlaps, found,
+                    sums + t * g.x_channels * plan.columns);
   }
+  const int64_t channels[] = {0, g.x_strides[1], 2 * g.x_strides[1]};
   for (int64_t t = 0; t < plan.taps && !whole; ++t) {
     found = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -262,14 +182,22 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
         overlaps[found++] = {at + part.low * step, lines[i].place + part.low, part.high - part.low};
       }
     }
-    for (int64_t c = 0, taken; c < g.x_channels && found > 0; c += taken) {
-      const AddOverlaps<T> add = choose_rows<T>(g.x_channels - c, &taken);
-      for (int64_t o = 0; o < g.y_channels; o += cols) {
-        add(x + c * g.x_strides[1], g.x_strides[1], step, panels + o * depth, overlaps, found,
-            g.y_channels - o, sums + (t * g.x_channels + c) * plan.columns + o, plan.columns, true);
-      }
+    if (found > 0) {
+      add_all_rows_at(g, plan, x, channels, g.x_channels, y, overlaps, found,
+                      sums + t * g.x_channels * plan.columns);
     }
   }
+}
+
+// Whether the pixels of lines follow one another in y, each a row of whole blocks of channels.
+template <class T>
+bool lies_in_rows(const ConvArgs& g, const WeightPlan& plan, const Line* lines, int64_t count) {
+  if (g.y_strides[1] != 1 || g.y_channels % kCols<T> != 0) return false;
+  const int64_t step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
+  for (int64_t i = 1; i < count; ++i) {
+    if (y_offset(g, lines[i]) != y_offset(g, lines[0]) + lines[i].place * step) return false;
+  }
+  return true;
 }
 
 // sums (taps, channels of x [c, c_end), columns) of one chunk of pixels; panels: scratch.
@@ -298,7 +226,8 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
       lines[i].place = depth;
       depth += lines[i].length;
     }
-    for (int64_t o = 0; o < g.y_channels; o += cols) {
+    const bool in_place = few && lies_in_rows<T>(g, plan, lines, count);
+    for (int64_t o = 0; o < g.y_channels && !in_place; o += cols) {
       for (int64_t i = 0; i < count;) {
         const int64_t first = i, offset = y_offset(g, lines[i]);
         int64_t length = 0;
@@ -311,7 +240,9 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
       }
     }
     if (few) {
-      sum_few(g, plan, x, lines, count, panels, depth, sums);
+      const PixelsOfY<T> of_y = in_place ? PixelsOfY<T>{y + y_offset(g, lines[0]), y_step, cols}
+                                         : PixelsOfY<T>{panels, cols, cols * depth};
+      sum_few(g, plan, x, lines, count, of_y, sums);
       continue;
     }
     for (int64_t t = 0; t < plan.taps; ++t) {
@@ -326,6 +257,77 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
       }
     }
   }
+}
+
+// ---- Groups of 4 or 8 channels that lie side by side: a vector holds whole groups of y, and meets
+// one channel of x of each group at a time. The order of the sums is the same.
+
+constexpr int64_t kMostMixedTaps = 64;
+
+template <class T>
+bool is_mixed_in_vectors(const ConvArgs& g, const WeightPlan& plan) {
+  const int64_t size = g.x_channels;
+  return g.groups > 1 && size == g.y_channels && (size == 4 || size == 8) && lanes<T> % size == 0 &&
+         g.groups * size % lanes<T> == 0 && g.x_strides[1] == 1 && g.y_strides[1] == 1 &&
+         plan.taps <= kMostMixedTaps;
+}
+
+template <class T, int Group, int C = 0>
+inline void add_mixed(Vec<T>* sums, const Vec<T>& x, const Vec<T>& y) {
+  sums[C] += spread<T, Group, C>(x, std::make_integer_sequence<int, lanes<T>>()) * y;
+  if constexpr (C + 1 < Group) add_mixed<T, Group, C + 1>(sums, x, y);
+}
+
+// As sum_chunk, for the groups in channels [first, first + L); sums: of the first group.
+template <class T, int Group>
+void sum_mixed(const ConvArgs& g, const WeightPlan& plan, int64_t chunk, int64_t first, T* sums,
+               int64_t group_size) {
+  constexpr int n = lanes<T>;
+  const T *x = static_cast<const T*>(g.x) + first, *y = static_cast<const T*>(g.y) + first;
+  const int64_t y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
+  const int64_t x_step = step_of(g, plan);
+  const int64_t begin = chunk * plan.blocks_per_chunk * plan.lines_per_block;
+  const int64_t end = smaller(plan.lines, begin + plan.blocks_per_chunk * plan.lines_per_block);
+  for (int64_t block = begin; block < end; block += plan.lines_per_block) {
+    Vec<T> kept[kMostMixedTaps][Group] = {};
+    for (int64_t i = block; i < smaller(block + plan.lines_per_block, end); ++i) {
+      const Line line = line_at(plan, i);
+      const T* of_y = y + y_offset(g, line);
+      for (int64_t t = 0; t < plan.taps; ++t) {
+        int64_t offset;
+        const Span span = span_of(g, plan, line, t, &offset);
+        Vec<T> sum[Group];
+        __builtin_memcpy(sum, kept[t], sizeof sum);
+        for (int64_t p = span.low; p < span.high; ++p) {
+          add_mixed<T, Group>(sum, load(x + offset + p * x_step), load(of_y + p * y_step));
+        }
+        __builtin_memcpy(kept[t], sum, sizeof sum);
+      }
+    }
+    for (int64_t t = 0; t < plan.taps; ++t) {
+      for (int64_t lane = 0; lane < n; ++lane) {
+        T* to = sums + lane / Group * group_size + t * Group * plan.columns + lane % Group;
+        for (int c = 0; c < Group; ++c) {
+          T& sum = to[c * plan.columns];
+          sum = block > begin ? sum + kept[t][c][lane] : kept[t][c][lane];
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void sum_mixed_groups(const ConvArgs& g, const WeightPlan& plan, int workers, T* sums,
+                      int64_t group_size) {
+  const int64_t in_vector = lanes<T> / g.x_channels, vectors = g.groups / in_vector;
+  run_tasks(plan.chunks * vectors, workers, [&](int64_t task, int64_t) {
+    const int64_t chunk = task / vectors, group = task % vectors * in_vector;
+    T* to = sums + (chunk * g.groups + group) * group_size;
+    if constexpr (lanes<T> >= 8) {
+      if (g.x_channels == 8) return sum_mixed<T, 8>(g, plan, chunk, group * 8, to, group_size);
+    }
+    if constexpr (lanes<T> >= 4) sum_mixed<T, 4>(g, plan, chunk, group * 4, to, group_size);
+  });
 }
 
 constexpr int64_t kRowBlock = 512;
@@ -373,7 +375,9 @@ void sum_weight(const ConvArgs& g) {
   const int64_t size = workers * panels_size + plan.chunks * chunk_size;
   T* panels = static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T)));
   T* sums = panels + workers * panels_size;
-  run_tasks(plan.chunks * g.groups * parts, workers, [&](int64_t task, int64_t worker) {
+  const bool mixed = is_mixed_in_vectors<T>(g, plan);
+  if (mixed) sum_mixed_groups<T>(g, plan, workers, sums, group_size);
+  run_tasks(mixed ? 0 : plan.chunks * g.groups * parts, workers, [&](int64_t task, int64_t worker) {
     const int64_t c = task % parts * plan.channels_per_task, group = task / parts % g.groups;
     const int64_t chunk = task / parts / g.groups;
     sum_chunk(g, plan, group, chunk, c, smaller(c + plan.channels_per_task, g.x_channels),
