@@ -115,7 +115,14 @@ Grid cut(const Product<T>& g, int64_t batch, int workers) {
       break;
     }
   }
-  rows = smaller(g.m, round_up(blocks(g.m, blocks(g.m, rows)), row_unit));
+  // Few tasks are as many for each worker, or some would wait for the last one.
+  int64_t row_tiles = blocks(g.m, rows);
+  const int64_t others = batch * blocks(g.n, cols), most = blocks(g.m, 4 * row_unit);
+  while (row_tiles < most && row_tiles * others < 8 * workers &&
+         row_tiles * others % workers != 0) {
+    ++row_tiles;
+  }
+  rows = smaller(g.m, round_up(blocks(g.m, row_tiles), row_unit));
   cols = smaller(g.n, round_up(blocks(g.n, blocks(g.n, cols)), col_unit));
   return {rows, cols, blocks(g.m, rows), blocks(g.n, cols)};
 }
