@@ -62,6 +62,9 @@ TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* stride
 }
 #endif
 
+// Bytes of the output that are prefetched: what is written the processor fetches late by itself.
+constexpr int64_t kAhead = 2048;
+
 // out = F(x, ...): the output's elements and the inputs' lie side by side; or an input is one
 // element, again and again. The inputs are of T; the output too, or bools (kMask).
 template <class F, class T, int kInputs, bool kMask>
@@ -88,6 +91,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
   constexpr int64_t kLeast = lanes<T>;
 #endif
   for (; n >= kLeast; n -= lanes<T>) {
+    __builtin_prefetch(out + kAhead);
     const Front<T> front(n);
     auto input = [&](int k) {
       Vec<T> v;
