@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "cpu/tables.h"
-#include "cpu/vec_machine.h"
+#include "cpu/vec_half.h"
 
 namespace tt::cpu {
 namespace {
@@ -102,6 +102,13 @@ void repeat(char* out, const char* value, int64_t n) {
   using Raw = std::conditional_t<is_half_type<T>, uint16_t, T>;
   Raw x;
   std::memcpy(&x, value, sizeof x);
+  const char* const bytes = reinterpret_cast<const char*>(&x);
+  bool alike = true;
+  for (size_t k = 1; k < sizeof x; ++k) alike &= bytes[k] == bytes[0];
+  if (alike) {
+    std::memset(out, bytes[0], n * sizeof x);
+    return;
+  }
   const Vec<Raw> v = Vec<Raw>{} + x;
   int64_t i = 0;
   for (; i + lanes<Raw> <= n; i += lanes<Raw>) std::memcpy(out + i * sizeof x, &v, sizeof v);
@@ -125,8 +132,10 @@ void convert_row(char* const* data, const int64_t* strides, int64_t n) {
     by_vectors<uint16_t, float>(data, strides, n, [](HalfBits x) { return float_of_half(x); });
   else if constexpr (std::is_same_v<To, Half>)
     by_vectors<float, uint16_t>(data, strides, n, [](Vec<float> x) { return half_of_float(x); });
+  else if constexpr (std::is_same_v<From, BFloat16>)
+    by_vectors<uint16_t, float>(data, strides, n, [](HalfBits x) { return float_of_bfloat(x); });
   else
-    by_elements<From, To>(data, strides, n);
+    by_vectors<float, uint16_t>(data, strides, n, [](Vec<float> x) { return bfloat_of_float(x); });
 }
 
 template <class From>

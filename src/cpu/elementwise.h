@@ -8,6 +8,7 @@
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
 #include "cpu/run.h"
+#include "cpu/vec_half.h"
 #include "cpu/vec_special.h"
 
 namespace tt::cpu {
@@ -44,7 +45,7 @@ Vec<T> to_memory(Vec<T> v) {
 // `row` over fewer elements than a vector has, by way of whole vectors, whose other lanes are 1,
 // which no op objects to. `item`: of the output. Not inlined: each op has one, and few are ever
 // run.
-template <class T>
+template <class T, class Stored>
 TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* strides, int64_t n,
                   int64_t item) {
   Vec<T> blocks[Iter::kMaxOperands];
@@ -53,9 +54,9 @@ TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* stride
     at[k] = reinterpret_cast<char*>(&blocks[k]);
     if (k == 0) continue;
     blocks[k] = Vec<T>{} + 1;
-    const int64_t bytes = strides[k] == 0 ? sizeof(T) : n * sizeof(T);
-    for (int64_t i = 0; i < bytes; i += sizeof(T))
-      __builtin_memcpy(at[k] + i, data[k] + i, sizeof(T));
+    const int64_t bytes = strides[k] == 0 ? sizeof(T) : n * sizeof(Stored);
+    for (int64_t i = 0; i < bytes; i += sizeof(Stored))
+      __builtin_memcpy(at[k] + i, data[k] + i, sizeof(Stored));
   }
   row(at, strides, lanes<T>);
   for (int64_t i = 0; i < n * item; ++i) data[0][i] = at[0][i];
@@ -66,10 +67,12 @@ TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* stride
 constexpr int64_t kAhead = 2048;
 
 // out = F(x, ...): the output's elements and the inputs' lie side by side; or an input is one
-// element, again and again. The inputs are of T; the output too, or bools (kMask).
-template <class F, class T, int kInputs, bool kMask>
+// element, again and again. The inputs are of T, and the output too, or bools (kMask). Halves that
+// are Stored are floats meanwhile, and where they are one element.
+template <class F, class T, int kInputs, bool kMask, class Stored = T>
 void row(char* const* data, const int64_t* strides, int64_t n) {
-  constexpr int64_t kItem = kMask ? 1 : sizeof(T);
+  constexpr bool kHalves = !std::is_same_v<Stored, T>;
+  constexpr int64_t kItem = kMask ? 1 : sizeof(Stored);
   char* out = data[0];
   const char* from[kInputs];
   int64_t step[kInputs];
@@ -77,7 +80,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
 #pragma GCC unroll 4
   for (int k = 0; k < kInputs; ++k) {
     from[k] = data[k + 1];
-    step[k] = kVectorBytes;
+    step[k] = lanes<T> * sizeof(Stored);
     if (strides[k + 1] != 0) continue;
     T value;
     __builtin_memcpy(&value, from[k], sizeof value);
@@ -94,12 +97,16 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
     __builtin_prefetch(out + kAhead);
     const Front<T> front(n);
     auto input = [&](int k) {
-      Vec<T> v;
-      if (kLeast > 1 || n >= lanes<T>)
-        __builtin_memcpy(&v, from[k], sizeof v);
-      else
-        v = front.load(from[k], T{1});
-      return from_memory<T>(v);
+      if constexpr (kHalves) {
+        return step[k] == 0 ? repeated[k] : load_halves<Stored>(from[k], front);
+      } else {
+        Vec<T> v;
+        if (kLeast > 1 || n >= lanes<T>)
+          __builtin_memcpy(&v, from[k], sizeof v);
+        else
+          v = front.load(from[k], T{1});
+        return from_memory<T>(v);
+      }
     };
     auto result = [&] {
       if constexpr (kInputs == 1)
@@ -111,7 +118,9 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
       else
         return F::apply(input(0), input(1), input(2), input(3));
     }();
-    if constexpr (kMask) {
+    if constexpr (kHalves) {
+      store_halves<Stored>(out, result, front);
+    } else if constexpr (kMask) {
 #ifdef __AVX512BW__
       front.store_mask(reinterpret_cast<bool*>(out), result);
 #else
@@ -132,7 +141,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
   if (n == 0) return;
   char* rest[1 + kInputs] = {out};
   for (int k = 0; k < kInputs; ++k) rest[k + 1] = const_cast<char*>(from[k]);
-  few<T>(row<F, T, kInputs, kMask>, kInputs, rest, strides, n, kItem);
+  few<T, Stored>(row<F, T, kInputs, kMask, Stored>, kInputs, rest, strides, n, kItem);
 #endif
 }
 
@@ -154,17 +163,39 @@ struct nan_to_num_op {
   }
 };
 
+template <class F, class... Fs>
+constexpr bool is_one_of = (std::is_same_v<F, Fs> || ...);
+
+// So little work that halves are converted on the way, which saves passes through a block; where a
+// machine converts them by vectors.
+template <class F>
+constexpr bool is_light =
+    kVectorBytes > 16 &&
+    is_one_of<F, neg_op, abs_op, square_op, relu_op, sqrt_op, add_op, sub_op, mul_op, div_op,
+              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op>;
+
 template <class F, class T, int kInputs, bool kMask>
 void kernel(const Iter& iter) {
+  if constexpr (std::is_same_v<T, float> && is_light<F>) {
+    if (is_all(iter, DType::Float16))
+      return run(iter, row<F, T, kInputs, kMask, Half>, DType::Float16);
+    if (is_all(iter, DType::BFloat16))
+      return run(iter, row<F, T, kInputs, kMask, BFloat16>, DType::BFloat16);
+  }
   run(iter, row<F, T, kInputs, kMask>);
 }
 
 enum class Kind { Arithmetic, Mask };
 
+// Of integers, only what the baseline has no instruction for.
+template <class F, class Set, class T>
+constexpr bool is_fast = Set::template fast<T> || (std::is_same_v<T, int64_t> &&
+                                                   is_one_of<F, maximum_op, minimum_op, clamp_op>);
+
 // The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
 template <class F, class Set, class T, int kInputs, Kind kind>
 constexpr Kernel entry() {
-  if constexpr (!Set::template has<T> || !is_native<T> || Set::template fast<T> != kFastKernels)
+  if constexpr (!Set::template has<T> || !is_native<T> || is_fast<F, Set, T> != kFastKernels)
     return nullptr;
   else
     return kernel<F, T, kInputs, kind == Kind::Mask>;

@@ -20,15 +20,21 @@ bool is_plain(int k, int64_t stride, DType dtype) {
 struct Converter {
   const Iter& iter;
   Loop loop;
+  DType reads, writes;
   alignas(64) char scratch[Iter::kMaxOperands][kBlock * 8];
 
-  Converter(const Iter& iter, Loop loop) : iter(iter), loop(loop) {}
+  Converter(const Iter& iter, Loop loop, DType reads, DType writes)
+      : iter(iter), loop(loop), reads(reads), writes(writes) {}
+
+  DType wanted(int k, int64_t stride) const {
+    return k == 0 ? writes : stride == 0 ? iter.compute : reads;
+  }
 
   void operator()(char* const* data, const int64_t* strides, int64_t n) {
     char* at[Iter::kMaxOperands];
     int64_t steps[Iter::kMaxOperands];
     for (int k = 0; k < iter.count; ++k) {
-      const DType own = iter.operands[k].dtype, dtype = k == 0 ? iter.result : iter.compute;
+      const DType own = iter.operands[k].dtype, dtype = wanted(k, strides[k]);
       at[k] = data[k];
       steps[k] = strides[k];
       if (own == dtype && is_plain(k, strides[k], dtype)) continue;
@@ -41,7 +47,7 @@ struct Converter {
     }
     loop(at, steps, n);
     if (at[0] == data[0]) return;
-    convert_line(conversion(iter.result, iter.operands[0].dtype), data[0], strides[0], scratch[0],
+    convert_line(conversion(writes, iter.operands[0].dtype), data[0], strides[0], scratch[0],
                  steps[0], n);
   }
 };
@@ -75,19 +81,36 @@ void run_rows(const Iter& iter, Loop loop) {
   drive(iter, iter.numel, true, [loop] { return loop; });
 }
 
-}  // namespace
-
-void run(const Iter& iter, Loop loop) {
+// Rows are of `reads` and `writes`.
+void run_as(const Iter& iter, Loop loop, DType reads, DType writes) {
   if (iter.numel == 0) return;
   bool converts = false;
   for (int k = 0; k < iter.count; ++k) {
+    const int64_t stride = iter.operands[k].strides[0];
     const DType own = iter.operands[k].dtype;
-    converts |= own != (k == 0 ? iter.result : iter.compute) ||
-                !is_plain(k, iter.operands[k].strides[0], own);
+    const DType wanted = k == 0 ? writes : stride == 0 ? iter.compute : reads;
+    converts |= own != wanted || !is_plain(k, stride, own);
   }
-  if (converts) return drive(iter, kBlock, true, [&] { return Converter(iter, loop); });
+  if (converts)
+    return drive(iter, kBlock, true, [&] { return Converter(iter, loop, reads, writes); });
   run_rows(iter, loop);
 }
+
+}  // namespace
+
+bool is_all(const Iter& iter, DType dtype) {
+  for (int k = 0; k < iter.count; ++k) {
+    const Iter::Entry& x = iter.operands[k];
+    if (x.dtype == dtype) continue;
+    if (k == 0 || x.dtype != iter.compute) return false;
+    for (int d = 0; d < iter.ndim; ++d)
+      if (x.strides[d] != 0) return false;
+  }
+  return true;
+}
+
+void run(const Iter& iter, Loop loop) { run_as(iter, loop, iter.compute, iter.result); }
+void run(const Iter& iter, Loop loop, DType half) { run_as(iter, loop, half, half); }
 
 namespace {
 

@@ -11,6 +11,10 @@ using Loop = void (*)(char* const* data, const int64_t* strides, int64_t n);
 // iter.compute (the output: iter.result), side by side, or one input element with stride 0. Other
 // operands pass through a scratch block of kBlock elements.
 void run(const Iter& iter, Loop loop);
+// As that, of rows of halves, but one element is still of iter.compute.
+void run(const Iter& iter, Loop loop, DType half);
+// Whether all operands are of a dtype, or one number of iter.compute.
+bool is_all(const Iter& iter, DType dtype);
 constexpr int64_t kBlock = 1024;
 
 // out = x, converted.
