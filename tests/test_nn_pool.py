@@ -246,6 +246,32 @@ def test_layout_changes_no_bit_of_a_gradient(channels):
                     assert len(seen) == 1, (name, size)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(37, 9, 20, 22), (2, 3, 120, 150), (0, 3, 8, 8), (5, 8, 8)])
+def test_halves_are_computed_in_float32(shape, dtype):
+    """Some images at a time, rounded once."""
+    calls = {
+        "max_pool2d": lambda F, x: F.max_pool2d(x, 3, 2, 1),
+        "avg_pool2d": lambda F, x: F.avg_pool2d(x, 3, 2, 1),
+        "adaptive_avg_pool2d": lambda F, x: F.adaptive_avg_pool2d(x, 1),
+        "adaptive_max_pool2d": lambda F, x: F.adaptive_max_pool2d(x, 3),
+    }
+    half = getattr(tiny_torch, dtype)
+    with all_failures() as each:
+        for (name, call), layout in product(calls.items(), ("plain", "last")):
+            x, seen = laid_out(tiny_torch, draw(shape), layout).to(half), []
+            for leaf in (x, x.float()):
+                leaf = leaf.detach().requires_grad_()
+                y = call(tiny_torch.nn.functional, leaf)
+                weights = tiny_torch.from_numpy(draw(y.shape)).to(half).to(leaf.dtype)
+                (grad,) = tiny_torch.autograd.grad(y, leaf, weights)
+                seen.append([t.to(half).float().numpy(force=True) for t in (y, grad)])
+                seen[-1] += [y.stride(), grad.stride()]
+            with each:
+                for ours, wide in zip(*seen, strict=True):
+                    np.testing.assert_array_equal(ours, wide, f"{name} {layout}")
+
+
 def test_expanded_input_and_gradient():
     with all_failures() as each:
         for name, setting in (("max_pool2d", 2), ("avg_pool2d", 2), ("adaptive_avg_pool2d", 1)):

@@ -345,40 +345,18 @@ void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
   }
 }
 
-// The reverse: an element of x is spread over a plane.
-template <class T>
-void spread_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
-  const T divisor = T(g.divisor), weight = T(g.weight);
-  const int64_t size = g.axis[2].out;
-  int64_t n = begin / g.channels, c = begin % g.channels;
-  T* y = static_cast<T*>(g.y) + begin * size;
-  for (; begin < end; ++begin, ++c, y += size) {
-    if (c == g.channels) c = 0, ++n;
-    const T x = static_cast<const T*>(g.x)[n * g.x_strides[0] + c * g.x_strides[1]];
-    fill_run(T(weight * x / divisor), size, y);
-  }
-}
-
-// Whether planes have one element in x or in y, whose other dims are one.
-inline bool has_single_sums(const ResampleArgs& g) {
-  const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
-  return !g.channels_last && d.in * d.out * h.in * h.out == 1 && w.first == 0 && w.last == w.out &&
-         !w.divisor && !w.weight;
-}
-
 template <class T>
 void resample(const ResampleArgs& g) {
   const int64_t channels = g.channels_last ? 1 : g.channels, inner = g.channels / channels;
   const int64_t rows = g.batch * channels * g.axis[0].out * g.axis[1].out;
   const int64_t width = g.axis[2].in * inner;
   const int64_t work = width + g.axis[2].out * inner, size = g.axis[2].out * inner;
-  if (has_single_sums(g)) {
-    const bool sums = size == 1 && g.x_strides[4] == 1 && !g.transposed;
-    if (sums || (width == 1 && g.transposed)) {
-      return parallel_for(rows, kGrain / (work + 1) + 1, [&](int64_t begin, int64_t end) {
-        sums ? sum_planes<T>(g, begin, end) : spread_planes<T>(g, begin, end);
-      });
-    }
+  const LinearAxis& axis = g.axis[2];
+  if (!g.channels_last && g.axis[0].in == 1 && g.axis[1].in == 1 && size == 1 && axis.last == 1 &&
+      rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor && !axis.weight &&
+      !g.transposed) {
+    return parallel_for(rows, kGrain / (work + 1) + 1,
+                        [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
   }
   parallel_with_scratch(rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
                         [&](int64_t begin, int64_t end, char* scratch) {

@@ -131,10 +131,17 @@ NDArray prepared(const NDArray& x, int spatial) {
   return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
 }
 
+// Without a batch dim if x has none.
+NDArray unbatched(const NDArray& y, const NDArray& x) {
+  return y.ndim() == x.ndim() ? y : y.squeeze({0});
+}
+
 // As a caller wants it.
 NDArray finished(const NDArray& y, const NDArray& x) {
-  return converted(y.ndim() == x.ndim() ? y : y.squeeze({0}), x.dtype());
+  return converted(unbatched(y, x), x.dtype());
 }
+
+int64_t per_image(const NDArray& x) { return x.numel() / std::max<int64_t>(x.shape()[0], 1); }
 
 Dims with_size(const NDArray& x, const Dims& size) {
   Dims shape{x.shape()[0], x.shape()[1]};
@@ -150,8 +157,20 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   const int spatial = size.size();
   if (x.dtype() == DType::Bool)
     throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
-  const NDArray batch = prepared(x, spatial);
   MaxPool pool(spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
+  if (is_half(x.dtype())) {
+    const NDArray batch = with_batch(x, spatial);
+    const NDArray y = empty_laid_out(with_size(batch, size), x.dtype(), channels_last);
+    const NDArray where = empty_laid_out(y.shape(), pool.where_dtype(), channels_last);
+    for_images_in_float(
+        batch, per_image(batch), [&](const NDArray& part, int64_t begin, int64_t end) {
+          const auto parts = max_pool(part, size, kernel, stride, padding, dilation, channels_last);
+          put_images(y, begin, end, parts[0]);
+          put_images(where, begin, end, parts[1]);
+        });
+    return {unbatched(y, x), unbatched(where, x)};
+  }
+  const NDArray batch = prepared(x, spatial);
   const NDArray y = empty_laid_out(with_size(batch, size), batch.dtype(), channels_last);
   const NDArray where = empty_laid_out(y.shape(), pool.where_dtype(), channels_last);
   pool.set_x(batch);
@@ -159,7 +178,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   pool.set_where(where);
   pool.args.channels_last = channels_last;
   pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
-  return {finished(y, x), where.ndim() == x.ndim() ? where : where.squeeze({0})};
+  return {finished(y, x), unbatched(where, x)};
 }
 
 NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& kernel,
@@ -187,6 +206,16 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   if (y.shape() != where.shape())
     throw RuntimeError("[max_pool] expected a gradient of shape ", where.shape(), ", got ",
                        y.shape());
+  if (is_half(y.dtype())) {
+    const NDArray grads = with_batch(y, spatial), places = with_batch(where, spatial);
+    const NDArray x = empty_laid_out(with_size(grads, x_size), y.dtype(), channels_last);
+    for_images_in_float(grads, per_image(x), [&](const NDArray& part, int64_t begin, int64_t end) {
+      put_images(x, begin, end,
+                 max_pool_scatter(part, places.slice(0, begin, end, 1), x_size, kernel, stride,
+                                  padding, dilation, channels_last));
+    });
+    return unbatched(x, y);
+  }
   const NDArray batch = prepared(y, spatial);
   MaxPool pool(x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
   const NDArray x = empty_laid_out(with_size(batch, x_size), batch.dtype(), channels_last);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/api/copy.h"
+#include "core/api/elementwise.h"
 #include "core/api/layout.h"
 #include "core/backend.h"
 #include "core/gil.h"
@@ -160,6 +161,17 @@ void run(ResampleArgs& args, const std::vector<AxisMap>& axes) {
   cpu_backend().pool->resample[pool_kind(dtype_of<T>())](args);
 }
 
+// Every output of the transposed maps is the one input there is, divided: that once, and a copy.
+NDArray spread(const NDArray& x, const std::vector<AxisMap>& axes, const Dims& shape,
+               bool channels_last) {
+  double divisor = 1;
+  for (const AxisMap& map : axes) divisor *= map.divisor.empty() ? 1 : map.divisor[0];
+  const NDArray y = empty_laid_out(shape, x.dtype(), channels_last);
+  const NDArray divided = binary(Binary::div, &x, Scalar::of_double(divisor)).expand(shape);
+  copy_into(y, &divided);
+  return y;
+}
+
 }  // namespace
 
 NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
@@ -167,14 +179,34 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   if (!cpu_backend().pool)
     throw NotImplementedError("[resample] is not implemented on ", cpu_backend().name);
   const int spatial = static_cast<int>(axes.size());
-  NDArray batch = with_batch(is_half(x.dtype()) ? astype(x, DType::Float32) : x, spatial);
-  if (pool_kind(batch.dtype()) < 0)
+  NDArray batch = with_batch(x, spatial);
+  if (pool_kind(batch.dtype()) < 0 && !is_half(x.dtype()))
     throw NotImplementedError("[resample] is not implemented for ", x.dtype(), " on cpu");
   Dims shape{batch.shape()[0], batch.shape()[1]};
   for (int d = 0; d < spatial; ++d) {
     if (batch.shape()[d + 2] != (transposed ? axes[d].out : axes[d].in))
       throw RuntimeError("[resample] sizes do not fit an array of shape ", x.shape());
     shape.push_back(transposed ? axes[d].in : axes[d].out);
+  }
+  const auto unbatched = [&](const NDArray& y) {
+    return y.ndim() == x.ndim() ? y : y.squeeze({0});
+  };
+  bool spreads = transposed && is_floating(x.dtype()), grows = false;
+  for (const AxisMap& map : axes) {
+    spreads = spreads && is_single(map, false);
+    grows = grows || map.in > 1;
+  }
+  if (spreads && grows) return unbatched(spread(batch, axes, shape, channels_last));
+  if (is_half(x.dtype())) {
+    const NDArray y = empty_laid_out(shape, x.dtype(), channels_last);
+    const int64_t images = std::max<int64_t>(shape[0], 1);
+    for_images_in_float(
+        batch, std::max(y.numel(), batch.numel()) / images,
+        [&](const NDArray& part, int64_t begin, int64_t end) {
+          put_images(y, begin, end,
+                     resample(part, std::vector<AxisMap>(axes), transposed, channels_last));
+        });
+    return unbatched(y);
   }
   if (!transposed && must_be_dense(batch, axes)) {
     const NDArray dense = empty_laid_out(batch.shape(), batch.dtype(), channels_last);
@@ -218,8 +250,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
         run<uint8_t>(args, axes);
     }
   }
-  const NDArray result = converted(y, x.dtype());
-  return result.ndim() == x.ndim() ? result : result.squeeze({0});
+  return unbatched(y);
 }
 
 }  // namespace tt
