@@ -93,26 +93,27 @@ template <class T>
 void store_columns(const Sums<T>& s, const T* sums, int64_t i, int64_t rows,
                    const Stretch* stretches, int count, bool add, bool last) {
   const int64_t step = pixel_step(s.part);
-  for (int64_t r = 0; r < rows; ++r) {
-    const T more = last && s.g.bias ? s.bias(i + r) : T(0);
-    for (int q = 0; q < count; ++q) {
-      T* to = s.result(i + r) + stretches[q].offset;
-      const T* sum = sums + r * kCols<T> + stretches[q].lane;
-      const int64_t length = stretches[q].length;
+  T bias[kRows] = {};
+  for (int64_t r = 0; r < rows && last && s.g.bias; ++r) bias[r] = s.bias(i + r);
+  for (int q = 0; q < count; ++q) {
+    T* to = s.result(i) + stretches[q].offset;
+    const T* sum = sums + stretches[q].lane;
+    const int64_t length = stretches[q].length;
+    for (int64_t r = 0; r < rows; ++r, to += s.g.result_row, sum += kCols<T>) {
       int64_t p = 0;
       if (step == 1) {
-        p = add_vectors<T, kVectorBytes>(to, sum, p, length, add, more);
-        p = add_vectors<T, kVectorBytes / 2>(to, sum, p, length, add, more);
-        if constexpr (kVectorBytes == 64) p = add_vectors<T, 16>(to, sum, p, length, add, more);
+        p = add_vectors<T, kVectorBytes>(to, sum, p, length, add, bias[r]);
+        p = add_vectors<T, kVectorBytes / 2>(to, sum, p, length, add, bias[r]);
+        if constexpr (kVectorBytes == 64) p = add_vectors<T, 16>(to, sum, p, length, add, bias[r]);
       } else if (step == 2 && !add) {
         using All = std::make_integer_sequence<int, lanes<T>>;
         for (; p + lanes<T> / 2 <= length; p += lanes<T> / 2) {
-          store_even_lanes(to + 2 * p, load_twice<T>(sum + p, All()) + more);
+          store_even_lanes(to + 2 * p, load_twice<T>(sum + p, All()) + bias[r]);
         }
       }
       for (; p < length; ++p) {
         T& out = to[p * step];
-        out = (add ? out + sum[p] : sum[p]) + more;
+        out = (add ? out + sum[p] : sum[p]) + bias[r];
       }
     }
   }

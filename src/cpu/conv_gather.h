@@ -138,17 +138,12 @@ inline Vec<T> spread(const Vec<T>& x, std::integer_sequence<int, E...>) {
 template <class T, int Rows>
 inline void add_half_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
                               const T* b, int64_t depth) {
-  constexpr int groups = (Rows + 2) / 3;
-  const T* rows[groups];
-#pragma GCC unroll 4
-  for (int i = 0; i < groups; ++i) rows[i] = a + 3 * i * a_row;
-  for (int64_t p = 0; p < depth; ++p) {
-    const Vec<T> b0 = load(b + p * kCols<T>);
+  Vec<T> half[Rows][1];
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) sum[r][0] += element(rows[r / 3] + r % 3 * a_row) * b0;
-#pragma GCC unroll 4
-    for (int i = 0; i < groups; ++i) rows[i] += a_col;
-  }
+  for (int r = 0; r < Rows; ++r) half[r][0] = sum[r][0];
+  add_products<T, Rows>(half, a, a_row, a_col, b, depth);
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) sum[r][0] = half[r][0];
 }
 
 }  // namespace
