@@ -6,6 +6,8 @@ must agree in values, dtype, strides, the type of an exception, and two orders o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from helpers import check, compare, make
@@ -344,3 +346,23 @@ def test_as_strided_never_leaves_the_memory(shape, strides, offset):
     else:
         view = x.as_strided(shape, strides, offset)
         assert int(view.max()) == last
+
+
+@pytest.mark.parametrize("used", [(0, 1, 2), (1,), (0, 2)])
+def test_gradient_of_some_parts(used):
+    x = tiny_torch.ones(2, 6, requires_grad=True)
+    parts = x.split([1, 2, 3], 1)
+    sum([(k + 1) * parts[k].sum() for k in used]).backward()
+    assert x.grad.tolist() == 2 * [[k + 1.0 if k in used else 0.0 for k in (0, 1, 1, 2, 2, 2)]]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4,), (3, 1)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_masked_fill_is_contiguous(shape, turned):
+    x = tiny_torch.arange(12.0)[: math.prod(shape)].view(shape)
+    mask = (
+        tiny_torch.arange(12).view(4, 3).t() if turned else tiny_torch.arange(12).view(3, 4)
+    ) % 2 == 0
+    result = x.masked_fill(mask, -1)
+    assert result.is_contiguous() and result.dtype is tiny_torch.float32
+    assert tiny_torch.equal(result, tiny_torch.where(mask, tiny_torch.tensor(-1.0), x))

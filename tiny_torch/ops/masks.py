@@ -78,9 +78,13 @@ class MaskedFill(Op):
 
     @staticmethod
     def forward(x, mask, value, out=None):
-        result = spread(x, mask) if out is None else out
-        fill_where(result, mask, value)
         array = hasattr(value, "shape")
+        if out is None and not array and x.is_contiguous() and x.dtype.is_floating_point:
+            result = mask.where(value, x)  # a pass less than copying first
+            result = result if result.is_contiguous() else fresh(result)
+        else:
+            result = spread(x, mask) if out is None else out
+            fill_where(result, mask, value)
         return result, (mask, x.shape, *((value.shape, value.dtype) if array else (None, None)))
 
     @staticmethod

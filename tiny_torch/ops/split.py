@@ -6,13 +6,14 @@ Each is one op with several outputs, all views of the input's memory.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
 from tiny_torch.autograd.apply import apply_view, applyn
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.views import Part, Slice, Steps, int_tuple, show, wrap_dim, zeros
+from tiny_torch.ops.views import Part, Slice, Steps, empty, int_tuple, show, wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
 
@@ -64,7 +65,9 @@ class PlaceParts(Op):
     @staticmethod
     def forward(*arguments):
         *arrays, shape, parts = arguments
-        result = zeros(arrays[0], shape)
+        # Parts do not overlap.
+        covered = sum([array.size for array in arrays]) == math.prod(shape)
+        result = (empty if covered else zeros)(arrays[0], shape)
         for array, steps in zip(arrays, parts, strict=True):
             show(result, steps).copy_(array)
         return result, (parts,)

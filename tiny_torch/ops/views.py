@@ -31,6 +31,11 @@ def zeros(like: Any, shape: tuple) -> Any:
     return array_module(array.device).full(shape, 0, array.dtype)
 
 
+def empty(array: Any, shape: tuple) -> Any:
+    """An array of anything with the dtype and device of another."""
+    return array_module(array.device).empty(shape, array.dtype)
+
+
 def unique_dims(dims: Any, ndim: int) -> tuple:
     wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
     for dim in wrapped:
