@@ -217,11 +217,11 @@ template <class T, class F>
 void for_each_plane_row(const Call<T>& call, int64_t begin, int64_t end, F f) {
   const int64_t step = call.a.size * static_cast<int64_t>(sizeof(T));
   const int64_t steps[3] = {step, step, step};
+  char *const x = const_cast<char*>(call.a.x), *const grad = const_cast<char*>(call.a.grad);
+  char* const out = call.a.out ? call.a.out : grad;  // which then is not written
   const int64_t last = end * call.together;
   for (int64_t first = begin * call.together; first < last; first += Rows<T>::kMost) {
-    char* const data[3] = {const_cast<char*>(call.a.x) + first * step,
-                           const_cast<char*>(call.a.grad) + first * step,
-                           call.a.out + first * step};
+    char* const data[3] = {x + first * step, grad + first * step, out + first * step};
     f(Rows<T>{data, steps, call.a.size, smaller(Rows<T>::kMost, last - first)}, first);
   }
 }
