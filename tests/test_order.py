@@ -54,7 +54,7 @@ def samples(dtype, n, seed=0):
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize("dtype", NUMPY)
-@pytest.mark.parametrize("n", [1, 17, 159, 160, 1000, 40_000])
+@pytest.mark.parametrize("n", [1, 17, 32, 33, 63, 64, 1000, 8193, 40_000])
 def test_sort(dtype, n):
     """Equal elements keep their order; NaN is last, or first in descending order."""
     for values in samples(dtype, n):

@@ -130,16 +130,6 @@ void column_gradient_sums(const T* x, const T* grad, const T* means, int64_t row
   });
 }
 
-// Scratch memory of a call: `count` elements of T.
-template <class T>
-struct Scratch {
-  T* const data;
-  explicit Scratch(int64_t count)
-      : data(static_cast<T*>(scratch_acquire(static_cast<size_t>(count) * sizeof(T)))) {}
-  ~Scratch() { scratch_release(data); }
-  Scratch(const Scratch&) = delete;
-};
-
 template <class T>
 void forward_matrix(const Call<T>& call, Spread spread) {
   const Matrix<T> m{call, spread};

@@ -3,6 +3,8 @@
 //
 // The gradient adds in the order of the entries: threads share out the columns, or, where those
 // are few, the rows that are written; never the entries.
+#include <algorithm>
+
 #include "core/gil.h"
 #include "core/half.h"
 #include "cpu/attention.h"
@@ -84,21 +86,6 @@ void forward(const BagArgs& a) {
       });
 }
 
-// The entries of each row, where gradients are divided by that; null otherwise.
-struct Frequencies {
-  int64_t* counts = nullptr;
-  explicit Frequencies(const BagArgs& a) {
-    if (!a.by_frequency || a.rows == 0) return;
-    counts = static_cast<int64_t*>(scratch_acquire(size_t(a.rows) * sizeof(int64_t)));
-    for (int64_t r = 0; r < a.rows; ++r) counts[r] = 0;
-    for (int64_t k = 0; k < a.entries; ++k) ++counts[a.index[k]];
-  }
-  ~Frequencies() {
-    if (counts) scratch_release(counts);
-  }
-  Frequencies(const Frequencies&) = delete;
-};
-
 // A part of the table.
 struct Part {
   int64_t row, row_end, column, column_end;
@@ -150,7 +137,11 @@ template <class T>
 void backward(const BagArgs& a) {
   const int64_t table = a.rows * a.columns, work = a.entries * a.columns;
   const WithoutGil unlocked(work + table > kGrain);
-  const Frequencies frequencies(a);
+  const Scratch<int64_t> counts(a.by_frequency ? a.rows : 0);  // entries of each row
+  if (counts.data) {
+    std::fill_n(counts.data, a.rows, 0);
+    for (int64_t k = 0; k < a.entries; ++k) ++counts.data[a.index[k]];
+  }
   parallel_for(table, kGrain, [&](int64_t begin, int64_t end) {
     const int64_t item = sizeof(T);
     std::memset(a.table + begin * item, 0, size_t((end - begin) * item));
@@ -165,7 +156,7 @@ void backward(const BagArgs& a) {
     if (a.largest)
       add_to_largest<T>(a, part);
     else
-      add_gradients<T>(a, frequencies.counts, part);
+      add_gradients<T>(a, counts.data, part);
   });
 }
 

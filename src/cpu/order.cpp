@@ -9,7 +9,9 @@ namespace tt::cpu {
 
 namespace {
 
-constexpr int64_t kFewItems = 160;       // below, comparing is faster than counting digits
+constexpr int64_t kVeryFewItems = 32;
+constexpr int64_t kFewItems = 64;        // below, comparing is faster than counting digits
+constexpr int64_t kSomeItems = 1 << 13;  // above, three digits of them are too often equal
 constexpr int64_t kManyItems = 1 << 15;  // above, larger digits pay, and what fits in a cache
 
 template <class T>
@@ -58,7 +60,22 @@ uint64_t* radix_sort(uint64_t* items, uint64_t* other, int64_t n, int end) {
   return items;
 }
 
+// Each to the place that as many others are smaller: no branch to mispredict.
+void sort_few(uint64_t* items, int64_t n) {
+  uint64_t copy[kVeryFewItems];
+  std::copy_n(items, n, copy);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t smaller = 0;
+    for (int64_t j = 0; j < n; ++j) smaller += copy[j] < copy[i];
+    items[smaller] = copy[i];
+  }
+}
+
 uint64_t* sort_part(uint64_t* items, uint64_t* other, int64_t n, int end) {
+  if (n <= kVeryFewItems) {
+    sort_few(items, n);
+    return items;
+  }
   if (n < kFewItems) {
     std::sort(items, items + n);
     return items;
@@ -68,14 +85,18 @@ uint64_t* sort_part(uint64_t* items, uint64_t* other, int64_t n, int end) {
 }
 
 // Puts items in order whose keys differ in bits that were dropped only.
-void settle(const uint64_t* keys, uint64_t* items, int64_t n) {
-  for (int64_t start = 0, end = 0; start < n; start = end) {
-    for (end = start + 1; end < n && items[end] >> 32 == items[start] >> 32;) ++end;
-    if (end - start > 1)
-      std::sort(items + start, items + end, [=](uint64_t a, uint64_t b) {
-        const uint64_t key_a = keys[position_of(a)], key_b = keys[position_of(b)];
-        return key_a != key_b ? key_a < key_b : a < b;
-      });
+template <class Key>
+void settle(const Key* keys, uint64_t* items, int64_t n) {
+  auto equal = [=](int64_t i, int64_t j) { return items[i] >> 32 == items[j] >> 32; };
+  for (int64_t i = 1; i < n; ++i) {
+    if (!equal(i - 1, i)) continue;
+    uint64_t* const start = items + i - 1;
+    while (++i < n && equal(i - 1, i)) {
+    }
+    std::sort(start, items + i, [=](uint64_t a, uint64_t b) {
+      const Key key_a = keys[position_of(a)], key_b = keys[position_of(b)];
+      return key_a != key_b ? key_a < key_b : a < b;
+    });
   }
 }
 
@@ -99,10 +120,11 @@ template void load_keys(DType, const char*, int64_t, int64_t, bool, uint64_t*);
 
 template <class Key>
 const uint64_t* Sorter::sort(const Key* keys, int64_t n) {
-  // What the keys have in common is taken off, so that 32 bits tell most of them apart.
+  // What the keys have in common is taken off, so that a few bits tell most of them apart.
   KeyRange<Key> range;
   range.add(keys, n);
-  const int bits = range.bits(), dropped = std::max(bits - 32, 0);
+  const int bits = range.bits(), kept = n < kFewItems || n > kSomeItems ? 32 : 3 * kSmallDigit;
+  const int dropped = std::max(bits - kept, 0);
   bool sorted = true;
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t key = (keys[i] - range.low) >> dropped;
@@ -110,8 +132,7 @@ const uint64_t* Sorter::sort(const Key* keys, int64_t n) {
     sorted &= i == 0 || items_[i - 1] < items_[i];
   }
   uint64_t* const items = sorted ? items_ : sort_items(n, 32 + bits - dropped);
-  if constexpr (sizeof(Key) == 8)
-    if (dropped) settle(keys, items, n);
+  if (dropped) settle(keys, items, n);
   return items;
 }
 template const uint64_t* Sorter::sort(const uint32_t*, int64_t);
@@ -128,30 +149,32 @@ uint64_t* Sorter::sort_items(int64_t n, int end) {
 // where its own go; then the parts, which fit in a cache, are sorted. Neither depends on how many
 // threads there are.
 void Sorter::sort_parts(int64_t n, int end) {
-  constexpr int64_t kParts = int64_t{1} << kLargeDigit;
-  const int shift = std::max(end - kLargeDigit, 32);
+  // Parts of a few hundred items, if the keys are spread evenly.
+  const int digit = std::min(63 - __builtin_clzll(n) - kSmallDigit, kLargeDigit);
+  const int64_t parts = int64_t{1} << digit;
+  const int shift = std::max(end - digit, 32);
   auto block = [=](int64_t b) { return n * b / threads_; };
   auto for_each_block = [&](auto&& body) {
     parallel_for(threads_, 1, [&](int64_t from, int64_t to) {
-      for (int64_t b = from; b < to; ++b) body(counts_ + b * kParts, block(b), block(b + 1));
+      for (int64_t b = from; b < to; ++b) body(counts_ + b * parts, block(b), block(b + 1));
     });
   };
   for_each_block([&](uint64_t* count, int64_t from, int64_t to) {
-    std::fill_n(count, kParts, 0);
-    for (int64_t i = from; i < to; ++i) ++count[digit_of(items_[i], shift, kLargeDigit)];
+    std::fill_n(count, parts, 0);
+    for (int64_t i = from; i < to; ++i) ++count[digit_of(items_[i], shift, digit)];
   });
   uint64_t start = 0;
-  for (int64_t part = 0; part < kParts; ++part)
-    for (int b = 0; b < threads_; ++b) start += std::exchange(counts_[b * kParts + part], start);
+  for (int64_t part = 0; part < parts; ++part)
+    for (int b = 0; b < threads_; ++b) start += std::exchange(counts_[b * parts + part], start);
   for_each_block([&](uint64_t* next, int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i)
-      other_[next[digit_of(items_[i], shift, kLargeDigit)]++] = items_[i];
+      other_[next[digit_of(items_[i], shift, digit)]++] = items_[i];
   });
   // Where a part ends, the last block now knows. A thread sorts the parts that start in its block.
-  const uint64_t* const ends = counts_ + (threads_ - 1) * kParts;
+  const uint64_t* const ends = counts_ + (threads_ - 1) * parts;
   parallel_for(threads_, 1, [&](int64_t from, int64_t to) {
     int64_t begin = 0;
-    for (int64_t part = 0; part < kParts; begin = ends[part++]) {
+    for (int64_t part = 0; part < parts; begin = ends[part++]) {
       const int64_t size = ends[part] - begin;
       if (size < 2 || begin < block(from) || begin >= block(to)) continue;
       uint64_t* const sorted = sort_part(other_ + begin, items_ + begin, size, shift);

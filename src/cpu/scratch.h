@@ -5,30 +5,32 @@
 
 namespace tt::cpu {
 
-// n elements, not initialised.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(int64_t n)
-      : data_(static_cast<T*>(scratch_acquire(n * static_cast<int64_t>(sizeof(T))))) {}
-  ~Scratch() { scratch_release(data_); }
-  Scratch(const Scratch&) = delete;
-  T* data() const { return data_; }
+namespace {  // Note [No weak symbols]
 
- private:
-  T* data_;
+// `count` elements, not initialised; null where there are none.
+template <class T>
+struct Scratch {
+  T* const data;
+  explicit Scratch(int64_t count)
+      : data(count ? static_cast<T*>(scratch_acquire(static_cast<size_t>(count) * sizeof(T)))
+                   : nullptr) {}
+  ~Scratch() {
+    if (data) scratch_release(data);
+  }
+  Scratch(const Scratch&) = delete;
 };
 
 // As parallel_for, calling body(begin, end, memory) with `bytes` of memory per thread.
 template <class Body>
 void parallel_with_scratch(int64_t n, int64_t grain, int64_t bytes, const Body& body) {
   const int64_t threads = n > grain ? (n < num_threads() ? n : num_threads()) : 1;
-  char* scratch = bytes ? static_cast<char*>(scratch_acquire(threads * bytes)) : nullptr;
+  const Scratch<char> scratch(threads * bytes);
   parallel_for(threads, 1, [&](int64_t first, int64_t last) {
     for (int64_t t = first; t < last; ++t)
-      body(n * t / threads, n * (t + 1) / threads, scratch + t * bytes);
+      body(n * t / threads, n * (t + 1) / threads, scratch.data + t * bytes);
   });
-  if (scratch) scratch_release(scratch);
 }
+
+}  // namespace
 
 }  // namespace tt::cpu

@@ -75,6 +75,21 @@ void search(const IsinArgs& a, const Key* sorted, const Key* keys, int64_t begin
   }
 }
 
+// From element `begin` to `end`, of which the first is in group g, or starts the next one. What it
+// takes are values, which stay in registers whatever is written.
+template <class At, class Same, class Put>
+void fill_groups(int64_t begin, int64_t end, int64_t g, UniqueArgs::Groups groups, int64_t* inverse,
+                 At at, Same same, Put put) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t position = at(i);
+    if (i == 0 || !same(at(i - 1), position)) {
+      put(groups.first, ++g, position);
+      if (groups.sizes) groups.sizes[g] = i;  // so far where it starts
+    }
+    if (inverse) inverse[position] = g;
+  }
+}
+
 // Groups of equal elements: at(i) is the position of the i-th, same(a, b) tells whether two that
 // follow each other are equal, put(groups, g, position) takes the first of each.
 template <class At, class Same, class Put>
@@ -94,18 +109,10 @@ void group(const UniqueArgs& a, At at, Same same, Put put) {
   std::partial_sum(before.begin(), before.end(), before.begin());
   const int64_t count = before[blocks];
   const UniqueArgs::Groups groups = a.allocate(count);
-  parallel_for(blocks, 1, [=, &before](int64_t from, int64_t to) {
-    int64_t g = before[from] - 1;
-    for (int64_t i = block(from), end = block(to); i < end; ++i) {
-      const int64_t position = at(i);
-      if (i == 0 || !same(at(i - 1), position)) {
-        put(groups.first, ++g, position);
-        if (groups.sizes) groups.sizes[g] = i;
-      }
-      if (a.inverse) a.inverse[position] = g;
-    }
+  parallel_for(blocks, 1, [&](int64_t from, int64_t to) {
+    fill_groups(block(from), block(to), before[from] - 1, groups, a.inverse, at, same, put);
   });
-  if (groups.sizes)  // so far where each starts
+  if (groups.sizes)
     for (int64_t g = 0; g < count; ++g)
       groups.sizes[g] = (g + 1 < count ? groups.sizes[g + 1] : n) - groups.sizes[g];
 }
@@ -145,17 +152,17 @@ void isin(const IsinArgs& a) {
     const int threads = a.count * kWork > kGrain ? num_threads() : 1;
     const Scratch<Key> keys(a.count), sorted(a.count);
     const Scratch<char> memory(Sorter::bytes(a.count, threads));
-    load_keys(a.dtype, a.others, item, a.count, false, keys.data());
-    Sorter sorter(memory.data(), a.count, threads);
-    const uint64_t* const items = sorter.sort(keys.data(), a.count);
-    for (int64_t i = 0; i < a.count; ++i) sorted.data()[i] = keys.data()[position_of(items[i])];
+    load_keys(a.dtype, a.others, item, a.count, false, keys.data);
+    Sorter sorter(memory.data, a.count, threads);
+    const uint64_t* const items = sorter.sort(keys.data, a.count);
+    for (int64_t i = 0; i < a.count; ++i) sorted.data[i] = keys.data[position_of(items[i])];
     parallel_for(a.n, kGrain / kWork, [&](int64_t begin, int64_t end) {
       constexpr int64_t kBlock = 512;
       Key block[kBlock];
       for (int64_t i = begin; i < end; i += kBlock) {
         const int64_t count = std::min(kBlock, end - i);
         load_keys(a.dtype, a.x + i * item, item, count, false, block);
-        search(a, sorted.data(), block, i, count);
+        search(a, sorted.data, block, i, count);
       }
     });
   });
@@ -178,8 +185,8 @@ void unique(const UniqueArgs& a) {
     const int threads = a.rows * kWork > kGrain ? num_threads() : 1;
     const Scratch<Key> keys(a.rows);
     const Scratch<char> memory(Sorter::bytes(a.rows, threads));
-    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows, false, keys.data());
-    group_elements(Sorter(memory.data(), a.rows, threads).sort(keys.data(), a.rows));
+    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows, false, keys.data);
+    group_elements(Sorter(memory.data, a.rows, threads).sort(keys.data, a.rows));
   });
 }
 
@@ -188,8 +195,8 @@ void unique_rows(const UniqueArgs& a) {
   with_key(a.dtype, [&](auto type) {
     using Key = decltype(type);
     const Scratch<Key> keys(a.rows * a.width);
-    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows * a.width, false, keys.data());
-    auto row = [=, keys = keys.data()](int64_t i) { return keys + i * a.width; };
+    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows * a.width, false, keys.data);
+    auto row = [=, keys = keys.data](int64_t i) { return keys + i * a.width; };
     std::vector<uint64_t> order(a.consecutive ? 0 : a.rows);
     std::iota(order.begin(), order.end(), uint64_t{0});
     std::stable_sort(order.begin(), order.end(), [=](uint64_t i, uint64_t j) {
