@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/api/copy.h"
+#include "core/api/layout.h"
 #include "core/api/norm.h"
 #include "core/gil.h"
 #include "core/kernels/norm.h"
@@ -10,32 +11,6 @@
 namespace tt {
 
 namespace {
-
-bool looks_channels_last(const NDArray& x) {
-  const int n = x.ndim();
-  if (n < 4 || n > 5 || x.strides()[1] == 0) return false;
-  int64_t least = 0;
-  for (int i = 0; i < n; ++i) {  // from the inside: C, the spatial dims, N
-    const int dim = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
-    const bool ambiguous = dim == 0 && least == x.strides()[1];  // (N, 1, H, W) is both
-    if (x.shape()[dim] == 0 || x.strides()[dim] < least || ambiguous) return false;
-    least = x.strides()[dim] * x.shape()[dim];
-  }
-  return true;
-}
-
-Dims strides_of(const Dims& shape, bool channels_last) {
-  if (!channels_last) return contiguous_strides(shape);
-  Dims strides = shape;
-  strides[1] = 1;
-  int64_t step = shape[1];
-  for (int d = shape.size() - 1; d != 1; d = d == 2 ? 0 : d - 1) {
-    strides[d] = step;
-    step *= shape[d];
-    if (d == 0) break;
-  }
-  return strides;
-}
 
 // Whether the strides of the dims from `first` on are these, but for dims of one element.
 bool has_strides(const NDArray& x, const Dims& strides, int first) {
@@ -46,9 +21,9 @@ bool has_strides(const NDArray& x, const Dims& strides, int first) {
 
 // PyTorch's choice where strides look like both: batch norm takes x as contiguous if it is.
 bool wants_channels_last(const NDArray& x, bool batch_norm) {
-  if (!batch_norm || x.ndim() < 4 || x.ndim() > 5) return looks_channels_last(x);
-  if (x.is_contiguous()) return false;
-  return has_strides(x, strides_of(x.shape(), true), 0) || looks_channels_last(x);
+  if (x.ndim() < 4 || x.ndim() > 5 || (batch_norm && x.is_contiguous())) return false;
+  return looks_channels_last(x) ||
+         (batch_norm && has_strides(x, channels_last_strides(x.shape()), 0));
 }
 
 struct Layout {
@@ -58,7 +33,7 @@ struct Layout {
   Layout(const NDArray& x, bool batch_norm)
       : channels_last(wants_channels_last(x, batch_norm)),
         shape(x.shape()),
-        strides(strides_of(x.shape(), channels_last)) {}
+        strides(channels_last ? channels_last_strides(shape) : contiguous_strides(shape)) {}
   // Without spatial dims a row is a sample, too.
   bool rows() const { return channels_last || shape.size() == 2; }
   // In `compute`, laid out so that the kernels can read it; x itself where it is.

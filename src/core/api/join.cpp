@@ -3,28 +3,10 @@
 #include <cstring>
 
 #include "core/api/copy.h"
+#include "core/api/layout.h"
 #include "core/promote.h"
 
 namespace tt {
-
-namespace {
-
-// Whether strides grow from the channels over the pixels to the batch, as PyTorch tells it: the
-// array may have gaps, and where it might as well be contiguous it is.
-bool is_channels_last(const NDArray& x) {
-  const int n = x.ndim();
-  if ((n != 4 && n != 5) || x.strides()[1] == 0) return false;
-  int64_t least = 0;
-  for (int i = 0; i < n; ++i) {
-    const int d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
-    if (x.shape()[d] == 0 || x.strides()[d] < least) return false;
-    if (d == 0 && least == x.strides()[1]) return false;
-    least = x.strides()[d] * x.shape()[d];
-  }
-  return true;
-}
-
-}  // namespace
 
 NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
   if (arrays.empty()) throw RuntimeError("torch.cat(): expected a non-empty list of Tensors");
@@ -38,7 +20,7 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
     if (x->ndim() == 0)
       throw RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated");
     promotion.add(x->dtype(), x->ndim());
-    channels_last = channels_last && is_channels_last(*x);
+    channels_last = channels_last && x->ndim() > 3 && looks_channels_last(*x);
     if (!first && !skipped(*x)) first = x;
   }
   if (!first) first = arrays[0];

@@ -16,8 +16,7 @@ bool looks_channels_last(const NDArray& x) {
   return true;
 }
 
-NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last) {
-  if (!channels_last) return NDArray::empty(shape, dtype);
+Dims channels_last_strides(const Dims& shape) {
   Dims strides = shape;
   strides[1] = 1;
   int64_t step = std::max<int64_t>(shape[1], 1);
@@ -26,7 +25,12 @@ NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last) {
     step *= std::max<int64_t>(shape[d], 1);
   }
   strides[0] = step;
-  return NDArray::empty_strided(shape, strides, dtype);
+  return strides;
+}
+
+NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last) {
+  return channels_last ? NDArray::empty_strided(shape, channels_last_strides(shape), dtype)
+                       : NDArray::empty(shape, dtype);
 }
 
 NDArray with_batch(const NDArray& x, int spatial) {

@@ -8,6 +8,7 @@ namespace tt {
 
 // As PyTorch's suggest_memory_format, of (N, C, *) with one to three spatial dims.
 bool looks_channels_last(const NDArray& x);
+Dims channels_last_strides(const Dims& shape);
 // An uninitialised array of shape (N, C, *).
 NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last);
 

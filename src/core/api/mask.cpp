@@ -14,7 +14,7 @@ struct Counted {
   std::vector<int64_t> starts;
 
   explicit Counted(const NDArray& mask)
-      : flat(contiguous(mask.dtype() == DType::Bool ? mask : astype(mask, DType::Bool))),
+      : flat(contiguous(converted(mask, DType::Bool))),
         starts((flat.numel() + kMaskBlock - 1) / kMaskBlock + 1) {
     cpu_backend().index.mask_count(args());
   }
