@@ -214,7 +214,7 @@ ERRORS = [
     (
         "x.add(x, x.select(0, 0))",
         RuntimeError,
-        "[add] output with shape [3] doesn't match the broadcast shape [2, 3]",
+        "output with shape [3] doesn't match the broadcast shape [2, 3]",
     ),
     ("x.add(1, x.select(0, 0).expand((2, 3)))", RuntimeError, "more than one element of"),
     (
@@ -236,7 +236,7 @@ ERRORS = [
     ("x.astype(uint8) // 256", RuntimeError, "ZeroDivisionError"),  # 0 in uint8
     ("x.astype(uint8) % m.full((), 256, int64)", RuntimeError, "ZeroDivision"),
     ("x.astype(int64) ** -1", RuntimeError, "Integers to negative integer powers"),
-    ("x.bitwise_not()", NotImplementedError, "[bitwise_not] is not implemented for float32"),
+    ("x.bitwise_not()", NotImplementedError, "\"bitwise_not_cpu\" not implemented for 'Float'"),
     ("x.astype(int64).mean()", RuntimeError, "mean(): could not infer output dtype"),
     ("x.slice(0, 0, 0, 1).amax()", RuntimeError, "amax(): Expected reduction dim"),
     ("x.slice(0, 0, 0, 1).amax((0,))", IndexError, "Expected reduction dim 0 to have non-zero"),

@@ -49,7 +49,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.(Tensor\.)?inner",
         "case 'inner' bool .* (broadcast|stepped slice)",
-        r"^raised NotImplementedError..matmul. is not implemented for bool",
+        r"^raised NotImplementedError..addmm_impl_cpu_. not implemented for 'Bool'",
         "PyTorch's inner of bool vectors raises this, too, if they are contiguous",
     ),
     (

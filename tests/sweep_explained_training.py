@@ -136,7 +136,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.nn\.functional\.interpolate",
         "(bilinear|bicubic) uint8",
-        r"^raised NotImplementedError.\[interpolate\] is not implemented for torch\.uint8",
+        r"^raised NotImplementedError.\"interpolate\" not implemented for 'Byte'",
         "PyTorch sums bytes in fixed point, in bicubic mode up to 19 from the exact sum",
     ),
     (

@@ -105,7 +105,7 @@ def test_positions_of_many_sizes():
 def test_dtypes(mode, dtype):
     if (mode, dtype) == ("bilinear", "uint8"):
         x = tiny_torch.ones(1, 1, 3, 3, dtype=tiny_torch.uint8)
-        with pytest.raises(NotImplementedError, match="uint8"):
+        with pytest.raises(NotImplementedError, match="Byte"):
             tiny_torch.nn.functional.interpolate(x, 5, mode=mode)
         return
 

@@ -28,6 +28,8 @@ class device:
     device(type='cpu', index=0)
     """
 
+    __module__ = "tiny_torch"  # where it is public, as its repr says
+
     __slots__ = ("_index", "_type")
     _index: int | None
     _type: str

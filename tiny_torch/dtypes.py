@@ -26,6 +26,7 @@ NAMES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
     *("float16", "bfloat16", "float32", "float64"),
 )
+_core.dtype.__module__ = "tiny_torch"  # where it is public, as its repr says
 # What Tensor.type() calls a CPU tensor of each.
 TYPE_NAMES = {
     "torch.BoolTensor": _core.bool,
@@ -39,6 +40,50 @@ TYPE_NAMES = {
     "torch.FloatTensor": _core.float32,
     "torch.DoubleTensor": _core.float64,
 }
+
+# What C++ calls them.
+CPP_NAMES = {
+    _core.bool: "bool",
+    _core.uint8: "unsigned char",
+    _core.int8: "signed char",
+    _core.int16: "short int",
+    _core.int32: "int",
+    _core.int64: "long int",
+    _core.float16: "c10::Half",
+    _core.bfloat16: "c10::BFloat16",
+    _core.float32: "float",
+    _core.float64: "double",
+}
+SCALAR_TYPES = {dtype: name[len("torch.") : -len("Tensor")] for name, dtype in TYPE_NAMES.items()}
+
+
+def scalar_type(dtype: Any) -> str:
+    """A dtype as PyTorch's messages call it: "Long" for int64."""
+    return SCALAR_TYPES[dtype]
+
+
+def cpp_name(dtype: Any) -> str:
+    """A dtype as some others of its messages do: "long int" for int64."""
+    return CPP_NAMES[dtype]
+
+
+def cannot_cast(dtype: Any, out: Any) -> RuntimeError:
+    return RuntimeError(
+        f"result type {scalar_type(dtype)} can't be cast to the desired output type "
+        f"{scalar_type(out)}"
+    )
+
+
+def other_type(expected: Any, found: Any) -> RuntimeError:
+    return RuntimeError(
+        f"expected scalar type {scalar_type(expected)} but found {scalar_type(found)}"
+    )
+
+
+def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
+    """What PyTorch raises where a kernel does not know the dtype."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type(dtype)}'")
+
 
 HALVES = (_core.float16, _core.bfloat16)
 
@@ -108,6 +153,8 @@ class finfo:
     65504.0
     """
 
+    __module__ = "tiny_torch"  # where it is public, as its repr says
+
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: Any = None):
@@ -144,6 +191,8 @@ class iinfo:
     >>> torch.iinfo(torch.int8).min
     -128
     """
+
+    __module__ = "tiny_torch"  # where it is public, as its repr says
 
     __slots__ = ("bits", "dtype", "max", "min")
 

@@ -25,6 +25,8 @@ class Generator:
     True
     """
 
+    __module__ = "tiny_torch"  # where it is public, as its repr says
+
     def __init__(self, device: Any = "cpu") -> None:
         from tiny_torch.devices import device as Device
 

@@ -8,7 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
-from tiny_torch.dtypes import check_range
+from tiny_torch.dtypes import check_range, not_implemented
 from tiny_torch.ops.public import check_tensor, into, refuse_history
 from tiny_torch.tensor import Tensor, wrap
 
@@ -259,7 +259,7 @@ def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any)
         if value < 0:
             raise RuntimeError(f"{argument} must be non-negative, got{value}")
     if dtype not in (int64, _core.int32):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype}'")
+        raise not_implemented(name, dtype)
     module = array_module(device)
     rows = module.arange(0, 1, row, int64).unsqueeze(1)
     places = keeps(module.arange(0, 1, col, int64).sub(rows)).nonzero()  # (n, 2)

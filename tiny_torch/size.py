@@ -15,6 +15,8 @@ class Size(_core.SizeBase):
     6
     """
 
+    __module__ = "tiny_torch"  # where it is public, as its repr says
+
     __slots__ = ()
 
     def __new__(cls, iterable: Any = ()) -> Size:

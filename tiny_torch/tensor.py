@@ -38,6 +38,8 @@ class Tensor(TensorBase):
     https://pytorch.org/docs/stable/tensors.html
     """
 
+    __module__ = "tiny_torch"  # where it is public, as its repr says
+
     __slots__ = ("__dict__", "__weakref__")
 
     # The fields, which C++ holds (bindings/tensor.cpp), so that results cost no Python call.

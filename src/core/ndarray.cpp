@@ -221,7 +221,7 @@ NDArray NDArray::expand(const Dims& shape) const {
         "expand(", shape_, ", size=", shape, "): the number of sizes provided (", shape.size(),
         ") must be greater or equal to the number of dimensions in the tensor (", ndim(), ")");
   Dims sizes = shape, strides(shape.size(), 0);
-  for (int i = 0; i < shape.size(); ++i) {
+  for (int i = shape.size() - 1; i >= 0; --i) {
     const int64_t own = i < lead ? 1 : shape_[i - lead];
     if (sizes[i] == -1) {
       if (i < lead)

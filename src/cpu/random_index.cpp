@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/type_name.h"
 #include "cpu/random_draws.h"
 
 namespace tt::cpu {
@@ -55,10 +56,11 @@ void check_weights(const Weights<T>& p) {
     for (int64_t j = 0; j < p.categories; ++j) {
       const Computed<T> weight = p(row, j);
       if (!(weight >= 0) || !std::isfinite(weight))
-        throw RuntimeError("[multinomial] weights must be finite and >= 0, got ", weight);
+        throw RuntimeError("probability tensor contains either `inf`, `nan` or element < 0");
       sum += weight;
     }
-    if (!(sum > 0)) throw RuntimeError("[multinomial] the weights of row ", row, " sum to 0");
+    if (!(sum > 0))
+      throw RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)");
   }
 }
 
@@ -121,18 +123,16 @@ void without_replacement(Generator& generator, const Weights<T>& p, const Stride
 
 void multinomial(Generator& generator, const Strided& p, int64_t samples, bool replacement,
                  int64_t* out) {
-  if (p.ndim != 1 && p.ndim != 2)
-    throw RuntimeError("[multinomial] weights must have 1 or 2 dims, got ", p.ndim);
+  if (p.ndim != 1 && p.ndim != 2) throw RuntimeError("prob_dist must be 1 or 2 dim");
   if (!is_floating(p.dtype))
-    throw RuntimeError("[multinomial] weights must be of a floating-point dtype, got ", p.dtype);
-  if (samples <= 0) throw RuntimeError("[multinomial] cannot draw ", samples, " samples");
+    throw RuntimeError("multinomial only supports floating-point dtypes for input, got: ",
+                       type_name(p.dtype));
+  if (samples <= 0) throw RuntimeError("cannot sample n_sample <= 0 samples");
   const int64_t rows = p.ndim == 2 ? p.shape[0] : 1;
   const int64_t categories = p.shape[p.ndim - 1];
   if (!replacement && samples > categories)
-    throw RuntimeError("[multinomial] cannot draw ", samples, " samples from ", categories,
-                       " categories without replacement");
-  if (categories > int64_t{1} << 24)
-    throw RuntimeError("[multinomial] takes at most 2^24 categories, got ", categories);
+    throw RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  if (categories > int64_t{1} << 24) throw RuntimeError("number of categories cannot exceed 2^24");
   if (rows == 0) return;
   if (categories == 0) throw RuntimeError("[multinomial] there are no categories");
   with_float_or_half("multinomial", p.dtype, [&](auto zero) {

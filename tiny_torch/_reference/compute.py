@@ -6,6 +6,7 @@ src/core/api/elementwise.cpp, reduce.cpp and matmul.cpp.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,14 @@ from tiny_torch._reference.formulas import (
     result_type,
 )
 from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
-from tiny_torch.dtypes import HALVES, check_range
+from tiny_torch.dtypes import (
+    HALVES,
+    check_range,
+    cpp_name,
+    not_implemented,
+    other_type,
+    scalar_type,
+)
 
 Shape = Sequence[int]
 # Whose answer modulo 2**64 is that of the numbers themselves.
@@ -149,7 +157,7 @@ def strides_of_result(shape: Shape, operands: Sequence[Any], compute: Any) -> tu
 
 def check_dtype(name: str, dtype: Any, dtypes: str) -> None:
     if numpy_type(dtype).kind not in dtypes:
-        raise NotImplementedError(f"[{name}] is not implemented for {dtype.name} on ref")
+        raise not_implemented(f"{name}_cpu", dtype)
 
 
 def check_arguments(name: str, operands: Sequence[Any], promoted: Any) -> None:
@@ -188,8 +196,7 @@ def check_out(name: str, out: Any, shape: Shape, result: Any, operands: Sequence
     """In place, `out` is an operand. It never changes its dtype, nor its shape."""
     if out.shape != shape:
         raise RuntimeError(
-            f"[{name}] output with shape {list(out.shape)} doesn't match the broadcast shape "
-            f"{list(shape)}"
+            f"output with shape {list(out.shape)} doesn't match the broadcast shape {list(shape)}"
         )
     if not can_cast(result, out.dtype):
         raise RuntimeError(
@@ -232,7 +239,7 @@ def reduce(name: str, x: Any, dims: Any = None, keepdim: Any = False, dtype: Any
     if rule == FLOATING and not compute.is_floating_point:
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
-            f"or complex dtype. Got: {compute.name}"
+            f"or complex dtype. Got: {scalar_type(compute)}"
         )
     check_dtype(name, compute, dtypes)
     reduced = reduced_dims(x.ndim, dims)
@@ -307,6 +314,42 @@ def arg_extreme(name: str, better: Callable, x: Any, dim: int, keepdim: Any = Fa
 
 
 # ------------------------------------------------------------------------------------ matmul
+def mixed_product(a: Any, b: Any, other: Any, has_bias: bool) -> RuntimeError:
+    if has_bias:
+        return RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {scalar_type(a.dtype)} and "
+            f"{scalar_type(other.dtype)}"
+        )
+    if b.ndim > 2:
+        return other_type(a.dtype, b.dtype)
+    return RuntimeError(
+        "expected m1 and m2 to have the same dtype, but got: "
+        f"{cpp_name(a.dtype)} != {cpp_name(b.dtype)}"
+    )
+
+
+def unfit_product(left: Any, right: Any, a: Any, b: Any) -> RuntimeError:
+    """Of a (..., m, k) and b (..., other than k, n), as matrices and as they were given."""
+    k, other = a.shape[-1], right.shape[-2]
+    if a.ndim == b.ndim == 1:
+        return RuntimeError(
+            f"inconsistent tensor size, expected tensor [{k}] and src [{other}] to have the same "
+            f"number of elements, but got {k} and {other} elements respectively"
+        )
+    stack = math.prod(broadcast_shapes(left.shape[:-2], right.shape[:-2]))
+    if b.ndim > 2:
+        return RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{stack}, {k}] but "
+            f"got: [{stack}, {other}]."
+        )
+    m = math.prod(left.shape[:-1])
+    if b.ndim == 1:
+        return RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({other})")
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {other}x{b.shape[1]})"
+    )
+
+
 def matmul(x: Any, y: Any, bias: Any = None) -> Any:
     """Matrix products with torch.matmul's rules of shape. In plain loops:
 
@@ -325,24 +368,24 @@ def matmul(x: Any, y: Any, bias: Any = None) -> Any:
         )
     for other in (b, bias):
         if other is not None and other.dtype is not a.dtype:
-            raise RuntimeError(
-                "[matmul] expected m1 and m2 to have the same dtype, but got: "
-                f"{a.dtype.name} != {other.dtype.name}"
-            )
+            raise mixed_product(a, b, other, bias is not None)
     left = a.unsqueeze(0) if a.ndim == 1 else a  # a vector is a row on the left,
     right = b.unsqueeze(1) if b.ndim == 1 else b  # a column on the right
     m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
     if k != right.shape[-2]:
-        raise RuntimeError(
-            "[matmul] mat1 and mat2 shapes cannot be multiplied: inner dimensions differ: "
-            f"{list(a.shape)} @ {list(b.shape)}"
-        )
+        raise unfit_product(left, right, a, b)
     batch = broadcast_shapes(left.shape[:-2], right.shape[:-2])
     if bias is not None and bias.shape != (n,):
-        raise RuntimeError(f"[matmul] expected a bias of shape [{n}], got {list(bias.shape)}")
+        rows = math.prod(left.shape[:-1])
+        raise RuntimeError(
+            f"The expanded size of the tensor ({n}) must match the existing size "
+            f"({bias.shape[-1] if bias.ndim else 1}) at non-singleton dimension 1.  Target sizes: "
+            f"[{rows}, {n}].  Tensor sizes: {list(bias.shape)}"
+        )
     out = a._new((*batch, m, n), a.dtype)
-    if out.size and (k or bias is not None):  # even bool has sums of nothing
-        check_dtype("matmul", a.dtype, NUMBER)
+    has_terms = out.size and (k or bias is not None)  # even bool has sums of nothing
+    if has_terms and numpy_type(a.dtype).kind not in NUMBER:
+        raise not_implemented("addmm_impl_cpu_", a.dtype)
     left, right = left.expand((*batch, m, k)), right.expand((*batch, k, n))
     column, row = positions((m,), left.strides[-2:-1]), positions((n,), right.strides[-1:])
     starts = [positions(batch, stack.strides[:-2], stack.offset) for stack in (left, right, out)]

@@ -84,7 +84,8 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     lead = len(longer) - len(shorter)
     shape = list(longer)
-    for d, (m, n) in enumerate(zip(longer[lead:], shorter, strict=True), lead):
+    for d in range(len(longer) - 1, lead - 1, -1):  # of several that differ, the last is told of
+        m, n = longer[d], shorter[d - lead]
         if m != n and m != 1 and n != 1:
             of_a, of_b = (m, n) if longer is a else (n, m)
             raise RuntimeError(
@@ -249,7 +250,7 @@ def expanded(
             f"number of dimensions in the tensor ({len(own)})"
         )
     sizes, strides = list(wanted), [0] * lead + list(own_strides)
-    for d, n in enumerate(wanted):
+    for d, n in reversed(list(enumerate(wanted))):
         if d < lead and n == -1:
             raise RuntimeError(
                 f"{call}: The expanded size of the tensor (-1) isn't allowed in a leading, "

@@ -63,9 +63,12 @@ def check_assigned(tensor, grad) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.array.dtype is not tensor.array.dtype:
+        from tiny_torch.dtypes import cpp_name, scalar_type  # which needs Tensor, which needs this
+
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{grad.dtype}' to a tensor with "
-            f"grad_dtype '{tensor.dtype}'. The gradient must match the tensor's dtype."
+            f"attempting to assign a gradient with dtype '{cpp_name(grad.dtype)}' to a tensor with "
+            f"grad_dtype '{scalar_type(tensor.dtype)}'. The gradient must match the tensor's "
+            "grad_dtype (defaults to the tensor's dtype)."
         )
     if grad.array.device != tensor.array.device:
         raise RuntimeError(

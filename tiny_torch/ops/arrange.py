@@ -10,6 +10,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.indexing import fill_where, is_expanded
 from tiny_torch.ops.public import check_int, check_tensor, into_same
@@ -208,7 +209,7 @@ def repeat_interleave_method(
 def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
     """The indices 0 to size - 1, each repeated so many times."""
     if repeats.dtype not in (_core.int32, _core.int64):
-        raise NotImplementedError(f'"repeat_interleave" not implemented for {repeats.dtype}')
+        raise not_implemented("repeat_interleave", repeats.dtype)
     positions = repeats.repeated_positions(size)
     if output_size is not None and output_size != positions.size:
         raise RuntimeError("allocated size does not match required size")

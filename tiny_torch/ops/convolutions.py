@@ -8,6 +8,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import applyn
+from tiny_torch.dtypes import cpp_name, not_implemented
 from tiny_torch.ops.conv import Convolution, ConvolutionTranspose
 from tiny_torch.ops.join import cat
 from tiny_torch.tensor import Tensor
@@ -50,11 +51,11 @@ def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -
         raise RuntimeError(
             f"[{function}] expected a weight of {dims + 2} dimensions, got {list(weight.shape)}"
         )
-    for name, other in (("weight", weight), ("bias", bias)):
+    for name, other in (("bias", bias), ("weight", weight)):
         if other is not None and other.dtype is not input.dtype:
             raise RuntimeError(
-                f"[{function}] Input type ({input.dtype}) and {name} type ({other.dtype}) should "
-                "be the same"
+                f"Input type ({cpp_name(input.dtype)}) and {name} type ({cpp_name(other.dtype)}) "
+                "should be the same"
             )
 
 
@@ -66,11 +67,9 @@ def read_settings(
     dilation = numbers(function, "dilation", dilation, dims)
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise RuntimeError(f"[{function}] Invalid padding string: '{padding}'")
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
         if padding == "same" and max(stride) > 1:
-            raise RuntimeError(
-                f"[{function}] padding='same' is not supported for strided convolutions"
-            )
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
         padding = 0
     padding = numbers(function, "padding", padding, dims)
     (groups,) = numbers(function, "groups", groups, 1)
@@ -108,7 +107,7 @@ def check_shapes(
     shape, size = weight.array.shape, x.array.shape
     if shape[0] < groups or shape[0] % groups or 0 in shape[2:]:
         raise RuntimeError(
-            f"[{function}] Given groups={groups}, expected weight to be divisible by {groups} at "
+            f"Given groups={groups}, expected weight to be divisible by {groups} at "
             f"dimension 0 and of at least 1 element, but got weight of size {list(shape)}"
         )
     inputs, outputs = shape[1] * groups, shape[0]
@@ -116,12 +115,12 @@ def check_shapes(
         inputs, outputs = outputs, inputs
     if size[1] != inputs:
         raise RuntimeError(
-            f"[{function}] Given groups={groups}, weight of size {list(shape)}, expected input"
+            f"Given groups={groups}, weight of size {list(shape)}, expected input"
             f"{list(size)} to have {inputs} channels, but got {size[1]} channels instead"
         )
     if bias is not None and bias.array.shape != (outputs,):
         raise RuntimeError(
-            f"[{function}] Given weight of size {list(shape)}, expected bias to be 1-dimensional "
+            f"Given weight of size {list(shape)}, expected bias to be 1-dimensional "
             f"with {outputs} elements, but got bias of size {list(bias.shape)} instead"
         )
     if 0 in size[2:] and 0 not in size[:2]:
@@ -182,11 +181,11 @@ def transposed_convolution(
     )
     if min(size) < 1:
         raise RuntimeError(
-            f"[{function}] Given input size per channel: {list(batch.shape[2:])}. Calculated "
+            f"Given input size per channel: {list(batch.shape[2:])}. Calculated "
             f"output size per channel: {list(size)}. Output size is too small"
         )
     if not x.dtype.is_floating_point and x.dtype is not _core.int64:
-        raise NotImplementedError(f"[{function}] is not implemented for {x.dtype}")
+        raise not_implemented(function, x.dtype)
     settings = (stride, padding, dilation, groups)
     y = applyn(ConvolutionTranspose, (batch, weight, bias), size, settings)
     return y if batched else y.squeeze(0)

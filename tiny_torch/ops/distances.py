@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch.autograd.apply import applyn
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import other_type
 from tiny_torch.ops.lapack import check_precision, in_tensors
 from tiny_torch.ops.norms import vector_norm
 from tiny_torch.ops.public import check_tensor
@@ -75,7 +76,7 @@ def cdist(
         if not x.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
     if x1.dtype is not x2.dtype:
-        raise RuntimeError(f"expected scalar type {x1.dtype} but found {x2.dtype}")
+        raise other_type(x1.dtype, x2.dtype)
     check_precision("cdist", x1)
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")

@@ -12,6 +12,7 @@ import numpy as np
 
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat
 from tiny_torch.ops.lapack import (
     LinAlgError,
@@ -242,7 +243,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if not input.is_floating_point():
-        raise NotImplementedError(f'"linalg_eigh_cpu" not implemented for {input.dtype}')
+        raise not_implemented("linalg_eigh_cpu", input.dtype)
     check_precision("linalg.eigh", input)
     return named("linalg_eigh", apply1(LinalgEigh, input, UPLO.upper()), out)
 

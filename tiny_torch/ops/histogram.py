@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.grad_mode import no_grad
-from tiny_torch.dtypes import HALVES
+from tiny_torch.dtypes import HALVES, not_implemented
 from tiny_torch.ops.elementwise import narrowed, widened
 from tiny_torch.ops.public import check_int, check_tensor, into, named
 from tiny_torch.ops.random import number
@@ -57,7 +57,7 @@ def check_bins(bins: int) -> int:
 
 def check_floats(name: str, x: Tensor) -> None:
     if x.array.dtype is not _core.float32 and x.array.dtype is not _core.float64:
-        raise NotImplementedError(f"[{name}] is not implemented for {x.array.dtype} on cpu")
+        raise not_implemented(name, x.array.dtype)
 
 
 def histc(

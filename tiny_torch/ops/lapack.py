@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.dtypes import scalar_type
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor, wrap
 
@@ -106,11 +107,12 @@ def check_square(name: str, A: Tensor) -> None:
 def check_floating(name: str, A: Tensor) -> None:
     if not A.is_floating_point():
         raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype}"
+            f"{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_type(A.dtype)}"
         )
 
 
 def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplementedError) -> None:
     """Half types have no factorisations, as in PyTorch."""
     if A.is_floating_point() and A.itemsize == 2:
-        raise error(f"{name}: Low precision dtypes not supported. Got {A.dtype}")
+        raise error(f"{name}: Low precision dtypes not supported. Got {scalar_type(A.dtype)}")

@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES, check_range
+from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.indexing import (
     as_operand,
@@ -101,7 +101,7 @@ class MaskedFill(Op):
 def spread(x: Any, mask: Any) -> Any:
     """A contiguous copy in the shape that x and a mask broadcast to."""
     if not x.same_shape(mask):
-        x = x.expand(tuple(broadcast_shapes(x.shape, mask.shape)))
+        x = x.expand(tuple(broadcast_shapes(mask.shape, x.shape)))
     return fresh(x)
 
 
@@ -115,7 +115,8 @@ def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
     check_tensor(name, "mask", 1, mask)
     if mask.array.dtype is not _core.bool:
         raise RuntimeError(
-            f"{name}_ only supports boolean masks, but got mask with dtype {mask.array.dtype}"
+            f"{name}_ only supports boolean masks, but got mask with dtype "
+            f"{cpp_name(mask.array.dtype)}"
         )
     if isinstance(value, Tensor):
         if value.array.ndim:
@@ -214,7 +215,7 @@ def where(
     if condition.array.dtype is not _core.bool:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{condition.array.dtype}"
+            f"{scalar_type(condition.array.dtype)}"
         )
     if not isinstance(input, Tensor):
         check_beside(input, other)

@@ -124,8 +124,12 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
         check_tensor(name, "input", 1, x)
         check_tensor(name, second, 2, y)
         raise RuntimeError(
-            f"{name}: expected tensors of {dims[0]} and {dims[1]} dimensions, got shapes "
-            f"{list(x.shape)} and {list(y.shape)}"
+            {
+                "mm": f"{'self' if x.ndim != 2 else second} must be a matrix",
+                "bmm": f"batch{1 if x.ndim != 3 else 2} must be a 3D tensor",
+                "mv": f"vector + matrix @ vector expected, got 1, {x.ndim}, {y.ndim}",
+                "dot": f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors",
+            }[name]
         )
     result = apply2(op, x, y)
     return result if out is None else into_same(out, result)
@@ -153,7 +157,8 @@ def check_batches(name: str, x: Any, y: Any) -> None:
     stacks = isinstance(x, Tensor) and isinstance(y, Tensor) and x.ndim == y.ndim == 3
     if stacks and x.array.shape[0] != y.array.shape[0]:
         raise RuntimeError(
-            f"{name}: expected the same batch size, got shapes {list(x.shape)} and {list(y.shape)}"
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"{[x.shape[0], x.shape[2]]} but got: {list(y.shape[:2])}."
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.dtypes import cannot_cast, not_implemented
 from tiny_torch.ops import activation
 from tiny_torch.ops.lapack import check_precision
 from tiny_torch.ops.norms import vector_norm
@@ -24,7 +25,7 @@ from tiny_torch.tensor import Tensor, wrap
 def require_float(name: str, input: Tensor) -> None:
     check_tensor(name, "input", 1, input)
     if not input.is_floating_point():
-        raise NotImplementedError(f'"{name}_cpu" not implemented for {input.dtype}')
+        raise not_implemented(f"{name}_cpu", input.dtype)
 
 
 def check_celu(input: Tensor, alpha: float) -> None:
@@ -85,7 +86,7 @@ def limits(name: str, input: Tensor, *numbers: float) -> tuple:
     if input.is_floating_point():
         return numbers
     if input.dtype is torch.bool:
-        raise NotImplementedError(f'"{name}_cpu" not implemented for {input.dtype}')
+        raise not_implemented(f"{name}_cpu", input.dtype)
     return tuple(int(number) for number in numbers)
 
 
@@ -227,9 +228,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
     if p == 1:  # draws nothing
         return input.new_zeros(())
     if not input.is_floating_point():
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype}"
-        )
+        raise cannot_cast(torch.float32, input.dtype)
     kept = input.new_ones(()).div(1 - p).item() if scaled else 1.0
     array = input.array
     if by_channel:

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import scalar_type
 from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.factor import svdvals
 from tiny_torch.ops.lapack import check_precision, in_tensors
@@ -115,7 +116,8 @@ def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
     """x, in a wider dtype if one is asked for."""
     if not x.is_floating_point():
         raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+            f"{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_type(x.dtype)}"
         )
     if dtype is None or dtype is x.dtype:
         return x

@@ -7,6 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.pool import AvgPool, MaxPool, MaxPoolWithIndices
 from tiny_torch.ops.public import check_int, check_tensor
 from tiny_torch.tensor import Tensor
@@ -70,6 +71,10 @@ def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, paddin
     return kernel, step, sides, between
 
 
+def times(sizes: Any) -> str:
+    return "x".join([str(size) for size in sizes])
+
+
 def plan(function: str, dims: int, shape: tuple, ceil_mode: Any, *settings: Any) -> tuple:
     """(spatial sizes of the result, windows), of an input of that shape."""
     windows = read_windows(function, dims, *settings)
@@ -84,8 +89,8 @@ def plan(function: str, dims: int, shape: tuple, ceil_mode: Any, *settings: Any)
         sizes.append(out)
     if min(sizes) < 1:
         raise RuntimeError(
-            f"{function}: Given input size: {list(shape)}, kernel_size {windows[0]}. Calculated "
-            f"output size: {sizes}. Output size is too small"
+            f"Given input size: ({times(shape[-dims - 1 :])}). Calculated output size: "
+            f"({times((shape[-dims - 1], *sizes))}). Output size is too small"
         )
     return tuple(sizes), windows
 
@@ -106,7 +111,7 @@ def max_pool(function: str, dims: int, indices: bool, x: Any, kernel_size: Any, 
     size, windows = planned(function, dims, x, ceil_mode, kernel_size, stride, padding, dilation)
     dtype = x.array.dtype
     if not dtype.is_floating_point and ((dims == 1 and not indices) or dtype is _core.bool):
-        raise NotImplementedError(f'"{function}" not implemented for {dtype}')
+        raise not_implemented(function, dtype)
     return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, windows)
 
 
@@ -120,7 +125,7 @@ def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, pa
     flag(function, "count_include_pad", count_include_pad)
     dtype = x.array.dtype
     if not dtype.is_floating_point and dtype is not _core.int64:
-        raise NotImplementedError(f'"{function}" not implemented for {dtype}')
+        raise not_implemented(function, dtype)
     return apply1(AvgPool, x, size, (*windows[:3], count_include_pad, divisor_override))
 
 
@@ -153,7 +158,7 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
             f"input has sizes {list(shape)}"
         )
     if not x.is_floating_point():
-        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+        raise not_implemented(function, x.dtype)
     return sizes
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import HALVES
+from tiny_torch.dtypes import HALVES, cannot_cast
 from tiny_torch.ops.matmul import Matmul, check_batches
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
 from tiny_torch.ops.public import check_tensors, into, into_same
@@ -278,9 +278,7 @@ def addr_(
 ) -> Tensor:
     result = addr(self, vec1, vec2, beta=beta, alpha=alpha)
     if not _core.can_cast(result.dtype, self.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {self.dtype}"
-        )
+        raise cannot_cast(result.dtype, self.dtype)
     if self.shape != result.shape:
         raise RuntimeError(
             f"addr_: expected a tensor of shape {list(result.shape)}, got {list(self.shape)}"

@@ -14,6 +14,7 @@ from typing import Any
 from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, arrays_of, edges_of
 from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import cannot_cast
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -180,9 +181,7 @@ def into(out: Tensor | None, result: Tensor) -> Tensor:
     check_tensor("out", "out", 1, out)
     refuse_history("", out, result)
     if not _core.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {out.dtype}"
-        )
+        raise cannot_cast(result.dtype, out.dtype)
     if out.array.shape != result.array.shape:
         resize_out(out, result.array)
     out.array.copy_(result.array)

@@ -177,6 +177,8 @@ def as_dims(dim: Any) -> tuple | None:
         return None
     if isinstance(dim, (tuple, list)):
         return tuple(dim)
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     return (dim.__index__(),)
 
 

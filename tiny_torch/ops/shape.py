@@ -140,6 +140,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     sizes = int_tuple("unflatten", "sizes", sizes)
     shape = input.array.shape
     dim = wrap_dim(dim, len(shape))
+    if not shape:
+        raise RuntimeError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     known = math.prod(n for n in sizes if n != -1)

@@ -10,6 +10,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply_fused
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.public import check_int, check_tensor, into_same
 from tiny_torch.tensor import Tensor
 
@@ -122,7 +123,7 @@ def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tenso
     if array.dtype.is_floating_point:
         return apply_fused(op, input, dim)
     if array.size:
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}')
+        raise not_implemented(f"{name}_lastdim_kernel_impl", input.dtype)
     return input.clone()
 
 

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.elementwise import named, narrowed, widened
 from tiny_torch.ops.public import public, zeros
 
@@ -164,7 +165,7 @@ class RoundTo(Op):
     @staticmethod
     def forward(x, decimals, out=None):
         if not x.dtype.is_floating_point:
-            raise NotImplementedError(f'"round_cpu" not implemented for {x.dtype}')
+            raise not_implemented("round_cpu", x.dtype)
         scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
         wide = widened(x)
         if decimals > 0:

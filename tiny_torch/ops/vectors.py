@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply2, apply_fused
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import other_type
 from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
@@ -139,9 +140,9 @@ def linalg_cross(
             f"{other.size(dim)}"
         )
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype} but found {other.dtype}")
+        raise other_type(input.dtype, other.dtype)
     if input.dtype is _core.bool:
-        raise NotImplementedError('"cross" not implemented for torch.bool')
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     result = apply_fused(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
 

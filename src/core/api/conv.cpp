@@ -8,6 +8,7 @@
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/conv.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -348,10 +349,31 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.dtype() != b.dtype())
-    throw RuntimeError("[conv] expected scalar type ", a.dtype(), " but found ", b.dtype());
+    throw RuntimeError("expected scalar type ", type_name(a.dtype()), " but found ",
+                       type_name(b.dtype()));
   if (bias && bias->dtype() != a.dtype())
-    throw RuntimeError("[conv] Input type (", a.dtype(), ") and bias type (", bias->dtype(),
-                       ") should be the same");
+    throw RuntimeError("Input type (", cpp_name(a.dtype()), ") and bias type (",
+                       cpp_name(bias->dtype()), ") should be the same");
+}
+
+// What is left of sizes: "(6 x 6)".
+std::string joined(const Dims& shape, const Dims& padding) {
+  std::string text;
+  for (int d = 0; d < padding.size(); ++d)
+    text += (d ? " x " : "") + std::to_string(shape[d + 2] + 2 * padding[d]);
+  return text;
+}
+
+[[noreturn]] void refuse_kernel(const NDArray& x, const NDArray& w, const Dims& padding,
+                                const Dims& dilation) {
+  Dims reach = w.shape(), none;
+  for (int d = 0; d < padding.size(); ++d) {
+    reach[d + 2] = dilation[d] * (reach[d + 2] - 1) + 1;
+    none.push_back(0);
+  }
+  throw RuntimeError("Calculated padded input size per channel: (", joined(x.shape(), padding),
+                     "). Kernel size: (", joined(reach, none),
+                     "). Kernel size can't be greater than actual input size");
 }
 
 NDArray widened(const NDArray& x) { return astype(x, DType::Float32); }
@@ -378,10 +400,7 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
     const int64_t room =
         x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
-    if (room < 0 && !size)
-      throw RuntimeError("[conv] Kernel size can't be greater than actual input size: input ",
-                         x.shape(), ", padding ", padding, ", weight ", w.shape(), ", dilation ",
-                         dilation);
+    if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
   const NDArray y = empty_laid_out(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),

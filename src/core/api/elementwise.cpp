@@ -6,6 +6,7 @@
 #include "core/api/copy.h"
 #include "core/api/reduce.h"
 #include "core/promote.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -46,12 +47,6 @@ constexpr OpInfo kQuaternary[] = {
 #define QUATERNARY(name, rule, ...) {#name, ResultRule::rule},
 #include "core/ops.def"
 };
-
-const char* type_name(DType dtype) {
-  static constexpr const char* names[] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                          "Long", "Half", "BFloat16", "Float", "Double"};
-  return names[static_cast<int>(dtype)];
-}
 
 // The common case: contiguous arrays of one shape, and numbers. Answers one of the arrays.
 const NDArray* flat_pattern(const Operand* inputs, int count) {
@@ -111,13 +106,14 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
   if (out) check_writable(*out);
   const Dims shape = broadcast(inputs, count);
   if (out && out->shape() != shape)
-    throw RuntimeError("[", info.name, "] output with shape ", out->shape(),
-                       " doesn't match the broadcast shape ", shape);
+    throw RuntimeError("output with shape ", out->shape(), " doesn't match the broadcast shape ",
+                       shape);
   if (out && !can_cast(result, out->dtype()))
     throw RuntimeError("result type ", type_name(result),
                        " can't be cast to the desired output type ", type_name(out->dtype()));
   if (!kernel)
-    throw NotImplementedError("[", info.name, "] is not implemented for ", compute, " on cpu");
+    throw NotImplementedError("\"", info.name, "_cpu\" not implemented for '", type_name(compute),
+                              "'");
   if (!out) {
     NDArray fresh =
         NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute), result);

@@ -3,6 +3,7 @@
 #include "core/api/copy.h"
 #include "core/api/gather.h"
 #include "core/kernels/attention.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -20,7 +21,10 @@ void check_table(const NDArray& table) {
 
 NDArray checked_index(const NDArray& index) {
   if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
-    throw RuntimeError("[embedding] expected int64 or int32 indices, got ", index.dtype());
+    throw RuntimeError(
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+        "Long, Int; but got torch.",
+        type_name(index.dtype()), "Tensor instead (while checking arguments for embedding)");
   return contiguous(converted(index, DType::Int64));
 }
 

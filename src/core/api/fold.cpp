@@ -4,6 +4,7 @@
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/pool.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -39,7 +40,8 @@ void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArra
 
 NDArray computed(const NDArray& x, const char* name) {
   if (!is_floating(x.dtype()))
-    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
+                              "'");
   return converted(x, computed_in(x.dtype()));
 }
 

@@ -159,7 +159,7 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
   const NDArray positions = positions_of(index);
   const AlongArgs args = along_slices(x, d, positions, out);
   const bool fine = out.numel() > 0 && args.size > 0 ? table().pick(args) : table().inside(args);
-  if (!fine) throw_outside<IndexError>(positions, args.size, 0, d);
+  if (!fine) throw IndexError("index out of range in self");
   return out;
 }
 

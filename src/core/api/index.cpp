@@ -5,6 +5,7 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/mask.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -230,7 +231,8 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
                bool accumulate) {
   if (x.dtype() != values.dtype())
     throw RuntimeError("Index put requires the source and destination dtypes match, got ",
-                       x.dtype(), " for the destination and ", values.dtype(), " for the source.");
+                       type_name(x.dtype()), " for the destination and ", type_name(values.dtype()),
+                       " for the source.");
   const Indexed indexed(x, indices);
   const Dims shape = indexed.shape();
   Dims from_shape = values.shape();

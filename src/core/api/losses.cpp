@@ -8,6 +8,7 @@
 #include "core/api/elementwise.h"
 #include "core/api/reduce.h"
 #include "core/kernels/losses.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -43,7 +44,8 @@ NDArray reduced(const NDArray& loss, bool mean) {
 
 void check_dtype(const char* name, const NDArray& x) {
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
-    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
+                              "'");
 }
 
 const int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }

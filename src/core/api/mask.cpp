@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/api/copy.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -60,8 +61,8 @@ void masked_fill(const NDArray& x, const NDArray& mask, const Operand& value) {
 
 void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source) {
   if (x.dtype() != source.dtype())
-    throw RuntimeError("masked_scatter: expected self and source to have same dtypes but got ",
-                       x.dtype(), " and ", source.dtype());
+    throw RuntimeError("masked_scatter: expected self and source to have same dtypes but got",
+                       type_name(x.dtype()), " and ", type_name(source.dtype()));
   if (mask.dtype() != DType::Bool)
     throw RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype ",
                        mask.dtype());

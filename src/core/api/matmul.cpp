@@ -4,6 +4,7 @@
 #include "core/api/elementwise.h"
 #include "core/backend.h"
 #include "core/gil.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -24,15 +25,53 @@ Dims leading(const Dims& shape) {
   return batch;
 }
 
+// All rows of a stack of matrices.
+int64_t rows_of(const NDArray& x) {
+  Dims rows = x.shape();
+  rows.erase(x.ndim() - 1);
+  return checked_numel(rows, "matmul");
+}
+
+[[noreturn]] void refuse_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
+  if (bias)
+    throw RuntimeError("mat1 and mat2 must have the same dtype, but got ", type_name(a.dtype()),
+                       " and ", type_name(a.dtype() != b.dtype() ? b.dtype() : bias->dtype()));
+  if (b.ndim() > 2)
+    throw RuntimeError("expected scalar type ", type_name(a.dtype()), " but found ",
+                       type_name(b.dtype()));
+  throw RuntimeError("expected m1 and m2 to have the same dtype, but got: ", cpp_name(a.dtype()),
+                     " != ", cpp_name(b.dtype()));
+}
+
+// Of a (..., m, k) and b (..., other than k, n), as matrices and as they were given.
+[[noreturn]] void refuse_shapes(const NDArray& left, const NDArray& right, const NDArray& a,
+                                const NDArray& b) {
+  const int64_t k = a.shape().back(), other = right.shape()[right.ndim() - 2];
+  if (a.ndim() == 1 && b.ndim() == 1)
+    throw RuntimeError("inconsistent tensor size, expected tensor ", a.shape(), " and src ",
+                       b.shape(), " to have the same number of elements, but got ", k, " and ",
+                       other, " elements respectively");
+  const Dims batch = broadcast(leading(left.shape()), leading(right.shape()));
+  if (b.ndim() > 2) {
+    const int64_t stack = checked_numel(batch, "matmul");
+    throw RuntimeError("Expected size for first two dimensions of batch2 tensor to be: [", stack,
+                       ", ", k, "] but got: [", stack, ", ", other, "].");
+  }
+  const int64_t m = rows_of(left);
+  if (b.ndim() == 1)
+    throw RuntimeError("size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", other,
+                       ")");
+  throw RuntimeError("mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", other, "x",
+                     b.shape()[1], ")");
+}
+
 using Kernels = MatmulKernel[kDTypes];
 
 NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, const NDArray* bias) {
   if (a.ndim() == 0 || b.ndim() == 0)
     throw RuntimeError("both arguments to matmul need to be at least 1D, but they are ", a.ndim(),
                        "D and ", b.ndim(), "D");
-  if (a.dtype() != b.dtype() || (bias && bias->dtype() != a.dtype()))
-    throw RuntimeError("[matmul] expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
-                       " != ", a.dtype() != b.dtype() ? b.dtype() : bias->dtype());
+  if (a.dtype() != b.dtype() || (bias && bias->dtype() != a.dtype())) refuse_dtypes(a, b, bias);
   if (is_half(a.dtype())) {
     auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
@@ -51,15 +90,14 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   const NDArray right = b.ndim() == 1 ? b.unsqueeze(1) : b;
   const Dims &ls = left.shape(), &rs = right.shape();
   const int l = left.ndim(), r = right.ndim();
-  if (ls[l - 1] != rs[r - 2])
-    throw RuntimeError(
-        "[matmul] mat1 and mat2 shapes cannot be multiplied: inner dimensions "
-        "differ: ",
-        a.shape(), " @ ", b.shape());
+  if (ls[l - 1] != rs[r - 2]) refuse_shapes(left, right, a, b);
   const Dims batch = broadcast(leading(ls), leading(rs));
   const int64_t m = ls[l - 2], k = ls[l - 1], n = rs[r - 1];
   if (bias && (bias->ndim() != 1 || bias->shape()[0] != n))
-    throw RuntimeError("[matmul] expected a bias of shape [", n, "], got ", bias->shape());
+    throw RuntimeError("The expanded size of the tensor (", n, ") must match the existing size (",
+                       bias->ndim() ? bias->shape().back() : 1,
+                       ") at non-singleton dimension 1.  Target sizes: [", rows_of(left), ", ", n,
+                       "].  Tensor sizes: ", bias->shape());
 
   Dims shape = batch;
   shape.push_back(m);
@@ -70,7 +108,8 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   if (!nothing && out.numel() > 0) {
     const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
     if (!kernel)
-      throw NotImplementedError("[matmul] is not implemented for ", a.dtype(), " on cpu");
+      throw NotImplementedError("\"addmm_impl_cpu_\" not implemented for '", type_name(a.dtype()),
+                                "'");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
     Dims ob = out.strides();
     const WithoutGil unlocked(out.numel() * std::max<int64_t>(k, 1) > 65536);

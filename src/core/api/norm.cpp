@@ -6,6 +6,7 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/kernels/norm.h"
+#include "core/type_name.h"
 #include "core/walker.h"
 #include "core/with_type.h"
 
@@ -22,7 +23,8 @@ T* data_of(const NDArray& array) {
 
 void check_floating(const char* name, const NDArray& x) {
   if (!is_floating(x.dtype()))
-    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
+                              "'");
 }
 
 Dims without(const Dims& shape, int dim) {

@@ -6,6 +6,7 @@
 #include "core/api/lines.h"
 #include "core/kernels/norm.h"
 #include "core/promote.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -77,7 +78,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
     throw RuntimeError(info.name,
                        "(): could not infer output dtype. Input dtype must be either a "
                        "floating point or complex dtype. Got: ",
-                       compute);
+                       type_name(compute));
   if (is_half(compute)) {  // the whole sum in float32, rounded once
     const NDArray wide = reduce(op, x, dims, keepdim, DType::Float32);
     return info.rule == ResultRule::Bool ? wide : astype(wide, compute);
@@ -88,7 +89,8 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   const ReduceKernel kernel =
       cpu_backend().reduce.kernels[static_cast<int>(op)][static_cast<int>(compute)];
   if (!kernel)
-    throw NotImplementedError("[", info.name, "] is not implemented for ", compute, " on cpu");
+    throw NotImplementedError("\"", info.name, "_cpu\" not implemented for '", type_name(compute),
+                              "'");
 
   const Split split = split_dims(x, dims, keepdim);
   NDArray out = NDArray::empty(split.out_shape, result);
@@ -157,10 +159,11 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
   std::vector<NDArray> out;
   if (with_values) out.push_back(NDArray::empty(shape, x.dtype()));
   out.push_back(NDArray::empty(shape, DType::Int64));
+  if (x.ndim() && x.shape()[d] == 0)
+    throw IndexError(with_values ? (largest ? "max" : "min") : (largest ? "argmax" : "argmin"),
+                     "(): Expected reduction dim ", d, " to have non-zero size. (shape ", x.shape(),
+                     ")");
   if (out[0].numel() == 0) return out;
-  if (x.numel() == 0)
-    throw IndexError(largest ? "argmax" : "argmin", "(): Expected reduction dim ", dim,
-                     " to have non-zero size. (shape ", x.shape(), ")");
   const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
   const int64_t item = itemsize(x.dtype());
   ArgArgs args{x.data(),

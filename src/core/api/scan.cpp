@@ -4,6 +4,7 @@
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/scan.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -32,7 +33,7 @@ NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDAr
                    std::optional<DType> wanted, bool reverse = false) {
   const DType dtype = wanted.value_or(is_floating(x.dtype()) ? x.dtype() : DType::Int64);
   if (dtype == DType::Bool)
-    throw NotImplementedError("[", name, "] is not implemented for bool on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for 'Bool'");
   const NDArray source = converted(x, dtype);
   if (dtype == DType::Float16)  // whose conversion takes vectors, which no scan has
     return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse), dtype);
@@ -50,7 +51,8 @@ std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, 
 
 void check_floating(const char* name, const NDArray& x) {
   if (!is_floating(x.dtype()))
-    throw NotImplementedError("[", name, "] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
+                              "'");
 }
 
 const ScanTable& table() { return *cpu_backend().scan; }

@@ -48,7 +48,7 @@ std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wa
 
 void refuse_bool(const char* name, const NDArray& x) {
   if (x.dtype() == DType::Bool)
-    throw NotImplementedError("[", name, "] is not implemented for bool on cpu");
+    throw NotImplementedError("\"", name, "_cpu\" not implemented for 'Bool'");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import ops
+from tiny_torch.dtypes import not_implemented, other_type, scalar_type
 
 from ...autograd.graph import edge_of
 from ...tensor import Tensor
@@ -36,7 +37,7 @@ def nll_loss(
         reduction = _reduction(reduction, size_average, reduce)
     _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
     if not input.is_floating_point():
-        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for {input.dtype}')
+        raise not_implemented("nll_loss_out_frame", input.dtype)
     dim, target = _check_classes(input, target, weight)
     return ops.nll_loss(input, target, weight, dim, reduction, ignore_index)
 
@@ -85,9 +86,7 @@ def cross_entropy(
     else:
         dim, target = _check_classes(input, target, weight)
     if not x.dtype.is_floating_point:
-        raise NotImplementedError(
-            f'"log_softmax_lastdim_kernel_impl" not implemented for {input.dtype}'
-        )
+        raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
     return ops.cross_entropy(input, target, weight, dim, reduction, ignore_index, smoothing)
 
 
@@ -118,7 +117,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tupl
     if t.dtype is not torch.int64:
         if t.dtype is not torch.uint8:
             raise RuntimeError(
-                f"expected target dtype to be int64 or uint8, but got {target.dtype}"
+                f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
             )
         target = target.long()
     if x.ndim == 0:
@@ -154,7 +153,7 @@ def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
             f"got weight tensor of shape: {list(weight.shape)}"
         )
     if weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype} but found {weight.dtype}")
+        raise other_type(input.dtype, weight.dtype)
     if edge_of(weight) is not None:
         raise RuntimeError(
             "The function 'nll_loss_forward' is not differentiable with respect to argument "

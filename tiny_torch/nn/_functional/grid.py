@@ -9,6 +9,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...dtypes import not_implemented, other_type
 from ...ops.public import check_tensor
 from ...tensor import Tensor
 
@@ -141,9 +142,9 @@ def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
     if mode == "bicubic" and dims == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if x.dtype is not grid.dtype:
-        raise RuntimeError(f"expected scalar type {x.dtype} but found {grid.dtype}")
+        raise other_type(x.dtype, grid.dtype)
     if not x.is_floating_point():
-        raise NotImplementedError(f'"grid_sampler" not implemented for {x.dtype}')
+        raise not_implemented("grid_sampler", x.dtype)
 
 
 def padded(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:

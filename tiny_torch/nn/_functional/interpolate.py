@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...autograd.apply import apply1
+from ...dtypes import not_implemented
 from ...ops.interpolate import CUBIC, LANCZOS, LINEAR, NEAREST, NEAREST_EXACT, Interpolate
 from ...ops.public import check_tensor
 from ...tensor import Tensor
@@ -119,7 +120,7 @@ def check_sizes(x: Tensor, sizes: tuple, kind: int) -> None:
         )
     plain = kind in (NEAREST, NEAREST_EXACT) and "uint8" in str(x.dtype)
     if not x.is_floating_point() and not plain:
-        raise NotImplementedError(f"[interpolate] is not implemented for {x.dtype}")
+        raise not_implemented("interpolate", x.dtype)
 
 
 def upsample(

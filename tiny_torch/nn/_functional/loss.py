@@ -12,6 +12,7 @@ import tiny_torch as torch
 
 from ...autograd.apply import apply_fused
 from ...autograd.graph import Op
+from ...dtypes import cannot_cast, scalar_type
 from ...ops.losses import (
     BinaryCrossEntropy,
     BinaryCrossEntropyWithLogits,
@@ -144,7 +145,9 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     if target.dtype != input.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}")
+        raise RuntimeError(
+            f"Found dtype {scalar_type(target.dtype)} but expected {scalar_type(input.dtype)}"
+        )
     require_float("binary_cross_entropy", input)
     if weight is not None:
         weight = _constant("binary_cross_entropy", "weight", weight, input)
@@ -185,7 +188,7 @@ def binary_cross_entropy_with_logits(
         )
     name = "binary_cross_entropy_with_logits"
     if not target.is_floating_point():
-        raise RuntimeError(f"{name}: expected a floating-point target, got {target.dtype}")
+        raise cannot_cast(torch.result_type(input, target), target.dtype)
     dtype = target.dtype  # the result's, too
     input, target = _promoted("log_sigmoid", input, target)
     positive: Any = 1.0

@@ -9,6 +9,7 @@ from typing import Any
 import tiny_torch as torch
 
 from ...autograd.apply import apply1
+from ...dtypes import cannot_cast, not_implemented, other_type
 from ...ops.activation import LogSigmoid
 from ...ops.losses import multilabel_margin, reduced
 from ...ops.neural import require_float
@@ -114,9 +115,7 @@ def soft_margin_loss(
     reduction = _reduction(reduction, size_average, reduce)
     check_tensor("soft_margin_loss", "input", 1, input)
     if not input.is_floating_point():
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype}"
-        )
+        raise cannot_cast(torch.float32, input.dtype)
     _require_constant("soft_margin_loss", "target", target)
     return reduced(-apply1(LogSigmoid, (target * input).to(input.dtype)), reduction)
 
@@ -134,7 +133,7 @@ def _require_rows(input: Tensor) -> tuple[int, int]:
 def _require_classes(name: str, target: Tensor) -> None:
     check_tensor(name, "target", 2, target)
     if target.dtype != torch.int64:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}")
+        raise other_type(torch.int64, target.dtype)
 
 
 def multi_margin_loss(
@@ -164,7 +163,7 @@ def multi_margin_loss(
         raise ValueError("weight must be one-dimensional")
     require_float("multi_margin_loss", input)
     if input.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError(f'"multi_margin_loss_cpu" not implemented for {input.dtype}')
+        raise not_implemented("multi_margin_loss_cpu", input.dtype)
     rows, classes = _require_rows(input)
     if target.ndim > 1 or target.numel() != rows:
         raise RuntimeError(
@@ -187,7 +186,7 @@ def multi_margin_loss(
                 f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
             )
         if weight.dtype != input.dtype:
-            raise RuntimeError(f"expected scalar type {input.dtype} but found {weight.dtype}")
+            raise other_type(input.dtype, weight.dtype)
         margins = margins * weight[at]
     loss = margins.scatter(1, at, 0.0).sum(1) / classes
     return _of_rows(loss, target.ndim > 0, reduction)

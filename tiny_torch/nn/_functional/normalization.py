@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops import normalisation
 
 from ...autograd.graph import edge_of
@@ -345,7 +346,7 @@ def _require_tensors(name: str, **arguments: Any) -> None:
 
 def _require_float(kernel: str, input: Tensor) -> None:
     if not input.array.dtype.is_floating_point:
-        raise NotImplementedError(f'"{kernel}" not implemented for {input.dtype}')
+        raise not_implemented(kernel, input.dtype)
 
 
 def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
@@ -369,5 +370,6 @@ def _require_several(input: Tensor, groups: int | None = None) -> None:
         shape = (shape[0] * shape[1] // groups, groups, *shape[2:])
     if shape[0] == 1 and math.prod(shape[2:]) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+            "Expected more than 1 value per channel when training, got input size "
+            f"{torch.Size(shape)}"
         )

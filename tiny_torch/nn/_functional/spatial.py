@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.dtypes import not_implemented
 
 from ...autograd.apply import apply1
 from ...ops.fold import Col2Im, Im2Col
@@ -49,7 +50,7 @@ def windows_of(size: tuple[int, int], windows: tuple) -> list[int]:
 
 def check_floating(function: str, x: Tensor) -> None:
     if not x.is_floating_point():
-        raise NotImplementedError(f'"{function}" not implemented for {x.dtype}')
+        raise not_implemented(function, x.dtype)
 
 
 def unfold(

@@ -75,11 +75,11 @@ class _ConvNd(Module):
             raise ValueError("groups must be a positive integer")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
-                raise ValueError(f"{name} must be divisible by groups, got {channels} and {groups}")
+                raise ValueError(f"{name} must be divisible by groups")
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(
-                    f"Invalid padding string {padding!r}, should be one of 'same', 'valid'"
+                    f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
                 )
             if padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")

@@ -163,9 +163,7 @@ class _LazyConvNd(LazyModuleMixin):
             )
         self.in_channels = input.shape[input.ndim - dims - 1]
         if self.in_channels % self.groups:
-            raise ValueError(
-                f"in_channels must be divisible by groups, got {self.in_channels} and {self.groups}"
-            )
+            raise ValueError("in_channels must be divisible by groups")
         shape = (self.out_channels, self.in_channels // self.groups)
         if self.transposed:
             shape = (self.in_channels, self.out_channels // self.groups)

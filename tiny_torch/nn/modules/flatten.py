@@ -64,14 +64,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., d, ...) -> (..., *unflattened_size, ...)."""
-        ndim = input.ndim
-        if not -ndim <= self.dim < ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], "
-                f"but got {self.dim})"
-            )
-        dim = self.dim % ndim
-        return input.reshape((*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The settings."""
