@@ -28,6 +28,7 @@ x = torch.tensor([1.8, 0, -1], requires_grad=True); [grad(torch.xlogy(k, x).sum(
 x = torch.tensor([1.8, 0, -1], requires_grad=True); grad(torch.xlogy(x, torch.tensor([0.0, -1, 2])).sum(), x)
 x = torch.tensor([1.8, 0, -1], requires_grad=True); y = x * 1; y.xlogy_(0.5); grad(y.sum(), x)
 x = torch.tensor([1000.0, -inf, 2], requires_grad=True); y = torch.tensor([-1000.0, 1, inf], requires_grad=True); [grad(f(x, y).sum(), (x, y)) for f in (torch.logaddexp, torch.logaddexp2)]
+x = torch.tensor([[1.0, 3, 3], [0, 2, -1]], requires_grad=True); [grad(getattr(x, f)(), x, torch.tensor(inf))[0] for f in ('max', 'min', 'median', 'nanmedian')]
 """.strip().split("\n")
 
 WRITES = """
@@ -55,6 +56,21 @@ p = torch.ones(3, requires_grad=True); torch.set_grad_enabled(False); torch.stac
 p = torch.ones(4, requires_grad=True); torch.set_grad_enabled(False); torch.manual_seed(0); torch.rand(4, out=p).detach()
 """.strip().split("\n")
 
+ODD = """
+x = torch.ones(3); del x[0]
+torch.ones(2).sum(dim='a')
+torch.ones(0, 0).max(1)
+torch.meshgrid(torch.arange(2), torch.arange(3), indexing=None)
+""".strip().split("\n")
+WARNINGS = """
+torch.ones(2, 3, 4).T
+torch.ones(3).T
+torch.ones(2, 3).T
+torch.ones(()).T
+torch.meshgrid(torch.arange(2), torch.arange(3))
+torch.meshgrid(torch.arange(2), torch.arange(3), indexing='xy')
+""".strip().split("\n")
+
 
 def outcome(module, program):
     """What the last expression prints, or its exception."""
@@ -73,6 +89,20 @@ def outcome(module, program):
         module.set_grad_enabled(True)
 
 
-@pytest.mark.parametrize("program", GRADIENTS + WRITES + OUT)
+@pytest.mark.parametrize("program", GRADIENTS + WRITES + OUT + ODD)
 def test_between(oracle, program):
     assert outcome(tiny_torch, program) == outcome(oracle, program)
+
+
+def warned(module, program):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        eval(program, {"torch": module})
+    return [(w.category, str(w.message).split(" (Triggered")[0]) for w in caught]
+
+
+@pytest.mark.parametrize("program", WARNINGS)
+def test_warnings(oracle, program):
+    oracle.set_warn_always(True)  # else PyTorch tells of some once in a process
+    assert warned(tiny_torch, program) == warned(oracle, program)
+    oracle.set_warn_always(False)

@@ -338,6 +338,10 @@ def zero_(self: Tensor) -> Tensor:
     return apply_inplace(Zero, self, 0)
 
 
+def delitem(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
 FUNCTIONS: dict[str, Callable] = {
     **gather.FUNCTIONS,
     **slices.FUNCTIONS,
@@ -351,6 +355,7 @@ METHODS: dict[str, Callable] = {
     **within.METHODS,
     "__getitem__": getitem,
     "__setitem__": setitem,
+    "__delitem__": delitem,
     "copy_": copy_,
     "fill_": fill_,
     "zero_": zero_,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -283,10 +284,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([t if t.array.shape == shape else t.expand(shape) for t in tensors])
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, expanded to the grid of all their combinations.
 
-    "xy" has the first two dims the other way round. Raises RuntimeError for tensors of more dims.
+    "ij" is the default, with a warning; "xy" has the first two dims the other way round. Raises
+    RuntimeError for tensors of more dims.
     https://pytorch.org/docs/stable/generated/torch.meshgrid.html
 
     >>> import tiny_torch as torch
@@ -299,6 +301,13 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     check_tensors("meshgrid", tensors)
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
+            stacklevel=2,
+        )
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'

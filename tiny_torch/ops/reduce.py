@@ -12,7 +12,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne
+from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, into_same, named, write_out
 from tiny_torch.ops.scan import LinearScan, Shift
 from tiny_torch.ops.selection import SelectOne
@@ -118,13 +118,18 @@ class Amin(Amax):
     name = "amin"
 
 
+def share_evenly(at, x, grad):
+    """The gradient of one element of x, by those that are it; 0 for others, whatever it is."""
+    return run(Where, at, grad / run(Cast, at, x.dtype).sum(), 0.0)
+
+
 class MaxOfAll(Amax):
     """amax over all dims. Its gradient, unlike that, goes to NaNs where there are any."""
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, y, dims, keepdim = saved
-        return Amax.share((x == y) | (x != x), x, grad, dims, keepdim)
+        x, y = saved[:2]
+        return share_evenly((x == y) | (x != x), x, grad)
 
 
 class MinOfAll(MaxOfAll):

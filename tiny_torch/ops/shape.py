@@ -7,6 +7,7 @@ Not here: what splits or joins (split.py, join.py), what indexes (index.py), cop
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -232,6 +233,16 @@ def check_matrix(x: Tensor) -> None:
 
 def reversed_dims(self: Tensor) -> Tensor:
     """Tensor.T: all dims in reverse order, as a view."""
+    if self.array.ndim != 2:
+        warnings.warn(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+            if not self.array.ndim
+            else "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+            "reverse the dimensions of a tensor.",
+            stacklevel=2,
+        )
     return apply_view(Permute, self, tuple(range(self.array.ndim - 1, -1, -1)))
 
 
