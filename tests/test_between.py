@@ -61,6 +61,13 @@ x = torch.ones(3); del x[0]
 torch.ones(2).sum(dim='a')
 torch.ones(0, 0).max(1)
 torch.meshgrid(torch.arange(2), torch.arange(3), indexing=None)
+torch.empty(3, 0, 1, dtype=torch.int64) % torch.arange(6), torch.empty(0, dtype=torch.int64) // 0
+torch.empty(0, dtype=torch.int64).fmod_(0)
+torch.ones(2, dtype=torch.int64) % 0
+x = torch.ones(2, 3, 4); y = F.pad(x, (-1, 0)); y.zero_(); x.sum(), y.stride(), F.pad(x, (1, 1, -1, -1)).stride()
+x = torch.ones(1, 2, 4, 4).to(memory_format=torch.channels_last); F.pad(x, (-1, 0)).stride()
+x = torch.ones(4).as_strided((1, 1, 4), (9, 9, 1)); x.view(1, 1, 4).stride(), x.reshape(1, 1, 4).stride(), x.view_as(x).stride()
+x = torch.ones(2, 4)[:, None, ::2]; x.view(2, 1, 2).stride(), torch.empty(0, 3).t().view(3, 0).stride()
 """.strip().split("\n")
 WARNINGS = """
 torch.ones(2, 3, 4).T

@@ -14,8 +14,7 @@ int64_t product(const Dims& shape) {
 // of `from` that lies in one piece must be cut up by whole dims of `shape`.
 std::optional<Dims> view_strides(const Dims& from, const Dims& from_strides, const Dims& shape,
                                  int64_t numel) {
-  if (from == shape) return from_strides;  // sizes of 0 and 1 keep their strides too
-  if (numel == 0) return contiguous_strides(shape);
+  if (numel == 0) return from == shape ? from_strides : contiguous_strides(shape);
   Dims strides(shape.size(), 1);
   int to = shape.size() - 1;
   int64_t base = from.empty() ? 1 : from_strides.back();  // stride of the run's last element

@@ -181,7 +181,8 @@ def check_arguments(name: str, operands: Sequence[Any], promoted: Any) -> None:
     if name in ("floor_divide", "trunc_divide", "remainder", "fmod"):
         divisor = operands[1]
         shape = divisor.shape if is_array(divisor) else ()
-        if (elements(divisor, shape, promoted) == 0).any():
+        nothing = any(is_array(x) and x.size == 0 for x in operands)
+        if not nothing and (elements(divisor, shape, promoted) == 0).any():
             raise RuntimeError("ZeroDivisionError")
     if name == "pow" and not is_array(operands[1]):
         if operands[1] < 0:

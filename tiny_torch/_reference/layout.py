@@ -184,10 +184,8 @@ def view_strides(
     Old dims lie in one piece, a run, where each stride is the next one's size * stride: along a
     run, elements are one step apart. Whole new dims must cut up each run, from the last one on.
     """
-    if tuple(old) == tuple(shape):
-        return tuple(old_strides)
     if 0 in old:
-        return contiguous_strides(shape)
+        return tuple(old_strides) if tuple(old) == tuple(shape) else contiguous_strides(shape)
     strides = [1] * len(shape)
     to = len(shape) - 1
     step = old_strides[-1] if old else 1  # of the run

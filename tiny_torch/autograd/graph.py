@@ -203,7 +203,8 @@ class Node(_core.NodeBase):
         return self.op.ctx.needs_input_grad
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        module = "torch.autograd.function." if hasattr(self.op, "ctx") else ""
+        return f"<{module}{self.name()} object at {id(self):#x}>"
 
 
 # The types of nodes. A node that a user looks at gets a type of PyTorch's name, such as

@@ -188,7 +188,9 @@ void check_integers(Binary op, const Operand& x, const Operand& y, DType promote
     throw RuntimeError("value cannot be converted to type ", promoted, " without overflow");
   if (op == Binary::floor_divide || op == Binary::trunc_divide || op == Binary::remainder ||
       op == Binary::fmod) {
-    if (has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
+    const NDArray* dividend = as_array(x);
+    const bool nothing = dividend && dividend->numel() == 0;
+    if (!nothing && has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
   } else if (op == Binary::pow && !as_array(y)) {
     const int64_t exponent = std::get<Scalar>(y).i;
     if (exponent < 0) throw RuntimeError("Integers to negative integer powers are not allowed.");
