@@ -70,6 +70,9 @@ x = torch.ones(4).as_strided((1, 1, 4), (9, 9, 1)); x.view(1, 1, 4).stride(), x.
 x = torch.ones(2, 4)[:, None, ::2]; x.view(2, 1, 2).stride(), torch.empty(0, 3).t().view(3, 0).stride()
 """.strip().split("\n")
 WARNINGS = """
+float(torch.ones(1, requires_grad=True))
+'%.3f' % torch.ones((), requires_grad=True)
+torch.ones((), requires_grad=True).item(), int(torch.ones((), requires_grad=True)), float(torch.ones(1))
 torch.ones(2, 3, 4).T
 torch.ones(3).T
 torch.ones(2, 3).T

@@ -422,6 +422,12 @@ class Tensor(TensorBase):
         return bool(self.array.item())
 
     def __float__(self) -> float:
+        if self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                "behavior.\nConsider using tensor.detach() first.",
+                stacklevel=2,
+            )
         return float(self._number())
 
     def __int__(self) -> int:
