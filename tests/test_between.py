@@ -57,6 +57,7 @@ p = torch.ones(4, requires_grad=True); torch.set_grad_enabled(False); torch.manu
 """.strip().split("\n")
 
 ODD = """
+m = nn.Linear(1, 1); m._register_load_state_dict_pre_hook(lambda state, prefix, *rest: state.update(weight=state.pop('w'))); m.load_state_dict({'w': torch.ones(1, 1), 'bias': torch.ones(1)}), m.weight
 x = torch.ones(3); del x[0]
 torch.ones(2).sum(dim='a')
 torch.ones(0, 0).max(1)

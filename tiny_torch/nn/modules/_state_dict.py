@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...autograd import no_grad
@@ -279,12 +280,24 @@ class StateDict:
         """
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable, with_module: bool = False
+    ) -> RemovableHandle:
+        """The same; the hook does not get the module unless `with_module`. As libraries call it."""
+        return self.register_load_state_dict_pre_hook(
+            hook if with_module else partial(_without_module, hook)
+        )
+
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call hook(module, incompatible_keys) after loading; it may change those lists in place.
 
         Where it returns a value, `load_state_dict` raises AssertionError.
         """
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def _without_module(hook: Callable, module: Any, *arguments: Any) -> Any:
+    return hook(*arguments)
 
 
 def _like_current(value: Tensor, current: Tensor) -> Tensor:
