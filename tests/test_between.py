@@ -72,6 +72,7 @@ x = torch.ones(2, 4)[:, None, ::2]; x.view(2, 1, 2).stride(), torch.empty(0, 3).
 """.strip().split("\n")
 WARNINGS = """
 float(torch.ones(1, requires_grad=True))
+torch.no_grad()(float)(torch.ones(1, requires_grad=True))
 '%.3f' % torch.ones((), requires_grad=True)
 torch.ones((), requires_grad=True).item(), int(torch.ones((), requires_grad=True)), float(torch.ones(1))
 torch.ones(2, 3, 4).T

@@ -422,7 +422,7 @@ class Tensor(TensorBase):
         return bool(self.array.item())
 
     def __float__(self) -> float:
-        if self.requires_grad:
+        if self.requires_grad and not modes.bits & (NO_GRAD | INFERENCE):
             warnings.warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
                 "behavior.\nConsider using tensor.detach() first.",
