@@ -16,6 +16,10 @@ from tiny_torch.tensor import Tensor, wrap
 
 MOST_DIMS = 128
 
+# plain_array(data, dtype=None): a number, or nested lists of numbers, as an array of bool, int64,
+# float32 or float64; None where there is more to ask.
+plain_array = _core.plain_array
+
 
 def tensor(
     data: Any,
@@ -63,6 +67,9 @@ def place(array: Any, where: Any) -> Any:
 
 def from_data(data: Any, dtype: Any):
     """An NDArray of numbers, nested sequences or NumPy data; it may share memory."""
+    array = plain_array(data, dtype)
+    if array is not None:
+        return array
     if isinstance(data, Tensor):
         array = data.array
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)

@@ -98,8 +98,12 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    check_options("linspace", layout, pin_memory)
-    dtype = dtype_of(out, "linspace", dtype) or _core.get_default_dtype()
+    if layout is not None or pin_memory:
+        check_options("linspace", layout, pin_memory)
+    if out is not None or dtype is not None:
+        dtype = dtype_of(out, "linspace", dtype)
+    if dtype is None:
+        dtype = _core.get_default_dtype()
     values = spaced("linspace", start, end, steps, dtype, array_module(device))
     return made(values.astype(dtype), out, requires_grad)
 
@@ -135,7 +139,7 @@ def logspace(
 
 def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: Any) -> Any:
     """In float64. Each half is counted from its own end, so that both ends are exact."""
-    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+    if type(steps) is not int and (isinstance(steps, bool) or not hasattr(steps, "__index__")):
         raise TypeError(
             f"{function}() received an invalid combination of arguments: argument 'steps' must be "
             f"int, not {type(steps).__name__}"

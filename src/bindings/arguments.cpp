@@ -205,6 +205,80 @@ PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
+// What nested lists and tuples of Python's own numbers hold. Elements are told by exact type: a
+// subclass, NumPy's or a tensor may mean something else.
+struct Nested {
+  Dims shape;
+  bool has_float = false, has_int = false;
+
+  static bool is_sequence(PyObject* object) {
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+  }
+
+  // Whether all is of the shape that the first elements show.
+  bool read(PyObject* data) {
+    for (PyObject* first = data; is_sequence(first); first = PySequence_Fast_GET_ITEM(first, 0)) {
+      shape.push_back(PySequence_Fast_GET_SIZE(first));
+      if (PySequence_Fast_GET_SIZE(first) == 0 || shape.size() == kMaxDims) return false;
+    }
+    return is_regular(data, 0);
+  }
+  bool is_regular(PyObject* data, int dim) {
+    if (dim == shape.size()) {
+      has_float |= PyFloat_CheckExact(data);
+      has_int |= PyLong_CheckExact(data);
+      return PyFloat_CheckExact(data) || PyLong_CheckExact(data) || PyBool_Check(data);
+    }
+    if (!is_sequence(data) || PySequence_Fast_GET_SIZE(data) != shape[dim]) return false;
+    for (Py_ssize_t i = 0; i < shape[dim]; ++i)
+      if (!is_regular(PySequence_Fast_GET_ITEM(data, i), dim + 1)) return false;
+    return true;
+  }
+
+  DType dtype() const { return has_float ? default_dtype() : has_int ? DType::Int64 : DType::Bool; }
+
+  // Writes the numbers one behind another; whether they fit.
+  static bool write(PyObject* data, DType dtype, char*& place) {
+    if (is_sequence(data)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i)
+        if (!write(PySequence_Fast_GET_ITEM(data, i), dtype, place)) return false;
+      return true;
+    }
+    Scalar scalar = Scalar::of_bool(data == Py_True);
+    if (PyFloat_CheckExact(data)) {
+      scalar = Scalar::of_double(PyFloat_AS_DOUBLE(data));
+    } else if (PyLong_CheckExact(data)) {
+      int overflow;
+      scalar = Scalar::of_int(PyLong_AsLongLongAndOverflow(data, &overflow));
+      if (overflow) return false;
+    }
+    scalar.write(dtype, place);
+    place += itemsize(dtype);
+    return true;
+  }
+};
+
+// plain_array(data, dtype=None): a number, or nested lists and tuples of numbers, as an array of
+// bool, int64, float32 or float64; None where Python has more to ask.
+PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "plain_array(data, dtype=None)");
+  try {
+    Nested nested;
+    if (!nested.read(args[0])) Py_RETURN_NONE;
+    const DType dtype = count > 1 && args[1] != Py_None ? dtype_from(args[1]) : nested.dtype();
+    if (dtype != DType::Bool && dtype != DType::Int64 && dtype != DType::Float32 &&
+        dtype != DType::Float64)
+      Py_RETURN_NONE;
+    if (dtype == DType::Int64 && nested.has_float) Py_RETURN_NONE;
+    NDArray array = NDArray::empty(nested.shape, dtype);
+    char* place = array.data();
+    if (!Nested::write(args[0], dtype, place)) Py_RETURN_NONE;
+    return to_python(std::move(array));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
@@ -213,6 +287,7 @@ PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
                            {"numbers", fast(numbers), METH_FASTCALL, nullptr},
+                           {"plain_array", fast(plain_array), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too.
+// What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
+// tensor is asked in every other line: its shape, dtype and number of dims.
 #include "bindings/tensor.h"
 #include "bindings/types.h"
 
@@ -45,6 +46,37 @@ PyObject* size_of(PyObject* array) {
   Py_DECREF(shape);
   return size;
 }
+
+// ------------------------------------------------------------------------- what tensors are asked
+namespace {
+
+PyObject* as_python(int number) { return PyLong_FromLong(number); }
+PyObject* as_python(DType dtype) { return to_python(dtype); }
+// Of an array of any device.
+template <auto own>
+PyObject* get_of_array(PyObject* self, void* name) {
+  PyObject* const array = tensor_of(self).array;
+  if (array && is_array(array)) return as_python((array_of(array).*own)());
+  if (array) return PyObject_GetAttrString(array, static_cast<const char*>(name));
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
+PyObject* get_shape(PyObject* self, void*) {
+  PyObject* const array = tensor_of(self).array;
+  if (array) return size_of(array);
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
+
+char dtype_name[] = "dtype", ndim_name[] = "ndim";
+
+}  // namespace
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, nullptr, nullptr},
+    {dtype_name, get_of_array<&NDArray::dtype>, nullptr, nullptr, dtype_name},
+    {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 void add_size(PyObject* module) {
   PyObject* const type =

@@ -207,10 +207,7 @@ bool is_untracked(const TensorObject& x) {
 
 // edges_of(op, *inputs): the inputs' edges, None for one without; None if nothing is to be
 // recorded: no input requires grad, the op (None: any) has no gradient, or the modes say so.
-PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
-  PyObject* const op = *args++;
-  --count;
+PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
   bool tracked = false;
   for (Py_ssize_t i = 0; i < count && !tracked; ++i)
     tracked = is_tensor(args[i]) &&
@@ -235,6 +232,49 @@ PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (tracked) return edges;
   Py_DECREF(edges);
   Py_RETURN_NONE;
+}
+
+PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
+  return edges_among(args[0], args + 1, count - 1);
+}
+// edges_of_inputs(op, arguments): of those that are inputs, as many as its arity.
+PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyTuple_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "edges_of_inputs(op, arguments)");
+  static PyObject* const name = PyUnicode_InternFromString("arity");
+  PyObject* const number = PyObject_GetAttr(args[0], name);
+  const Py_ssize_t arity = number ? PyLong_AsSsize_t(number) : -1;
+  Py_XDECREF(number);
+  if (arity == -1 && PyErr_Occurred()) return nullptr;
+  return edges_among(args[0], &PyTuple_GET_ITEM(args[1], 0),
+                     std::min(arity, PyTuple_GET_SIZE(args[1])));
+}
+
+// compute(op, inputs, constants=()): op.forward of the arrays of tensors, and of what is none.
+PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || (count == 3 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=())");
+  static PyObject* const name = PyUnicode_InternFromString("forward");
+  PyObject* const inputs = PySequence_Fast(args[1], "compute(op, inputs, constants=())");
+  PyObject* const forward = inputs ? PyObject_GetAttr(args[0], name) : nullptr;
+  PyObject* result = nullptr;
+  if (forward) {
+    const Py_ssize_t tensors = PySequence_Fast_GET_SIZE(inputs);
+    const Py_ssize_t constants = count == 3 ? PyTuple_GET_SIZE(args[2]) : 0;
+    std::vector<PyObject*> values(1 + tensors + constants);  // the first is the call's to use
+    for (Py_ssize_t i = 0; i < tensors; ++i) {
+      PyObject* const input = PySequence_Fast_GET_ITEM(inputs, i);
+      values[1 + i] = is_tensor(input) ? tensor_of(input).array : input;
+    }
+    for (Py_ssize_t i = 0; i < constants; ++i)
+      values[1 + tensors + i] = PyTuple_GET_ITEM(args[2], i);
+    result = PyObject_Vectorcall(forward, values.data() + 1,
+                                 (tensors + constants) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    Py_DECREF(forward);
+  }
+  Py_XDECREF(inputs);
+  return result;
 }
 
 // arrays_of(inputs): the arrays of tensors, and what is none as it is.
@@ -350,25 +390,7 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-// ------------------------------------------------------------------------- what tensors are asked
-PyObject* as_python(int number) { return PyLong_FromLong(number); }
-PyObject* as_python(DType dtype) { return to_python(dtype); }
-// Of an array of any device.
-template <auto own>
-PyObject* get_of_array(PyObject* self, void* name) {
-  PyObject* const array = tensor_of(self).array;
-  if (array && is_array(array)) return as_python((array_of(array).*own)());
-  if (array) return PyObject_GetAttrString(array, static_cast<const char*>(name));
-  PyErr_SetString(PyExc_AttributeError, "array");
-  return nullptr;
-}
-PyObject* get_shape(PyObject* self, void*) {
-  PyObject* const array = tensor_of(self).array;
-  if (array) return size_of(array);
-  PyErr_SetString(PyExc_AttributeError, "array");
-  return nullptr;
-}
-
+// ---------------------------------------------------------------------------------------- modes
 PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
 int set_bits(PyObject*, PyObject* value, void*) {
   const long bits = value ? PyLong_AsLong(value) : 0;
@@ -398,12 +420,6 @@ PyObject* register_graph(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-char dtype_name[] = "dtype", ndim_name[] = "ndim";
-PyGetSetDef tensor_properties[] = {
-    {"shape", get_shape, nullptr, nullptr, nullptr},
-    {dtype_name, get_of_array<&NDArray::dtype>, nullptr, nullptr, dtype_name},
-    {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef mode_properties[] = {
     {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
     {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",
@@ -414,6 +430,8 @@ PyMethodDef functions[] = {{"wrap", fast(wrap), METH_FASTCALL, nullptr},
                            {"finish", fast(finish), METH_FASTCALL, nullptr},
                            {"edge_of", edge_of, METH_O, nullptr},
                            {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
+                           {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
+                           {"compute", fast(compute), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},
                            {"untracked_arrays", untracked_arrays, METH_O, nullptr},
                            {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},

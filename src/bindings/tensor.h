@@ -29,6 +29,8 @@ long long stamp_of_array(PyObject* array);
 PyObject* size_of(PyObject* array);
 void register_size(PyTypeObject* type);
 
+extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim
+
 // array[index] for ints, slices, None and Ellipsis; nothing for any other index, and where it does
 // not fit. Throws PythonError.
 std::optional<NDArray> indexed(const NDArray& array, PyObject* index);

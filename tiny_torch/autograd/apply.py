@@ -30,6 +30,9 @@ finish = _core.finish
 # edges_of(op, *inputs): edge_of of each; None if nothing is to be recorded: no input has an edge,
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
+edges_of_inputs = _core.edges_of_inputs  # (op, arguments): of as many of them as its arity
+# compute(op, inputs, constants=()): op.forward of their arrays.
+compute = _core.compute
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
@@ -67,31 +70,37 @@ def apply2(op, x, y):
 
 def applyn(op, tensors, *constants):
     """An op of any number of tensors, of which some may be None or numbers."""
-    arrays = arrays_of(tensors)
-    result, saved = op.forward(*arrays, *constants)
+    result, saved = compute(op, tensors, constants)
     edges = edges_of(op, *tensors)
     if edges is None:
         return finish(result)
-    inputs = changed(arrays, edges, result) if op.broadcasts else None
+    return recorded(op, tensors, constants, edges, result, saved)
+
+
+def apply(op, *arguments):
+    """applyn, of the op's inputs and the constants that follow them."""
+    result, saved = compute(op, arguments)
+    edges = edges_of_inputs(op, arguments)
+    if edges is None:
+        return finish(result)
+    arity = op.arity
+    return recorded(op, arguments[:arity], arguments[arity:], edges, result, saved)
+
+
+def recorded(op, tensors, constants, edges, result, saved):
+    """The result, as the output of a new node."""
+    inputs = changed(arrays_of(tensors), edges, result) if op.broadcasts else None
     if op.used_by:
         saved = keep(op.used_by, saved, edges)
     node = Node(op, edges, saved, inputs, constants)
     return finish(result, node if not modes.bits else note(node))
 
 
-def apply(op, *arguments):
-    """applyn, of the op's inputs and the constants that follow them."""
-    return applyn(op, arguments[: op.arity], *arguments[op.arity :])
-
-
 def apply_fused(op, *arguments):
     """apply, of an op with a kernel of its own; on `ref`, which has none, of its composite."""
     if arguments[0].array.device == "ref":
         return op.composite(*arguments)
-    arity = op.arity
-    if arity == 1:
-        return apply1(op, *arguments)
-    return applyn(op, arguments[:arity], *arguments[arity:])
+    return apply(op, *arguments)
 
 
 def apply_view(op, x, *constants):

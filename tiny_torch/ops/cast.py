@@ -139,6 +139,8 @@ def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) ->
             return convert(self, only, None, False, memory_format)
         if isinstance(only, Tensor):
             return convert(self, only.array.dtype, only.array.device, False, memory_format)
+        if isinstance(only, str | device):
+            return convert(self, None, only, False, memory_format)
     if target and isinstance(target[0], _core.dtype | type):
         names: tuple[str, ...] = TO_DTYPE
     elif target and isinstance(target[0], Tensor):

@@ -52,7 +52,9 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
     items: list = []
     wanted = 0  # how many of the array's dims the items speak for
     for item in given:
-        if type(item) is not slice:
+        if type(item) is Tensor and is_positions(item.array):
+            item = item.array
+        elif type(item) is not slice:
             item = as_item(item, array.device)
         if item is not None and item is not Ellipsis:
             wanted += dims_taken(item)
@@ -92,6 +94,11 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
             dim += taken
             covered = dim
     return tuple(steps), indices
+
+
+def is_positions(array: Any) -> bool:
+    """Whether it is what most index tensors are, of which there is no more to ask."""
+    return array.dtype is _core.int64 and array.ndim > 0
 
 
 def too_many(ndim: int, items: list) -> IndexError:
@@ -191,6 +198,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return view
     if type(index) is int and self.array.ndim > 0 and -LIMIT <= index < LIMIT:
         return apply_view(Select, self, (("select", (0, index)),))
+    if type(index) is Tensor and is_positions(index.array) and self.array.ndim:
+        return apply1(Index, self, index.array)
     steps, indices = parse(self.array, index)
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)

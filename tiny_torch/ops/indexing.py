@@ -112,7 +112,7 @@ class Fill(Copy):
 
     @staticmethod
     def forward(x, number, out=None):
-        (once(out) if 0 in out.strides else out).copy_(number)
+        (out if out.is_dense() or 0 not in out.strides else once(out)).copy_(number)
         return out, (None, None)
 
 

@@ -226,20 +226,25 @@ def randint(
 
     https://pytorch.org/docs/stable/generated/torch.randint.html
     """
-    given = bind("randint", bounds, named, ("high", "size"), ("low", "high", "size"))
-    if not isinstance(given["size"], (tuple, list)):
+    if len(bounds) == 3 and not named:
+        low, high, size = bounds
+    elif len(bounds) == 2 and not named:
+        low, (high, size) = 0, bounds
+    else:
+        given = bind("randint", bounds, named, ("high", "size"), ("low", "high", "size"))
+        low, high, size = given.get("low", 0), given["high"], given["size"]
+    if not isinstance(size, (tuple, list)):
         raise TypeError("randint(): argument 'size' must be tuple of ints")
-    low, high = ordered("randint", given)
-    size = (given["size"],)
+    low, high = ordered("randint", low, high)
+    size = (size,)
     dtype = dtype or (_core.int64 if out is None else None)
     result = new_random("randint", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.random_range_, generator, low, high)
     return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
-def ordered(function: str, given: dict) -> tuple[int, int]:
-    low = integer(function, "low", given.get("low", 0))
-    high = integer(function, "high", given["high"])
+def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
+    low, high = integer(function, "low", low), integer(function, "high", high)
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -298,7 +303,7 @@ def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
     """
     named = {name: options.pop(name) for name in ("low", "high") if name in options}
     given = bind("randint_like", bounds, named, ("high",), ("low", "high"))
-    low, high = ordered("randint_like", given)
+    low, high = ordered("randint_like", given.get("low", 0), given["high"])
     return random_like("randint_like", random_, input, low, high, **options)
 
 

@@ -112,8 +112,9 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | Non
 
 
 def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
-    check_tensor(name, "input", 1, input)
-    check_int(name, "dim", 2, dim)
+    if type(input) is not Tensor or type(dim) is not int:
+        check_tensor(name, "input", 1, input)
+        check_int(name, "dim", 2, dim)
     if dtype is not None:
         input = input.to(dtype)
     array = input.array

@@ -8,7 +8,7 @@ from functools import partial
 import tiny_torch as torch
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.ops import attention as kernels
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.ops.public import check_tensor, check_tensors
 
 from ...tensor import Tensor
 from ..attention import only_composed
@@ -68,17 +68,16 @@ def check_arguments(
     dropout_p: float,
     scale: float | None,
 ) -> None:
-    names = ("query", "key", "value")
-    for position, (name, tensor) in enumerate(zip(names, (query, key, value), strict=True), 1):
-        check_tensor(FUNCTION, name, position, tensor)
+    check_tensors(FUNCTION, {"query": query, "key": key, "value": value})
     if attn_mask is not None:
         check_tensor(FUNCTION, "attn_mask", 4, attn_mask)
     for name, number in (("dropout_p", dropout_p), ("scale", scale)):
-        if number is not None and not isinstance(number, int | float):
+        if number is not None and not isinstance(number, float | int):
             raise TypeError(
                 f"{FUNCTION}(): argument '{name}' must be float, not {type(number).__name__}"
             )
-    if key.dtype is not query.dtype or value.dtype is not query.dtype:
+    dtype = query.dtype
+    if key.dtype is not dtype or value.dtype is not dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
@@ -88,7 +87,7 @@ def check_arguments(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if not query.is_floating_point():
+    if not dtype.is_floating_point:
         raise RuntimeError(f"{FUNCTION}: expected a floating dtype, got {query.dtype}")
     if query.shape[-1] != key.shape[-1]:
         raise RuntimeError(

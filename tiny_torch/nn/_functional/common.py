@@ -5,8 +5,9 @@ from __future__ import annotations
 import tiny_torch as torch
 from tiny_torch import ops
 
+from ...ops.indexing import SET
 from ...ops.public import check_int, check_tensor
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -35,21 +36,23 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     check_int("one_hot", "num_classes", 2, num_classes)
-    if input.dtype != torch.int64:
+    if input.dtype is not torch.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if input.numel() == 0:
+    array = input.array
+    if array.size == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return input.new_zeros((*input.shape, num_classes))
-    if input.min().item() < 0:
+    if array.amin(None, False).item() < 0:
         raise RuntimeError("Class values must be non-negative.")
-    largest = int(input.max())
+    largest = array.amax(None, False).item()
     if num_classes == -1:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    zeros = input.new_zeros((*input.shape, num_classes))
-    return zeros.scatter_(-1, input.unsqueeze(-1), 1)
+    result = array.new_full((*array.shape, num_classes), 0)
+    result.scatter_(-1, array.unsqueeze(-1), 1, SET, False)
+    return wrap(result)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

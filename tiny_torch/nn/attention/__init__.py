@@ -36,9 +36,12 @@ _allowed = _Allowed()
 
 def only_composed() -> bool:
     """Whether the kernel is not to be used. RuntimeError if neither it nor MATH may be."""
-    if not {SDPBackend.FLASH_ATTENTION, SDPBackend.MATH} & {*_allowed.backends}:
+    backends = _allowed.backends
+    if SDPBackend.FLASH_ATTENTION in backends:
+        return False
+    if SDPBackend.MATH not in backends:
         raise RuntimeError("No viable backend for scaled_dot_product_attention was found.")
-    return SDPBackend.FLASH_ATTENTION not in _allowed.backends
+    return True
 
 
 @contextmanager

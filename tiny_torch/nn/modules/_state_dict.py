@@ -78,17 +78,19 @@ class StateDict:
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
 
-        for hook in tuple(self._state_dict_pre_hooks.values()):
-            hook(self, prefix, keep_vars)
+        if self._state_dict_pre_hooks:
+            for hook in tuple(self._state_dict_pre_hooks.values()):
+                hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
-        for hook in tuple(self._state_dict_hooks.values()):
-            if hook(self, destination, prefix, metadata) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+        if self._state_dict_hooks:
+            for hook in tuple(self._state_dict_hooks.values()):
+                if hook(self, destination, prefix, metadata) is not None:
+                    raise RuntimeError("state_dict post-hook must return None")
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -99,10 +101,13 @@ class StateDict:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
     def _persistent_state(self) -> dict[str, Tensor]:
-        skipped = self._non_persistent_buffers_set
-        buffers = {name: value for name, value in self._buffers.items() if name not in skipped}
-        state = {**self._parameters, **buffers}
-        return {name: value for name, value in state.items() if value is not None}
+        state: dict[str, Tensor] = {
+            name: value for name, value in self._parameters.items() if value is not None
+        }
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._non_persistent_buffers_set:
+                state[name] = value
+        return state
 
     def get_extra_state(self) -> Any:
         """Further state to save with the module; a subclass that has some overrides it.
