@@ -16,6 +16,7 @@ from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64
 are_ints = _core.are_ints  # (values): whether it is a tuple of ints
+are_sizes = _core.are_sizes  # the same, and that none is negative
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
@@ -46,10 +47,7 @@ def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
-    for n in size:
-        if type(n) is not int or not 0 <= n < 2**63:
-            break
-    else:
+    if are_sizes(size):
         return size
     for position, n in enumerate(size):
         if isinstance(n, bool) or not hasattr(n, "__index__"):

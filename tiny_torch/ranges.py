@@ -148,21 +148,23 @@ def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: 
     if count < 0:
         raise RuntimeError("number of steps must be non-negative")
     check_not_bool(f"{function}_cpu", dtype)
-    first, last = (endpoint(function, value) for value in (start, end))
+    first, last = endpoint(function, start), endpoint(function, end)
     if count == 0:
         return module.full((0,), 0, _core.float64)
     first = as_element(first, dtype)
     if count == 1:
         return module.full((1,), first, _core.float64)
     last = as_element(last, dtype)
-    step = (last - first) / max(count - 1, 1)
+    step = (last - first) / (count - 1)
     half = count // 2
     lower = module.arange(first, step, half, _core.float64)
-    upper = module.arange(count - half - 1, -1, count - half, _core.float64).mul(-step).add(last)
+    upper = module.arange(last, -step, count - half, _core.float64).flip((0,))
     return module.cat((lower, upper), 0)
 
 
 def endpoint(function: str, value: Any) -> Any:
+    if type(value) is float:
+        return value
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"{function} only supports 0-dimensional start and end tensors, but got one with "

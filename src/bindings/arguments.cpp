@@ -24,6 +24,15 @@ PyObject* are_ints(PyObject*, PyObject* values) {
   Py_RETURN_TRUE;
 }
 
+// are_sizes(values): whether it is a tuple of ints, of which none is negative.
+PyObject* are_sizes(PyObject*, PyObject* values) {
+  if (!PyTuple_CheckExact(values)) Py_RETURN_FALSE;
+  int64_t size = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i)
+    if (!is_int(PyTuple_GET_ITEM(values, i), &size) || size < 0) Py_RETURN_FALSE;
+  Py_RETURN_TRUE;
+}
+
 // wrap_dim(dim, ndim): the dim counted from the front; IndexError where there is none.
 PyObject* wrapped_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "wrap_dim(dim, ndim)");
@@ -126,37 +135,95 @@ bool take(PyObject* item, int ellipsis, NDArray& array, int& dim) {
   return true;
 }
 
+// The items of an index that may be done here: how many dims they speak for; -1 if it may not.
+struct Items {
+  explicit Items(PyObject* const& index) : items(&index) {
+    if (PyTuple_CheckExact(index)) {
+      items = &PyTuple_GET_ITEM(index, 0);
+      size = PyTuple_GET_SIZE(index);
+    }
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      ellipses += items[i] == Py_Ellipsis;
+      dims += items[i] != Py_Ellipsis && items[i] != Py_None;
+    }
+  }
+  bool fit(int ndim) const { return dims <= ndim && ellipses <= 1 && size > 0; }
+
+  PyObject* const* items;
+  Py_ssize_t size = 1;
+  int dims = 0, ellipses = 0;
+};
+
+// basic_steps(array, index): how a view is reached by the array's methods, as `show` takes it, for
+// an index of ints, slices, None and Ellipsis; None for any other, and where it does not fit.
+PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "basic_steps(array, index)");
+  if (!is_array(args[0])) Py_RETURN_NONE;
+  const NDArray& array = array_of(args[0]);
+  const Items index(args[1]);
+  if (!index.fit(array.ndim())) Py_RETURN_NONE;
+  PyObject* const steps = PyList_New(0);
+  int dim = 0, axis = 0;  // of the view so far, and of the array
+  auto add = [&](PyObject* step) {
+    const bool added = step && PyList_Append(steps, step) == 0;
+    Py_XDECREF(step);
+    return added;
+  };
+  bool known = true, added = steps;
+  for (Py_ssize_t i = 0; known && added && i < index.size; ++i) {
+    PyObject* const item = index.items[i];
+    int64_t place;
+    if (item == Py_None) {
+      added = add(Py_BuildValue("s(i)", "unsqueeze", dim++));
+    } else if (item == Py_Ellipsis) {
+      dim += array.ndim() - index.dims;
+      axis += array.ndim() - index.dims;
+    } else if (is_int(item, &place)) {
+      added = add(Py_BuildValue("s(iL)", "select", dim, static_cast<long long>(place)));
+      ++axis;
+    } else if (PySlice_Check(item)) {
+      Py_ssize_t start, stop, step;
+      added = PySlice_Unpack(item, &start, &stop, &step) == 0;
+      known = step > 0;
+      if (!added || !known) break;
+      PySlice_AdjustIndices(array.shape()[axis], &start, &stop, step);
+      if (start != 0 || stop != array.shape()[axis] || step != 1)
+        added = add(Py_BuildValue("s(innn)", "slice", dim, start, stop, step));
+      ++dim;
+      ++axis;
+    } else {
+      known = false;
+    }
+  }
+  PyObject* const result = added && known ? PyList_AsTuple(steps) : nullptr;
+  Py_XDECREF(steps);
+  if (added && !known) Py_RETURN_NONE;
+  return result;
+}
+
 }  // namespace
 
 std::optional<NDArray> indexed(const NDArray& array, PyObject* index) {
-  PyObject* const* items = &index;
-  Py_ssize_t size = 1;
-  if (PyTuple_CheckExact(index)) {
-    items = &PyTuple_GET_ITEM(index, 0);
-    size = PyTuple_GET_SIZE(index);
-  }
-  int dims = 0, ellipses = 0;
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    ellipses += items[i] == Py_Ellipsis;
-    dims += items[i] != Py_Ellipsis && items[i] != Py_None;
-  }
-  if (dims > array.ndim() || ellipses > 1 || size == 0 || size == ellipses) return std::nullopt;
+  const Items given(index);
+  if (!given.fit(array.ndim()) || given.size == given.ellipses) return std::nullopt;
   NDArray view = array;
   int dim = 0;
-  for (Py_ssize_t i = 0; i < size; ++i)
-    if (!take(items[i], array.ndim() - dims, view, dim)) return std::nullopt;
+  for (Py_ssize_t i = 0; i < given.size; ++i)
+    if (!take(given.items[i], array.ndim() - given.dims, view, dim)) return std::nullopt;
   return view;
 }
 
 namespace {
 
-// is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
+// is_result_shape(out, operands): whether arrays or tensors (and numbers) broadcast to the shape of
+// `out`.
 PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[1]))
     return PyErr_Format(PyExc_TypeError, "is_result_shape(out, operands)");
   static PyObject* const name = PyUnicode_InternFromString("shape");
   try {
     auto shape_of = [](PyObject* array) {
+      if (is_tensor(array)) array = tensor_of(array).array;
       if (is_array(array)) return array_of(array).shape();
       PyObject* const shape = PyObject_GetAttr(array, name);
       if (!shape) throw PythonError();
@@ -167,7 +234,7 @@ PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Dims shape;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
       PyObject* const operand = PyTuple_GET_ITEM(args[1], i);
-      if (is_array(operand) || PyObject_HasAttr(operand, name))
+      if (is_tensor(operand) || is_array(operand) || PyObject_HasAttr(operand, name))
         shape = broadcast(shape, shape_of(operand));
     }
     return PyBool_FromLong(shape == shape_of(args[0]));
@@ -280,11 +347,13 @@ PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
+                           {"are_sizes", are_sizes, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
                            {"check_tensors", fast(check_tensors), METH_FASTCALL, nullptr},
                            {"fits", fast(fits), METH_FASTCALL, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
+                           {"basic_steps", fast(basic_steps), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
                            {"numbers", fast(numbers), METH_FASTCALL, nullptr},
                            {"plain_array", fast(plain_array), METH_FASTCALL, nullptr},

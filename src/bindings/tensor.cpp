@@ -251,26 +251,31 @@ PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
                      std::min(arity, PyTuple_GET_SIZE(args[1])));
 }
 
-// compute(op, inputs, constants=()): op.forward of the arrays of tensors, and of what is none.
+// compute(op, inputs, constants=(), out=None): op.forward of the arrays of tensors, and of what is
+// none; with out=, if given.
 PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2 || count > 3 || (count == 3 && !PyTuple_Check(args[2])))
-    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=())");
+  if (count < 2 || count > 4 || (count > 2 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=(), out=None)");
   static PyObject* const name = PyUnicode_InternFromString("forward");
-  PyObject* const inputs = PySequence_Fast(args[1], "compute(op, inputs, constants=())");
+  static PyObject* const keywords = Py_BuildValue("(s)", "out");
+  PyObject* const inputs = PySequence_Fast(args[1], "compute(): inputs must be a tuple or list");
   PyObject* const forward = inputs ? PyObject_GetAttr(args[0], name) : nullptr;
   PyObject* result = nullptr;
   if (forward) {
     const Py_ssize_t tensors = PySequence_Fast_GET_SIZE(inputs);
-    const Py_ssize_t constants = count == 3 ? PyTuple_GET_SIZE(args[2]) : 0;
-    std::vector<PyObject*> values(1 + tensors + constants);  // the first is the call's to use
+    const Py_ssize_t constants = count > 2 ? PyTuple_GET_SIZE(args[2]) : 0;
+    const bool has_out = count > 3 && args[3] != Py_None;
+    std::vector<PyObject*> values(1 + tensors + constants + 1);  // the first is the call's to use
     for (Py_ssize_t i = 0; i < tensors; ++i) {
       PyObject* const input = PySequence_Fast_GET_ITEM(inputs, i);
       values[1 + i] = is_tensor(input) ? tensor_of(input).array : input;
     }
     for (Py_ssize_t i = 0; i < constants; ++i)
       values[1 + tensors + i] = PyTuple_GET_ITEM(args[2], i);
+    if (has_out) values[1 + tensors + constants] = args[3];
     result = PyObject_Vectorcall(forward, values.data() + 1,
-                                 (tensors + constants) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+                                 (tensors + constants) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 has_out ? keywords : nullptr);
     Py_DECREF(forward);
   }
   Py_XDECREF(inputs);

@@ -31,7 +31,7 @@ finish = _core.finish
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
 edges_of_inputs = _core.edges_of_inputs  # (op, arguments): of as many of them as its arity
-# compute(op, inputs, constants=()): op.forward of their arrays.
+# compute(op, inputs, constants=(), out=None): op.forward of their arrays.
 compute = _core.compute
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
@@ -118,16 +118,12 @@ def apply_view(op, x, *constants):
 
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
-    arrays = arrays_of((x, *arguments))
-    edges = edges_of(None, x, *arguments)
-    if edges is None or not x.array.dtype.is_floating_point:
-        if len(arrays) == 1:  # spread out, as in apply1
-            op.forward(x.array, out=x.array)
-        elif len(arrays) == 2:
-            op.forward(x.array, arrays[1], out=x.array)
-        else:
-            op.forward(*arrays, out=x.array)
+    inputs = (x, *arguments)
+    edges = edges_of(None, *inputs)
+    if edges is None:
+        compute(op, inputs, (), x.array)
         return x
+    arrays = arrays_of(inputs)
     check_inplace(x)
     if modes.inference_seen:
         node_stamp(keep(op.used_by, saved_inputs(op, arrays), edges))  # raises before x is written

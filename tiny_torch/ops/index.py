@@ -38,6 +38,8 @@ from tiny_torch.ops.indexing import (
 from tiny_torch.ops.views import Alias, Part, Select, Slice, Steps, Unsqueeze, show
 from tiny_torch.tensor import Tensor, wrap
 
+# basic_steps(array, index): those of ints, slices, None and Ellipsis; None for any other index.
+basic_steps = _core.basic_steps
 VIEW_OPS = {"select": Select, "slice": Slice, "unsqueeze": Unsqueeze}
 
 # ----------------------------------------------------------------------------- what an index means
@@ -94,6 +96,12 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
             dim += taken
             covered = dim
     return tuple(steps), indices
+
+
+def read(array: Any, index: Any) -> tuple[Steps, list]:
+    """parse; at once where no index arrays are."""
+    steps = basic_steps(array, index)
+    return parse(array, index) if steps is None else (steps, [])
 
 
 def is_positions(array: Any) -> bool:
@@ -196,11 +204,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     view = basic_index(self, index)
     if view is not None:
         return view
-    if type(index) is int and self.array.ndim > 0 and -LIMIT <= index < LIMIT:
-        return apply_view(Select, self, (("select", (0, index)),))
     if type(index) is Tensor and is_positions(index.array) and self.array.ndim:
         return apply1(Index, self, index.array)
-    steps, indices = parse(self.array, index)
+    steps, indices = read(self.array, index)
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
     elif not indices:
@@ -227,7 +233,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             return
     if index is True:
         index = Ellipsis
-    steps, indices = parse(self.array, index)
+    steps, indices = read(self.array, index)
     filled = fill_mask(self, steps, indices, value)
     if filled is not None:
         target = apply_view(Part, self, steps) if steps else self

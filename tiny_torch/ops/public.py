@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core, return_types
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, arrays_of, edges_of
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, compute, edges_of
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.tensor import Tensor, wrap
@@ -21,12 +21,12 @@ NO_HISTORY = (
     "functions with out=... arguments don't support automatic differentiation, but one of the "
     "arguments requires grad."
 )
-BOOL_OUT = ("isposinf", "isneginf", "signbit")  # `out` has to be bool, though others' may be wider
+BOOL_OUT = {"isposinf", "isneginf", "signbit"}  # `out` has to be bool, though others' may be wider
 SAME_OUT = {  # `out` has to be of the input's dtype
     *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
     *("sgn", "sign", "trunc"),
 }
-# is_result_shape(out, operands): whether arrays (and numbers) broadcast to the shape of `out`.
+# is_result_shape(out, operands): whether tensors (and numbers) broadcast to the shape of `out`.
 is_result_shape = _core.is_result_shape
 # check_tensor(function, argument, position, value): TypeError where it is no tensor.
 check_tensor = _core.check_tensor
@@ -158,11 +158,10 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
             f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
         )
     refuse_history(f"{function}(): ", out, *arguments)
-    arrays = arrays_of(arguments)
-    if is_result_shape(out.array, arrays):
-        op.forward(*arrays, out=out.array)
+    if is_result_shape(out.array, arguments):
+        compute(op, arguments, (), out.array)
         return out
-    return into(out, wrap(op.forward(*arrays)[0]))
+    return into(out, wrap(compute(op, arguments)[0]))
 
 
 def refuse_history(function: str, *tensors: Any) -> None:

@@ -169,9 +169,7 @@ def new_random(function, size, out, dtype, device, layout, pin_memory):
 
 
 def sizes(function: str, size: tuple, named: dict) -> tuple:
-    """The size of rand(2, 3), rand((2, 3)) or rand(size=(2, 3))."""
-    if size and not named:
-        return size
+    """The size of rand(size=(2, 3)); TypeError for other names, and where there is none."""
     return (bind(function, size, named, ("size",))["size"],)
 
 
@@ -187,9 +185,10 @@ def rand(
     **named: Any,
 ) -> Tensor:
     """Uniform numbers of [0, 1). https://pytorch.org/docs/stable/generated/torch.rand.html"""
-    size = sizes("rand", size, named)
+    if named or not size:
+        size = sizes("rand", size, named)
     result = new_random("rand", size, out, dtype, device, layout, pin_memory)
-    uniform_(result, generator=generator)
+    draw(result, _core.uniform_, generator, 0.0, 1.0)
     return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
@@ -205,9 +204,10 @@ def randn(
     **named: Any,
 ) -> Tensor:
     """Normal numbers. https://pytorch.org/docs/stable/generated/torch.randn.html"""
-    size = sizes("randn", size, named)
+    if named or not size:
+        size = sizes("randn", size, named)
     result = new_random("randn", size, out, dtype, device, layout, pin_memory)
-    normal_(result, generator=generator)
+    draw(result, _core.normal_, generator, 0, 1)
     return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 

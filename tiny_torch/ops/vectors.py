@@ -14,6 +14,7 @@ from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
 from tiny_torch.ops.public import check_tensors, into, into_same
+from tiny_torch.ops.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
 
@@ -120,7 +121,7 @@ def cross(
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = tuple(input.shape).index(3)
-    return linalg_cross(input, other, dim=dim, out=out)
+    return cross_along(input, other, dim, out)
 
 
 def linalg_cross(
@@ -132,16 +133,23 @@ def linalg_cross(
     https://pytorch.org/docs/stable/generated/torch.linalg.cross.html
     """
     check_tensors("linalg_cross", {"input": input, "other": other})
-    if input.ndim != other.ndim:
+    return cross_along(input, other, dim, out)
+
+
+def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> Tensor:
+    x, y = input.array, other.array
+    if x.ndim != y.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    if input.size(dim) != 3 or other.size(dim) != 3:
+    at = wrap_dim(dim, x.ndim)
+    sizes = (x.shape[at], y.shape[at])
+    if sizes != (3, 3):
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.size(dim)} and "
-            f"{other.size(dim)}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and "
+            f"{sizes[1]}"
         )
-    if input.dtype is not other.dtype:
-        raise other_type(input.dtype, other.dtype)
-    if input.dtype is _core.bool:
+    if x.dtype is not y.dtype:
+        raise other_type(x.dtype, y.dtype)
+    if x.dtype is _core.bool:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     result = apply_fused(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
