@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import check
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tiny_torch
@@ -147,6 +147,7 @@ def equations(draw):
 @pytest.mark.torch
 @settings(max_examples=200, deadline=None)
 @given(equations())
+@example(("c,ab,b,...a", [[0], [0, 1], [1], [2, 0]], False))
 def test_generated_equations(plan):
     oracle = pytest.importorskip("torch")
     equation, shapes, turned = plan

@@ -354,8 +354,8 @@ def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Op
         [1 if d in summed else a[d] if d in batch + rows else b[d] for d in range(len(a))]
     )
     shape = whole[:kept]
-    # Strides of dims of size 1 are as in PyTorch only if all places take the way to their order.
-    roundabout = 1 in shape and kept < len(a)
+    # Strides of sizes of 1, and of what is empty, are PyTorch's only if all places go its way.
+    roundabout = kept < len(a) and (0 in shape or 1 in shape)
     count = len(a) if roundabout else kept
     made = [d for d in batch + rows + summed + columns if d < count]
     sizes = tuple([whole[d] for d in made])
