@@ -14,6 +14,9 @@ namespace {
 #include "core/functors.h"
 
 static_assert(kLanes * sizeof(float) % kVectorBytes == 0);
+// Lanes that elements are added up in; of integers any order is as good.
+constexpr int kUsedLanes = kFloatKernels ? kLanes : 1;
+
 // The product of 128 numbers may be too small to be normal, where arithmetic is slow: a product of
 // many more is 0 most of the time.
 template <class F>
@@ -175,9 +178,9 @@ template <class F, class S, int kStep, class V, int kVectors>
 __attribute__((always_inline)) inline void sum_lanes(Columns<V, kVectors>& sum,
                                                      const char* const* rows, int64_t n,
                                                      int64_t lane, int64_t at) {
-  if constexpr (kStep == kLanes) {
+  if constexpr (kStep == kUsedLanes) {
     for (int v = 0; v < kVectors; ++v) sum.v[v] = F::template init<V>();
-    for (int64_t r = lane; r < n; r += kLanes)
+    for (int64_t r = lane; r < n; r += kUsedLanes)
       for (int v = 0; v < kVectors; ++v) {
         if constexpr (std::is_arithmetic_v<V>) {
           S element;
@@ -202,7 +205,7 @@ __attribute__((always_inline)) inline void sum_lanes(Columns<V, kVectors>& sum,
 template <class F, class T, class S>
 void columns(const char* const* rows, int64_t n, int64_t width, char* out) {
   auto answer = [=](auto columns, int64_t j) {
-    constexpr int kParts = 8;  // code for all lanes would be long
+    constexpr int kParts = kFloatKernels ? 8 : 1;  // code for all lanes would be long
     decltype(columns) parts[kParts];
     int64_t q = 0;
     do sum_lanes<F, S, kParts>(parts[q], rows, n, q, j * sizeof(S));
@@ -269,7 +272,7 @@ void kernel(const ReduceArgs& args) {
                    combine<F, T>,
                    finish<F, T, R>,
                    sizeof(T),
-                   kFloatKernels ? kLanes : 1,
+                   kUsedLanes,
                    chunk_of<F>};
   if constexpr (std::is_same_v<T, float>) {
 #ifdef __F16C__
