@@ -262,18 +262,9 @@ void kernel(const ReduceArgs& args) {
   using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
   using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
   constexpr ReduceOps::Reader native = {inner<F, T, T>, columns<F, T, T>};
-  ReduceOps ops = {native,
-                   {},
-                   {},
-                   fold_rows<F, T>,
-                   init<F, T>,
-                   outer<F, T>,
-                   fold<F, T>,
-                   combine<F, T>,
-                   finish<F, T, R>,
-                   sizeof(T),
-                   kUsedLanes,
-                   chunk_of<F>};
+  ReduceOps ops = {native,          {},          {},         fold_rows<F, T>,
+                   init<F, T>,      outer<F, T>, fold<F, T>, combine<F, T>,
+                   finish<F, T, R>, sizeof(T),   kUsedLanes, chunk_of<F>};
   if constexpr (std::is_same_v<T, float>) {
 #ifdef __F16C__
     ops.half = {inner<F, T, Half>, columns<F, T, Half>};
