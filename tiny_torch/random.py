@@ -21,7 +21,7 @@ class Generator:
     >>> import tiny_torch as torch
     >>> a = torch.rand(3, generator=torch.Generator().manual_seed(1))
     >>> b = torch.rand(3, generator=torch.Generator().manual_seed(1))
-    >>> bool((a == b).all())
+    >>> torch.equal(a, b)
     True
     """
 
