@@ -20,6 +20,7 @@ x = torch.tensor([0.5, nan, inf], requires_grad=True); [grad(getattr(torch, f)(x
 x = torch.tensor([0.5, nan, inf], requires_grad=True); grad(x.round(decimals=1), x, torch.tensor([inf, nan, 1]))
 x = torch.tensor([0.5, 2, 3], requires_grad=True); grad(torch.div(x, x, rounding_mode='floor'), x, torch.tensor([inf, nan, 1]))
 x = torch.tensor([0.5, 2, 3], requires_grad=True); grad(x ** 0, x, torch.tensor([inf, nan, 1]))
+x = torch.tensor([2.0, 3], requires_grad=True); g = grad((x ** 2).sum(), x, create_graph=True)[0]; h = grad(g.sum(), x, create_graph=True)[0]; g, h, grad(h.sum(), x)
 x = torch.tensor([0.5, 2, 3], requires_grad=True); y = x * 1; y.eq_(1); grad(y, x, torch.tensor([inf, nan, 1]))
 x = torch.tensor([-0.5, 2, 4], requires_grad=True); grad(x.ceil().log10().sum(), x)
 x = torch.tensor([1.8, 0, -1], requires_grad=True); grad(torch.xlogy(x, torch.tensor([0, 3, 0])), x, torch.zeros(3))

@@ -120,7 +120,7 @@ def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     inputs = (x, *arguments)
     edges = edges_of(None, *inputs)
-    if edges is None:
+    if edges is None or not x.array.dtype.is_floating_point:
         compute(op, inputs, (), x.array)
         return x
     arrays = arrays_of(inputs)

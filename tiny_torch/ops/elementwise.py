@@ -11,7 +11,7 @@ import operator
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import Op, TensorBase, run
 from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.public import public, zeros
 
@@ -99,7 +99,8 @@ class Pow(Op):
         to_base = to_exponent = None
         if needs[0]:
             if isinstance(y, int | float):
-                power = x if y == 2 else x ** (y - 1)
+                # Recorded, it is x ** 1 for y = 2, as in PyTorch: its gradient is 0, not absent.
+                power = x if y == 2 and not isinstance(x, TensorBase) else x ** (y - 1)
                 to_base = zeros(grad) if y == 0 else grad * (power * y)
             else:
                 to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))

@@ -210,7 +210,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
     elif not indices:
-        return apply_view(Alias, self, (("view", (self.array.shape,)),))
+        return apply_view(Alias, self, (("expand", (self.array.shape,)),))
     return apply1(Index, self, *indices) if indices else self
 
 
