@@ -207,7 +207,7 @@ def dtype_of(out: Tensor | None, function: str, dtype: Any) -> Any:
 
 def check_not_bool(kernel: str, dtype: Any) -> None:
     if dtype is _core.bool:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        raise not_implemented(kernel, dtype)
 
 
 def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:

@@ -11,7 +11,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import INFERENCE, LEAF, NO_GRAD, View, edge_of, modes, named
+from tiny_torch.autograd.graph import (
+    INFERENCE,
+    LEAF,
+    NO_GRAD,
+    View,
+    edge_of,
+    modes,
+    named,
+    source_of,
+)
 from tiny_torch.autograd.hooks import check_assigned, is_retained
 from tiny_torch.devices import DEVICES
 from tiny_torch.size import Size
@@ -331,7 +340,7 @@ class Tensor(TensorBase):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         from tiny_torch.autograd.hooks import add_hook
 
-        return add_hook(self, edge_of(self) or (self, 0), hook)
+        return add_hook(self, source_of(self), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
         """Calls ``hook(tensor)`` after ``.grad`` of this leaf was added to."""

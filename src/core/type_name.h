@@ -1,7 +1,8 @@
-// A dtype as PyTorch's messages call it.
+// A dtype as PyTorch's messages call it, and the messages that stand in many places.
 #pragma once
 
 #include "core/dtype.h"
+#include "core/error.h"
 
 namespace tt {
 
@@ -18,6 +19,17 @@ constexpr const char* cpp_name(DType dtype) {
                                    "int",   "long int",      "c10::Half",   "c10::BFloat16",
                                    "float", "double"};
   return names[static_cast<int>(dtype)];
+}
+
+// What PyTorch raises where a kernel does not know the dtype.
+template <class Kernel>
+NotImplementedError not_implemented(const Kernel& kernel, DType dtype) {
+  return NotImplementedError("\"", kernel, "_cpu\" not implemented for '", type_name(dtype), "'");
+}
+
+inline RuntimeError other_type(DType expected, DType found) {
+  return RuntimeError("expected scalar type ", type_name(expected), " but found ",
+                      type_name(found));
 }
 
 }  // namespace tt

@@ -96,17 +96,16 @@ void forward(const AttentionArgs& a) {
   const int64_t parts = workers == 1 ? 1 : smaller(panels, blocks(4 * workers, heads));
   Arena<T> count{nullptr};
   ForwardMemory<T>(head_at<T>(a, 0), count);
-  T* const scratch = static_cast<T*>(scratch_acquire(size_t(workers * count.used) * sizeof(T)));
+  const Scratch<T> scratch(workers * count.used);
   run_tasks(heads * parts, workers, [&](int64_t task, int64_t worker) {
     const Head<T> head = head_at<T>(a, task / parts);
     const int64_t part = task % parts;
-    Arena<T> arena{scratch + worker * count.used};
+    Arena<T> arena{scratch.data + worker * count.used};
     const ForwardMemory<T> memory(head, arena);
     const Matrix<T> k = dense(head.k, memory.k), v = dense(head.v, memory.v);
     for (int64_t panel = panels * part / parts; panel < panels * (part + 1) / parts; ++panel)
       forward_panel(head, k, v, panel * kCols<T>, memory);
   });
-  scratch_release(scratch);
 }
 
 }  // namespace

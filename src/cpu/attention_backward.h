@@ -1,6 +1,7 @@
 // The gradients of attention: the keys of a head, a block at a time.
 #pragma once
 #include "cpu/attention_tile.h"
+#include "cpu/scratch.h"
 
 namespace tt::cpu {
 namespace {
@@ -199,9 +200,8 @@ void backward(const AttentionArgs& a) {
   const BackwardMemory<T> sizes(head_at<T>(a, 0), count);
   const int64_t dq_size = sizes.panels * sizes.q_size;
   const int64_t partial_size = parts > 1 ? heads * parts * dq_size : 0;
-  T* const scratch =
-      static_cast<T*>(scratch_acquire(size_t(workers * count.used + partial_size) * sizeof(T)));
-  T* const partial = scratch + workers * count.used;
+  const Scratch<T> all(workers * count.used + partial_size);
+  T *const scratch = all.data, *const partial = scratch + workers * count.used;
   run_tasks(heads * parts, workers, [&](int64_t task, int64_t worker) {
     const Head<T> head = head_at<T>(a, task / parts);
     const int64_t part = task % parts;
@@ -219,7 +219,6 @@ void backward(const AttentionArgs& a) {
       write_queries(head_at<T>(a, i), sizes, sum);
     });
   }
-  scratch_release(scratch);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "cpu/conv_block.h"
 #include "cpu/conv_depthwise.h"
 #include "cpu/conv_weight.h"
-#include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
 namespace tt::cpu {
@@ -110,8 +109,8 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   panel_size = round_up(panel_size, 64);
   window_size = round_up(window_size, 64);
   const int64_t per_worker = panel_size + window_size + round_up(kept_size, 64);
-  T* scratch = static_cast<T*>(scratch_acquire(size_t(size + workers * per_worker) * sizeof(T)));
-  T* next = scratch + workers * per_worker;
+  const Scratch<T> scratch(size + workers * per_worker);
+  T* next = scratch.data + workers * per_worker;
   for (int i = 0; i < part_count; ++i) {
     if (ways[i].packed) ways[i].weights.panels = next;
     next += g.groups * ways[i].weights.group_size();
@@ -154,7 +153,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     const Sums<T> sums = {g, part, own, group};
     const Block block = {group, row, smaller(row + cut.rows, g.rows), pixel,
                          smaller(pixel + cut.pixels, pixels)};
-    T* panel = scratch + worker * per_worker;
+    T* panel = scratch.data + worker * per_worker;
     if (ways[i].turned) {
       row_block(sums, block, panel, panel + panel_size);
     } else if (ways[i].packed && reads_in_place<T>(g, part)) {
@@ -163,7 +162,6 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
       column_block(sums, block, panel, panel + panel_size, panel + panel_size + window_size);
     }
   });
-  scratch_release(scratch);
 }
 
 template <class T>

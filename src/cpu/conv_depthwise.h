@@ -10,7 +10,7 @@
 // pixels i of strips, by band, image and strip; then lanes are added one after another.
 #pragma once
 #include "cpu/conv_window.h"
-#include "cpu/gemm.h"
+#include "cpu/scratch.h"
 #include "cpu/tasks.h"
 
 namespace tt::cpu {
@@ -371,14 +371,13 @@ void depthwise(const ConvSum& g) {
   bytes = round_up(bytes, 64);
   const int64_t units = g.batch * blocks(g.groups * Group, channel_unit<T>(g));
   const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
-  char* scratch = static_cast<char*>(scratch_acquire(size_t(workers * bytes)));
+  const Scratch<char> memory(workers * bytes);
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     for (int64_t i = 0; i < g.part_count; ++i) {
       depthwise_part<T, Group>(g, g.parts[i], units * task / tasks, units * (task + 1) / tasks,
-                               scratch + worker * bytes);
+                               memory.data + worker * bytes);
     }
   });
-  scratch_release(scratch);
 }
 
 // Whether a convolution of groups of 4 or 8 channels is computed like one of channels that do not
@@ -416,12 +415,12 @@ void depthwise_weight(const ConvSum& g, void* result) {
   const int64_t most = blocks(units, tasks);
   const int64_t band_size = band_bytes(make_band<T>(part));
   const int64_t bytes = band_size + most * sums_size * int64_t(sizeof(Vec<T>));
-  char* scratch = static_cast<char*>(scratch_acquire(size_t(workers * bytes)));
+  const Scratch<char> memory(workers * bytes);
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     const int64_t begin = units * task / tasks, end = units * (task + 1) / tasks;
     const T *x = static_cast<const T*>(g.source), *y = static_cast<const T*>(g.result);
     Band<T> band = make_band<T>(part);
-    char* own = scratch + worker * bytes;
+    char* own = memory.data + worker * bytes;
     band.strip = reinterpret_cast<Strip<T>*>(own);
     band.pieces =
         reinterpret_cast<TapPiece*>(own + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
@@ -460,7 +459,6 @@ void depthwise_weight(const ConvSum& g, void* result) {
       }
     }
   });
-  scratch_release(scratch);
 }
 
 }  // namespace

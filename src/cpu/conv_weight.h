@@ -6,7 +6,7 @@
 // after another: chunks follow from the shape alone, and may be computed at the same time.
 #pragma once
 #include "cpu/conv_lines.h"
-#include "cpu/gemm.h"
+#include "cpu/scratch.h"
 
 namespace tt::cpu {
 namespace {
@@ -373,8 +373,8 @@ void sum_weight(const ConvArgs& g) {
   const int64_t panels_size = plan.block * plan.columns;
   const int64_t parts = blocks(g.x_channels, plan.channels_per_task);
   const int64_t size = workers * panels_size + plan.chunks * chunk_size;
-  T* panels = static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T)));
-  T* sums = panels + workers * panels_size;
+  const Scratch<T> memory(size);
+  T *const panels = memory.data, *const sums = panels + workers * panels_size;
   const bool mixed = is_mixed_in_vectors<T>(g, plan);
   if (mixed) sum_mixed_groups<T>(g, plan, workers, sums, group_size);
   run_tasks(mixed ? 0 : plan.chunks * g.groups * parts, workers, [&](int64_t task, int64_t worker) {
@@ -393,7 +393,6 @@ void sum_weight(const ConvArgs& g) {
     write_weight(g, plan, sums + group * group_size, chunk_size, group, o * lanes<T>, m,
                  smaller(m + kRowBlock, row));
   });
-  scratch_release(panels);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cpu/gemm_block.h"
 #include "cpu/gemm_vector.h"
+#include "cpu/scratch.h"
 #include "cpu/tasks.h"
 
 namespace tt::cpu {
@@ -237,7 +238,8 @@ void fast(const Gemm& request) {
   const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, depth);
   const int64_t partial_size = split ? blocks(g.k, depth) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
-  T* scratch = size ? static_cast<T*>(scratch_acquire(size_t(size) * sizeof(T))) : nullptr;
+  const Scratch<T> memory(size);
+  T* const scratch = memory.data;
   if (split) {
     T* partial = scratch + workers * per_worker;
     for (int64_t index = 0; index < batch; ++index) {
@@ -252,7 +254,6 @@ void fast(const Gemm& request) {
       }
     });
   }
-  if (scratch) scratch_release(scratch);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ struct Range {
   int64_t i, i_end, j, j_end, p, depth, rows;
 };
 
-// The first part of C: the whole, before anything is under way.
+// A part of C, before anything of it is under way.
 inline Range part_of(int64_t i, int64_t i_end, int64_t j, int64_t j_end) {
   return {i, i_end, j, j_end, 0, 0, i_end - i};
 }
@@ -360,8 +360,8 @@ void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, 
   }
 }
 
-// A block of B stays near and meets A group by group; or, where A is low, A stays and meets B strip
-// by strip.
+// A block of B stays near and meets all rows of A; or, where those are few, they stay and meet B
+// strip by strip.
 template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
   const int64_t size = panel_a_size<T>(g.depth);

@@ -3,8 +3,8 @@
 // others once per phase, because products need all units of the step before.
 #pragma once
 #include "core/kernels/recurrent.h"
-#include "cpu/gemm.h"
 #include "cpu/gemm_tile.h"
+#include "cpu/scratch.h"
 #include "cpu/tasks.h"
 #include "cpu/team.h"
 
@@ -107,12 +107,13 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
     for (const RecurrentProduct& p : s.phases[i].products)
       work += double(p.rows) * double(s.hidden) * double(s.groups * s.k);
   const int64_t wanted = work > kTeamWork * double(s.count) ? num_threads() : 1;
-  T* const panels = static_cast<T*>(scratch_acquire(size_t(parts * size) * sizeof(T)));
+  const Scratch<T> panels(parts * size);
   with_team(int(smaller(wanted, parts)), [&](int64_t member, int64_t members) {
     const int64_t first = parts * member / members, last = parts * (member + 1) / members;
     const auto units = [&](int64_t part) {
       const int64_t begin = part * kCols<T>;
-      return UnitPanels<T>{s, begin, smaller(kCols<T>, s.hidden - begin), panels + part * size};
+      return UnitPanels<T>{s, begin, smaller(kCols<T>, s.hidden - begin),
+                           panels.data + part * size};
     };
     for (int64_t part = first; part < last; ++part) units(part).pack();
     for (int64_t i = 0; i < s.count; ++i) {
@@ -124,7 +125,6 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
       }
     }
   });
-  scratch_release(panels);
 }
 
 template <class T, StepOfUnits& step>

@@ -7,6 +7,7 @@
 #include "cpu/int_math.h"
 #include "cpu/tables.h"
 #include "cpu/vec_fold.h"
+#include "cpu/vec_half.h"
 
 namespace tt::cpu {
 namespace {
@@ -32,8 +33,7 @@ Vec<T> load(const char* from) {
   } else {
     HalfBits bits;
     __builtin_memcpy(&bits, from, sizeof bits);
-    if constexpr (std::is_same_v<S, Half>) return float_of_half(bits);
-    return from_bits(__builtin_convertvector(bits, Vec<uint32_t>) << 16);
+    return std::is_same_v<S, Half> ? float_of_half(bits) : float_of_bfloat(bits);
   }
 }
 

@@ -11,33 +11,36 @@ namespace tt::cpu {
 
 namespace {
 
-// Whether a row's elements are what kernels take: side by side, or of an input one and the same.
-bool is_plain(int k, int64_t stride, DType dtype) {
-  return stride == static_cast<int64_t>(itemsize(dtype)) || (k > 0 && stride == 0);
-}
+// What rows hand to a kernel.
+struct Wanted {
+  DType reads, writes, number;  // number: of an input that is one and the same element
+
+  DType of(int k, int64_t stride) const { return k == 0 ? writes : stride == 0 ? number : reads; }
+  // Whether an operand's elements are so: of that dtype; and side by side, or one and the same.
+  bool fits(int k, int64_t stride, DType own) const {
+    const bool plain = stride == static_cast<int64_t>(itemsize(own)) || (k > 0 && stride == 0);
+    return plain && own == of(k, stride);
+  }
+};
 
 // One row of up to kBlock elements whose operands need conversion, or to be gathered.
 struct Converter {
   const Iter& iter;
   Loop loop;
-  DType reads, writes;
+  Wanted wanted;
   alignas(64) char scratch[Iter::kMaxOperands][kBlock * 8];
 
-  Converter(const Iter& iter, Loop loop, DType reads, DType writes)
-      : iter(iter), loop(loop), reads(reads), writes(writes) {}
-
-  DType wanted(int k, int64_t stride) const {
-    return k == 0 ? writes : stride == 0 ? iter.compute : reads;
-  }
+  Converter(const Iter& iter, Loop loop, const Wanted& wanted)
+      : iter(iter), loop(loop), wanted(wanted) {}
 
   void operator()(char* const* data, const int64_t* strides, int64_t n) {
     char* at[Iter::kMaxOperands];
     int64_t steps[Iter::kMaxOperands];
     for (int k = 0; k < iter.count; ++k) {
-      const DType own = iter.operands[k].dtype, dtype = wanted(k, strides[k]);
+      const DType own = iter.operands[k].dtype, dtype = wanted.of(k, strides[k]);
       at[k] = data[k];
       steps[k] = strides[k];
-      if (own == dtype && is_plain(k, strides[k], dtype)) continue;
+      if (wanted.fits(k, strides[k], own)) continue;
       at[k] = scratch[k];
       steps[k] = itemsize(dtype);
       if (k == 0) continue;
@@ -47,7 +50,7 @@ struct Converter {
     }
     loop(at, steps, n);
     if (at[0] == data[0]) return;
-    convert_line(conversion(writes, iter.operands[0].dtype), data[0], strides[0], scratch[0],
+    convert_line(conversion(wanted.writes, iter.operands[0].dtype), data[0], strides[0], scratch[0],
                  steps[0], n);
   }
 };
@@ -81,18 +84,13 @@ void run_rows(const Iter& iter, Loop loop) {
   drive(iter, iter.numel, true, [loop] { return loop; });
 }
 
-// Rows are of `reads` and `writes`.
-void run_as(const Iter& iter, Loop loop, DType reads, DType writes) {
+void run_as(const Iter& iter, Loop loop, const Wanted& wanted) {
   if (iter.numel == 0) return;
-  bool converts = false;
   for (int k = 0; k < iter.count; ++k) {
-    const int64_t stride = iter.operands[k].strides[0];
-    const DType own = iter.operands[k].dtype;
-    const DType wanted = k == 0 ? writes : stride == 0 ? iter.compute : reads;
-    converts |= own != wanted || !is_plain(k, stride, own);
+    const Iter::Entry& x = iter.operands[k];
+    if (wanted.fits(k, x.strides[0], x.dtype)) continue;
+    return drive(iter, kBlock, true, [&] { return Converter(iter, loop, wanted); });
   }
-  if (converts)
-    return drive(iter, kBlock, true, [&] { return Converter(iter, loop, reads, writes); });
   run_rows(iter, loop);
 }
 
@@ -109,8 +107,12 @@ bool is_all(const Iter& iter, DType dtype) {
   return true;
 }
 
-void run(const Iter& iter, Loop loop) { run_as(iter, loop, iter.compute, iter.result); }
-void run(const Iter& iter, Loop loop, DType half) { run_as(iter, loop, half, half); }
+void run(const Iter& iter, Loop loop) {
+  run_as(iter, loop, {iter.compute, iter.result, iter.compute});
+}
+void run(const Iter& iter, Loop loop, DType half) {
+  run_as(iter, loop, {half, half, iter.compute});
+}
 
 namespace {
 

@@ -16,7 +16,7 @@ from tiny_torch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from tiny_torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from tiny_torch.autograd.graph import GradientEdge, edge_of
+from tiny_torch.autograd.graph import GradientEdge, edge_of, source_of
 from tiny_torch.autograd.variable import Variable
 from tiny_torch.tensor import Tensor, wrap
 
@@ -218,7 +218,7 @@ def required_edge(target: Any):
         )
     if not target.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge_of(target) or (target, 0)
+    return source_of(target)
 
 
 def as_tuple(values: Any) -> tuple:

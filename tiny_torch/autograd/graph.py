@@ -229,6 +229,11 @@ def named(node):
 edge_of: Any = _core.edge_of
 
 
+def source_of(tensor):
+    """The edge of what requires grad. A view from before its base did is a leaf of its own."""
+    return edge_of(tensor) or (tensor, 0)
+
+
 def renew(tensor, view):
     """The edge of a view whose memory has been written since it was made: from its base anew."""
     # Of a view that wrote, rebase has left the base's edge here: the base may be detached since.

@@ -7,6 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.creation import ones, zeros
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat, stack
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.ranges import arange
@@ -150,7 +151,7 @@ def trace(input: Tensor, *, out: Any = None) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype is _core.bool:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+        raise not_implemented("trace", input.dtype)
     return into(out, input.diagonal().sum())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.dtypes import finfo
+from tiny_torch.dtypes import finfo, not_implemented
 from tiny_torch.ops.elementwise import Cast, Pow, Where, without_gradient
 from tiny_torch.ops.public import check_operand, check_tensor, into, named, public, write_out, zeros
 from tiny_torch.ops.unary import of_nothing
@@ -173,7 +173,7 @@ def check_powers(name: str, input: Any, other: Any) -> None:
     check_tensor(name, "input", 1, input)
     check_tensor(name, "other", 2, other)
     if other.dtype is _core.bool and input.is_floating_point():
-        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+        raise not_implemented("ldexp_cpu_exp", other.dtype)
 
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -18,7 +18,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
 from tiny_torch.autograd.graph import NO_GRAD, modes
 from tiny_torch.devices import array_module, to_device
-from tiny_torch.dtypes import check_range, cpp_name
+from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
 from tiny_torch.ops import gather, masks, slices, within
 from tiny_torch.ops.indexing import (
@@ -276,10 +276,7 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
     if mask.shape != shape[start : start + mask.ndim]:
         return None
     if mask.dtype is _core.uint8:
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{cpp_name(mask.dtype)}"
-        )
+        raise masks.not_boolean("masked_fill", mask.dtype)
     return wrap(mask.view(mask.shape + (1,) * (len(shape) - start - mask.ndim)))
 
 

@@ -111,13 +111,16 @@ class Nonzero(Op):
         return x.nonzero(), ()
 
 
+def not_boolean(name: str, dtype: Any) -> RuntimeError:
+    return RuntimeError(
+        f"{name}_ only supports boolean masks, but got mask with dtype {cpp_name(dtype)}"
+    )
+
+
 def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
     check_tensor(name, "mask", 1, mask)
     if mask.array.dtype is not _core.bool:
-        raise RuntimeError(
-            f"{name}_ only supports boolean masks, but got mask with dtype "
-            f"{cpp_name(mask.array.dtype)}"
-        )
+        raise not_boolean(name, mask.array.dtype)
     if isinstance(value, Tensor):
         if value.array.ndim:
             raise RuntimeError(

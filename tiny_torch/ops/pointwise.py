@@ -15,7 +15,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES, check_range, scalar_type
+from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
@@ -223,7 +223,7 @@ def check_bounds(input: Tensor, min: Any, max: Any) -> None:
         return
     dtype = result_type(input, *bounds)
     if dtype is _core.bool:
-        raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
+        raise not_implemented("clamp_scalar_cpu", dtype)
     for bound in numbers:
         check_range(bound, dtype)
 

@@ -149,19 +149,17 @@ class All_(Op):
 
 
 class Argmax(Op):
-    @staticmethod
-    def forward(x, dim, keepdim):
+    name = "argmax"
+
+    @classmethod
+    def forward(cls, x, dim, keepdim):
         if dim is None:
             x, dim = x.reshape((-1,)), 0
-        return x.argmax(dim, keepdim), ()
+        return getattr(x, cls.name)(dim, keepdim), ()
 
 
-class Argmin(Op):
-    @staticmethod
-    def forward(x, dim, keepdim):
-        if dim is None:
-            x, dim = x.reshape((-1,)), 0
-        return x.argmin(dim, keepdim), ()
+class Argmin(Argmax):
+    name = "argmin"
 
 
 class Max(SelectOne):

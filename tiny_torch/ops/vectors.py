@@ -9,7 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply2, apply_fused
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.dtypes import other_type
+from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
@@ -150,7 +150,7 @@ def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> T
     if x.dtype is not y.dtype:
         raise other_type(x.dtype, y.dtype)
     if x.dtype is _core.bool:
-        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+        raise not_implemented("cross", x.dtype)
     result = apply_fused(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
 

@@ -348,9 +348,7 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  if (a.dtype() != b.dtype())
-    throw RuntimeError("expected scalar type ", type_name(a.dtype()), " but found ",
-                       type_name(b.dtype()));
+  if (a.dtype() != b.dtype()) throw other_type(a.dtype(), b.dtype());
   if (bias && bias->dtype() != a.dtype())
     throw RuntimeError("Input type (", cpp_name(a.dtype()), ") and bias type (",
                        cpp_name(bias->dtype()), ") should be the same");

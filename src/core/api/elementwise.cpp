@@ -111,9 +111,7 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
   if (out && !can_cast(result, out->dtype()))
     throw RuntimeError("result type ", type_name(result),
                        " can't be cast to the desired output type ", type_name(out->dtype()));
-  if (!kernel)
-    throw NotImplementedError("\"", info.name, "_cpu\" not implemented for '", type_name(compute),
-                              "'");
+  if (!kernel) throw not_implemented(info.name, compute);
   if (!out) {
     NDArray fresh =
         NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute), result);

@@ -19,8 +19,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   if (minlength < 0) throw RuntimeError("minlength should be >= 0");
   if (x.ndim() == 1 && x.numel() == 0) return full({minlength}, Scalar::of_int(0), DType::Int64);
   if (x.ndim() != 1) throw RuntimeError(kOnlyCounts);
-  if (category(x.dtype()) != Category::Int)
-    throw NotImplementedError("\"bincount_cpu\" not implemented for '", type_name(x.dtype()), "'");
+  if (category(x.dtype()) != Category::Int) throw not_implemented("bincount", x.dtype());
   if (weights && weights->shape() != x.shape())
     throw RuntimeError("weights should be 1-d and have the same length as input");
   const NDArray numbers = contiguous(converted(x, DType::Int64));

@@ -16,9 +16,7 @@ constexpr int64_t kGroups = 32, kRows = 8;
 NDArray rows_of(const NDArray& x, int64_t count) {
   int64_t rows = 1, size = 1;
   for (int d = 0; d < x.ndim(); ++d) (d < x.ndim() - count ? rows : size) *= x.shape()[d];
-  const Dims shape{rows, size};
-  const std::optional<NDArray> view = x.try_view(shape);
-  return view ? *view : contiguous(x).view(shape);
+  return reshape(x, {rows, size});
 }
 
 // sums (groups, 2, size) -> the two gradients.

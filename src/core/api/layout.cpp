@@ -40,6 +40,10 @@ NDArray with_batch(const NDArray& x, int spatial) {
   return x.ndim() == spatial + 2 ? x : x.unsqueeze(0);
 }
 
+NDArray batched_as(const NDArray& y, const NDArray& x) {
+  return y.ndim() == x.ndim() ? y : y.squeeze({0});
+}
+
 Dims spatial_of(const NDArray& x, int spatial) {
   Dims sizes;
   for (int d = std::max(x.ndim() - spatial, 0); d < x.ndim(); ++d) sizes.push_back(x.shape()[d]);

@@ -14,6 +14,8 @@ NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last);
 
 // x with a batch dim, if it has none: of shape (N, C, *) or (C, *), with `spatial` dims at the end.
 NDArray with_batch(const NDArray& x, int spatial);
+// y, made of an array with a batch dim, without that if x has none.
+NDArray batched_as(const NDArray& y, const NDArray& x);
 // Those dims.
 Dims spatial_of(const NDArray& x, int spatial);
 // (N, C, D, H, W): 0 for the dims that are missing.

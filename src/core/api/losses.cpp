@@ -44,8 +44,7 @@ NDArray reduced(const NDArray& loss, bool mean) {
 
 void check_dtype(const char* name, const NDArray& x) {
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
-    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
-                              "'");
+    throw not_implemented(name, x.dtype());
 }
 
 const int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }

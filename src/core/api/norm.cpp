@@ -22,9 +22,7 @@ T* data_of(const NDArray& array) {
 }
 
 void check_floating(const char* name, const NDArray& x) {
-  if (!is_floating(x.dtype()))
-    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
-                              "'");
+  if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
 }
 
 Dims without(const Dims& shape, int dim) {

@@ -131,14 +131,9 @@ NDArray prepared(const NDArray& x, int spatial) {
   return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
 }
 
-// Without a batch dim if x has none.
-NDArray unbatched(const NDArray& y, const NDArray& x) {
-  return y.ndim() == x.ndim() ? y : y.squeeze({0});
-}
-
 // As a caller wants it.
 NDArray finished(const NDArray& y, const NDArray& x) {
-  return converted(unbatched(y, x), x.dtype());
+  return converted(batched_as(y, x), x.dtype());
 }
 
 int64_t per_image(const NDArray& x) { return x.numel() / std::max<int64_t>(x.shape()[0], 1); }
@@ -168,7 +163,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
           put_images(y, begin, end, parts[0]);
           put_images(where, begin, end, parts[1]);
         });
-    return {unbatched(y, x), unbatched(where, x)};
+    return {batched_as(y, x), batched_as(where, x)};
   }
   const NDArray batch = prepared(x, spatial);
   const NDArray y = empty_laid_out(with_size(batch, size), batch.dtype(), channels_last);
@@ -178,7 +173,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   pool.set_where(where);
   pool.args.channels_last = channels_last;
   pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
-  return {finished(y, x), unbatched(where, x)};
+  return {finished(y, x), batched_as(where, x)};
 }
 
 NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& kernel,
@@ -214,7 +209,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
                  max_pool_scatter(part, places.slice(0, begin, end, 1), x_size, kernel, stride,
                                   padding, dilation, channels_last));
     });
-    return unbatched(x, y);
+    return batched_as(x, y);
   }
   const NDArray batch = prepared(y, spatial);
   MaxPool pool(x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});

@@ -88,9 +88,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
       info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;
   const ReduceKernel kernel =
       cpu_backend().reduce.kernels[static_cast<int>(op)][static_cast<int>(compute)];
-  if (!kernel)
-    throw NotImplementedError("\"", info.name, "_cpu\" not implemented for '", type_name(compute),
-                              "'");
+  if (!kernel) throw not_implemented(info.name, compute);
 
   const Split split = split_dims(x, dims, keepdim);
   NDArray out = NDArray::empty(split.out_shape, result);
@@ -125,7 +123,7 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
   const NDArray out = NDArray::empty(split.out_shape, computed_in(x.dtype()));
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(-INFINITY));
-    return astype(out, x.dtype());
+    return converted(out, x.dtype());
   }
   Dims order, shape;  // what is reduced comes last, as one dim
   for (const bool reduced : {false, true})
@@ -135,12 +133,10 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
         if (!reduced) shape.push_back(x.shape()[i]);
       }
   shape.push_back(x.numel() / out.numel());
-  const NDArray permuted = x.permute(order);
-  const std::optional<NDArray> view = permuted.try_view(shape);
-  const NDArray lines = view ? *view : contiguous(permuted).view(shape);
+  const NDArray lines = reshape(x.permute(order), shape);
   cpu_backend().norm->logsumexp(
       {lines_of(shape, shape.size() - 1, out.dtype(), {&lines}, false), out.data()});
-  return astype(out, x.dtype());
+  return converted(out, x.dtype());
 }
 
 namespace {

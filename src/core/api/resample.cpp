@@ -188,15 +188,12 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
       throw RuntimeError("[resample] sizes do not fit an array of shape ", x.shape());
     shape.push_back(transposed ? axes[d].in : axes[d].out);
   }
-  const auto unbatched = [&](const NDArray& y) {
-    return y.ndim() == x.ndim() ? y : y.squeeze({0});
-  };
   bool spreads = transposed && is_floating(x.dtype()), grows = false;
   for (const AxisMap& map : axes) {
     spreads = spreads && is_single(map, false);
     grows = grows || map.in > 1;
   }
-  if (spreads && grows) return unbatched(spread(batch, axes, shape, channels_last));
+  if (spreads && grows) return batched_as(spread(batch, axes, shape, channels_last), x);
   if (is_half(x.dtype())) {
     const NDArray y = empty_laid_out(shape, x.dtype(), channels_last);
     const int64_t images = std::max<int64_t>(shape[0], 1);
@@ -206,7 +203,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
           put_images(y, begin, end,
                      resample(part, std::vector<AxisMap>(axes), transposed, channels_last));
         });
-    return unbatched(y);
+    return batched_as(y, x);
   }
   if (!transposed && must_be_dense(batch, axes)) {
     const NDArray dense = empty_laid_out(batch.shape(), batch.dtype(), channels_last);
@@ -250,7 +247,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
         run<uint8_t>(args, axes);
     }
   }
-  return unbatched(y);
+  return batched_as(y, x);
 }
 
 }  // namespace tt

@@ -32,8 +32,7 @@ void scan(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t wanted, con
 NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
                    std::optional<DType> wanted, bool reverse = false) {
   const DType dtype = wanted.value_or(is_floating(x.dtype()) ? x.dtype() : DType::Int64);
-  if (dtype == DType::Bool)
-    throw NotImplementedError("\"", name, "_cpu\" not implemented for 'Bool'");
+  if (dtype == DType::Bool) throw not_implemented(name, dtype);
   const NDArray source = converted(x, dtype);
   if (dtype == DType::Float16)  // whose conversion takes vectors, which no scan has
     return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse), dtype);
@@ -50,9 +49,7 @@ std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, 
 }
 
 void check_floating(const char* name, const NDArray& x) {
-  if (!is_floating(x.dtype()))
-    throw NotImplementedError("\"", name, "_cpu\" not implemented for '", type_name(x.dtype()),
-                              "'");
+  if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
 }
 
 const ScanTable& table() { return *cpu_backend().scan; }

@@ -5,6 +5,7 @@
 #include "core/gil.h"
 #include "core/iter.h"
 #include "core/kernels/order.h"
+#include "core/type_name.h"
 
 namespace tt {
 
@@ -47,8 +48,7 @@ std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wa
 }
 
 void refuse_bool(const char* name, const NDArray& x) {
-  if (x.dtype() == DType::Bool)
-    throw NotImplementedError("\"", name, "_cpu\" not implemented for 'Bool'");
+  if (x.dtype() == DType::Bool) throw not_implemented(name, x.dtype());
 }
 
 }  // namespace
