@@ -30,7 +30,7 @@ int64_t product(const Dims& shape) {
 
 constexpr int64_t kShort = 8;             // shorter rows are taken side by side
 constexpr int64_t kRowsAtOnce = 16;       // their lanes are combined together
-constexpr int64_t kStateBytes = 1 << 17;  // of all columns and lanes: they stay in the second cache
+constexpr int64_t kStateBytes = 1 << 18;  // of all columns and lanes: they stay in the second cache
 constexpr int64_t kPiece = 8 * kLanes;    // rows that the states see at once
 constexpr int64_t kScratch = kLanes * 128;  // elements that are converted, or brought together
 // Columns may be walked one after the other where the rows touch at most this many bytes' pages:

@@ -153,10 +153,12 @@ void step_columns(char* state, const char* const* rows, int64_t begin, int64_t e
 
 template <class F, class T>
 void outer(char* states, const char* const* rows, int64_t n, int64_t count, int64_t width) {
-  constexpr int64_t kRows = 8;  // are read side by side, and share a load and a store of the state
-  for (int64_t first = 0; first < n; first += kRows * count)
+  // Rows that are read side by side, and share a load and a store of the state; of long ones fewer
+  // at a time arrive sooner.
+  const int64_t side_by_side = width * int64_t{sizeof(T)} > 4096 ? 4 : 8;
+  for (int64_t first = 0; first < n; first += side_by_side * count)
     for (int64_t lane = 0; lane < count && first + lane < n; ++lane) {
-      const int64_t end = first + kRows * count;
+      const int64_t end = first + side_by_side * count;
       step_columns<F, T>(states + lane * width * sizeof(T), rows, first + lane, end < n ? end : n,
                          count, width);
     }
