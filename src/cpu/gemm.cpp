@@ -92,48 +92,51 @@ void vector_product(const Product<T>& g, int64_t j, int64_t j_end) {
 // Multiply-adds that make a task of several small products.
 constexpr double kTaskWork = 32 * 1024;
 
-// C is cut into tiles of (rows, cols).
+// C's rows, or its columns, cut into parts that differ by at most one unit: a register tile's.
+struct Cut {
+  int64_t size, unit, parts;
+  int64_t units() const { return blocks(size, unit); }
+  int64_t most() const { return smaller(size, blocks(units(), parts) * unit); }
+  int64_t begin(int64_t part) const { return smaller(size, units() * part / parts * unit); }
+};
 struct Grid {
-  int64_t rows, cols, row_tiles, col_tiles;
-  int64_t size() const { return row_tiles * col_tiles; }
+  Cut rows, cols;
+  int64_t size() const { return rows.parts * cols.parts; }
 };
 
 template <class T>
 Grid cut(const Product<T>& g, int64_t batch, int workers) {
   const bool vector = g.m == 1;
-  const int64_t row_unit = vector ? 1 : kRows, col_unit = kCols<T>;
-  int64_t rows = smaller(g.m, 1024), cols = smaller(g.n, vector ? kStrip : 512);
+  const int64_t widest = vector ? kStrip : 512;
+  Cut rows = {g.m, vector ? 1 : kRows, blocks(g.m, 1024)};
+  Cut cols = {g.n, kCols<T>, blocks(g.n, widest)};
   const int64_t wanted = workers == 1 ? 1 : vector ? workers : 2 * workers;
   // What is packed by transposing is not to be packed by many.
   const int64_t row_worth = g.a_col == 1 ? 1 : 4, col_worth = g.b_col == 1 ? 1 : 4;
-  while (batch * blocks(g.m, rows) * blocks(g.n, cols) < wanted) {
-    const bool by_rows = rows > 4 * row_unit, by_cols = cols > 2 * col_unit;
-    if (by_rows && (!by_cols || rows * row_worth >= cols * col_worth)) {
-      rows = round_up(blocks(rows, 2), row_unit);
+  while (batch * rows.parts * cols.parts < wanted) {
+    const bool by_rows = rows.units() > 4 * rows.parts, by_cols = cols.units() > 2 * cols.parts;
+    if (by_rows && (!by_cols || rows.most() * row_worth >= cols.most() * col_worth)) {
+      rows.parts *= 2;
     } else if (by_cols) {
-      cols = round_up(blocks(cols, 2), col_unit);
+      cols.parts *= 2;
     } else {
       break;
     }
   }
   // Few tasks are as many for each worker, or some would wait for the last one.
-  int64_t row_tiles = blocks(g.m, rows);
-  const int64_t others = batch * blocks(g.n, cols), most = blocks(g.m, 4 * row_unit);
-  while (row_tiles < most && row_tiles * others < 8 * workers &&
-         row_tiles * others % workers != 0) {
-    ++row_tiles;
+  const int64_t others = batch * cols.parts, most = blocks(rows.units(), 4);
+  while (rows.parts < most && rows.parts * others < 8 * workers &&
+         rows.parts * others % workers != 0) {
+    ++rows.parts;
   }
-  rows = smaller(g.m, round_up(blocks(g.m, row_tiles), row_unit));
-  cols = smaller(g.n, round_up(blocks(g.n, blocks(g.n, cols)), col_unit));
-  return {rows, cols, blocks(g.m, rows), blocks(g.n, cols)};
+  return {rows, cols};
 }
 
 template <class T>
 void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratch) {
-  const bool all = grid.col_tiles == 1;
-  const int64_t i = (all ? tile : tile / grid.col_tiles) * grid.rows;
-  const int64_t j = all ? 0 : tile % grid.col_tiles * grid.cols;
-  const int64_t i_end = smaller(i + grid.rows, g.m), j_end = smaller(j + grid.cols, g.n);
+  const int64_t row = tile / grid.cols.parts, col = tile % grid.cols.parts;
+  const int64_t i = grid.rows.begin(row), i_end = grid.rows.begin(row + 1);
+  const int64_t j = grid.cols.begin(col), j_end = grid.cols.begin(col + 1);
   if (g.m == 1) {
     vector_product(g, j, j_end);
   } else {
@@ -235,7 +238,8 @@ void fast(const Gemm& request) {
   const int64_t tiles = batch * grid.size();
   const bool split = tiles < workers && g.k > kDeepest<T>;
 
-  const int64_t per_worker = g.m == 1 ? 0 : scratch_size<T>(grid.rows, grid.cols, depth);
+  const int64_t per_worker =
+      g.m == 1 ? 0 : scratch_size<T>(grid.rows.most(), grid.cols.most(), depth);
   const int64_t partial_size = split ? blocks(g.k, depth) * g.m * g.n : 0;
   const int64_t size = workers * per_worker + partial_size;
   const Scratch<T> memory(size);

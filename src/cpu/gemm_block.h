@@ -179,7 +179,16 @@ template <class T, int Rows, int Vectors>
 void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
                    int64_t cols, bool add) {
   Vec<T> sum[Rows][Vectors] = {};
-  add_products<T, Rows, kAhead>(sum, x.a, x.a_row, x.a_col, x.b, x.depth, x.b_row);
+  // Most tiles are whole, and B is in a panel. Steps that the compiler knows are parts of
+  // addresses; others are additions, which take slots from the multiply-adds.
+  const bool usual = Rows == kRows && Vectors == 2 && x.b_row == kCols<T>;
+  if (usual && x.a_col == 1) {
+    add_products<T, Rows, kAhead>(sum, x.a, x.a_row, 1, x.b, x.depth);
+  } else if (usual && x.a_row == 1 && x.a_col == Rows) {
+    add_products<T, Rows, kAhead>(sum, x.a, 1, Rows, x.b, x.depth);
+  } else {
+    add_products<T, Rows, kAhead>(sum, x.a, x.a_row, x.a_col, x.b, x.depth, x.b_row);
+  }
   write_tile(g, sum, i, j, rows, cols, add);
 }
 

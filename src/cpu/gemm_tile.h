@@ -113,7 +113,7 @@ inline void add_products(Vec<T> (&sum)[Rows][Vectors], const T* a, int64_t a_row
   const T* rows[groups];
 #pragma GCC unroll 4
   for (int i = 0; i < groups; ++i) rows[i] = a + 3 * i * a_row;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int64_t p = 0; p < depth; ++p) {
     Vec<T> y[Vectors];
 #pragma GCC unroll 2
