@@ -187,5 +187,7 @@ def to_device(array: Any, where: Any) -> Any:
     return module.from_numpy(array.clone().numpy())
 
 
-DEVICES = {name: device(name) for name in ("cpu", "ref")}  # of arrays, by their names
+DEVICES: dict[str, device] = {
+    name: device(name) for name in ("cpu", "ref")
+}  # of arrays, by their names
 FUNCTIONS = {f.__name__: f for f in (get_default_device, set_default_device)}

@@ -70,6 +70,8 @@ class Tensor(TensorBase):
         def ndim(self) -> int: ...
         @property
         def dtype(self) -> Any: ...
+        @property
+        def device(self) -> Any: ...
 
         # What ops/methods.py attaches.
         def __getattr__(self, name: str) -> Any: ...
@@ -152,10 +154,6 @@ class Tensor(TensorBase):
         return self.array.data_ptr
 
     @property
-    def device(self) -> Any:
-        return DEVICES[self.array.device]
-
-    @property
     def is_cuda(self) -> bool:
         return False
 
@@ -170,18 +168,11 @@ class Tensor(TensorBase):
         return False
 
     # ------------------------------------------------------------------- gradient and history
-    @property
-    def requires_grad(self) -> bool:
-        """Whether ops on it are recorded.
+    # Whether ops on it are recorded. A view does so once its base does; of one from before that, a
+    # leaf, no gradient arrives anywhere, as in PyTorch.
+    requires_grad = property(_core.requires_grad)
 
-        A view does so once its base does; of one from before that, a leaf, no gradient arrives
-        anywhere, as in PyTorch.
-        """
-        return self.edge is not None or (
-            self._view is not None and edge_of(self._view.base) is not None
-        )
-
-    @requires_grad.setter
+    @requires_grad.setter  # type: ignore[no-redef]
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
@@ -205,7 +196,7 @@ class Tensor(TensorBase):
                 )
             self.edge = None
 
-    @requires_grad.deleter
+    @requires_grad.deleter  # type: ignore[no-redef]
     def requires_grad(self) -> None:
         raise RuntimeError("requires_grad must be a bool")
 
@@ -487,7 +478,7 @@ class Tensor(TensorBase):
         return reduce_tensor(self)
 
 
-_core.register_classes(Tensor, Size)
+_core.register_classes(Tensor, Size, DEVICES)
 
 
 def recording() -> bool:

@@ -90,6 +90,7 @@ PYBIND11_MODULE(_core, module) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };
   py::add_dtypes(module.ptr());
+  py::add_apply(module.ptr());
   py::add_array_type(module.ptr());
   py::add_arguments(module.ptr());
   py::add_size(module.ptr());

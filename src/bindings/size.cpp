@@ -1,5 +1,5 @@
 // What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
-// tensor is asked in every other line: its shape, dtype and number of dims.
+// tensor is asked in every other line: its shape, dtype, number of dims and device.
 #include "bindings/tensor.h"
 #include "bindings/types.h"
 
@@ -8,6 +8,7 @@ namespace tt::py {
 namespace {
 
 PyTypeObject* size_type;  // tiny_torch.Size, once it has said so
+PyObject* devices;        // {name: device}, likewise
 
 // Made without asking the class.
 PyObject* new_size(Py_ssize_t count) { return size_type->tp_alloc(size_type, count); }
@@ -29,7 +30,10 @@ PyType_Spec spec = {"tiny_torch._core.SizeBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_T
 
 }  // namespace
 
-void register_size(PyTypeObject* type) { size_type = type; }
+void register_answers(PyTypeObject* size, PyObject* by_name) {
+  size_type = size;
+  devices = by_name;
+}
 
 PyObject* size_of(PyObject* array) {
   if (is_array(array)) {
@@ -67,6 +71,15 @@ PyObject* get_shape(PyObject* self, void*) {
   PyErr_SetString(PyExc_AttributeError, "array");
   return nullptr;
 }
+PyObject* get_device(PyObject* self, void*) {
+  static PyObject* const attribute = PyUnicode_InternFromString("device");
+  PyObject* const array = tensor_of(self).array;
+  PyObject* const name = array ? PyObject_GetAttr(array, attribute) : nullptr;
+  PyObject* const device = name ? PyDict_GetItemWithError(devices, name) : nullptr;
+  Py_XDECREF(name);
+  if (!array) PyErr_SetString(PyExc_AttributeError, "array");
+  return Py_XNewRef(device);
+}
 
 char dtype_name[] = "dtype", ndim_name[] = "ndim";
 
@@ -76,6 +89,7 @@ PyGetSetDef tensor_properties[] = {
     {"shape", get_shape, nullptr, nullptr, nullptr},
     {dtype_name, get_of_array<&NDArray::dtype>, nullptr, nullptr, dtype_name},
     {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
+    {"device", get_device, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 void add_size(PyObject* module) {

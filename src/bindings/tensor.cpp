@@ -198,6 +198,12 @@ bool has_lost_edge(const TensorObject& x) {
          tensor_of(reinterpret_cast<ViewObject*>(x.view)->base).edge != Py_None;
 }
 
+// requires_grad(x): a tensor's property.
+PyObject* requires_grad(PyObject*, PyObject* x) {
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "requires_grad(tensor)");
+  return PyBool_FromLong(tensor_of(x).edge != Py_None || has_lost_edge(tensor_of(x)));
+}
+
 // Whether it does not require grad, also as a view whose memory has been written since.
 bool is_untracked(const TensorObject& x) {
   return x.edge == Py_None && !has_lost_edge(x) &&
@@ -205,8 +211,8 @@ bool is_untracked(const TensorObject& x) {
           stamp_of_array(x.array) == reinterpret_cast<ViewObject*>(x.view)->stamp);
 }
 
-// edges_of(op, *inputs): the inputs' edges, None for one without; None if nothing is to be
-// recorded: no input requires grad, the op (None: any) has no gradient, or the modes say so.
+}  // namespace
+
 PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
   bool tracked = false;
   for (Py_ssize_t i = 0; i < count && !tracked; ++i)
@@ -234,6 +240,9 @@ PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
+namespace {
+
+// edges_of(op, *inputs): edges_among.
 PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
   return edges_among(args[0], args + 1, count - 1);
@@ -251,52 +260,6 @@ PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
                      std::min(arity, PyTuple_GET_SIZE(args[1])));
 }
 
-// compute(op, inputs, constants=(), out=None): op.forward of the arrays of tensors, and of what is
-// none; with out=, if given.
-PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2 || count > 4 || (count > 2 && !PyTuple_Check(args[2])))
-    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=(), out=None)");
-  static PyObject* const name = PyUnicode_InternFromString("forward");
-  static PyObject* const keywords = Py_BuildValue("(s)", "out");
-  PyObject* const inputs = PySequence_Fast(args[1], "compute(): inputs must be a tuple or list");
-  PyObject* const forward = inputs ? PyObject_GetAttr(args[0], name) : nullptr;
-  PyObject* result = nullptr;
-  if (forward) {
-    const Py_ssize_t tensors = PySequence_Fast_GET_SIZE(inputs);
-    const Py_ssize_t constants = count > 2 ? PyTuple_GET_SIZE(args[2]) : 0;
-    const bool has_out = count > 3 && args[3] != Py_None;
-    std::vector<PyObject*> values(1 + tensors + constants + 1);  // the first is the call's to use
-    for (Py_ssize_t i = 0; i < tensors; ++i) {
-      PyObject* const input = PySequence_Fast_GET_ITEM(inputs, i);
-      values[1 + i] = is_tensor(input) ? tensor_of(input).array : input;
-    }
-    for (Py_ssize_t i = 0; i < constants; ++i)
-      values[1 + tensors + i] = PyTuple_GET_ITEM(args[2], i);
-    if (has_out) values[1 + tensors + constants] = args[3];
-    result = PyObject_Vectorcall(forward, values.data() + 1,
-                                 (tensors + constants) | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                 has_out ? keywords : nullptr);
-    Py_DECREF(forward);
-  }
-  Py_XDECREF(inputs);
-  return result;
-}
-
-// arrays_of(inputs): the arrays of tensors, and what is none as it is.
-PyObject* arrays_of(PyObject*, PyObject* inputs) {
-  PyObject* const sequence = PySequence_Fast(inputs, "arrays_of(inputs)");
-  if (!sequence) return nullptr;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
-  PyObject* const arrays = PyTuple_New(count);
-  for (Py_ssize_t i = 0; arrays && i < count; ++i) {
-    PyObject* const input = PySequence_Fast_GET_ITEM(sequence, i);
-    PyObject* const array = is_tensor(input) ? tensor_of(input).array : input;
-    PyTuple_SET_ITEM(arrays, i, Py_NewRef(array));
-  }
-  Py_DECREF(sequence);
-  return arrays;
-}
-
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
 // None for anything else.
 PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
@@ -309,70 +272,6 @@ PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
   for (Py_ssize_t i = 0; arrays && i < count; ++i)
     PyList_SET_ITEM(arrays, i, Py_NewRef(tensor_of(items[i]).array));
   return arrays;
-}
-
-// changed(arrays, edges, result): per input with an edge (shape, dtype) if the result has others,
-// else None; None alone if that holds for all.
-PyObject* changed(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) ||
-      PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1]))
-    return PyErr_Format(PyExc_TypeError, "changed(arrays, edges, result)");
-  PyObject *const arrays = args[0], *const edges = args[1], *const result = args[2];
-  static PyObject* const unless_like = PyUnicode_InternFromString("unless_like");
-  const Py_ssize_t size = PyTuple_GET_SIZE(arrays);
-  PyObject* answer = nullptr;
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* const array = PyTuple_GET_ITEM(arrays, i);
-    if (PyTuple_GET_ITEM(edges, i) == Py_None) continue;
-    if (is_array(array) && is_array(result) &&
-        array_of(array).dtype() == array_of(result).dtype() &&
-        array_of(array).shape() == array_of(result).shape())
-      continue;
-    PyObject* const own = PyObject_CallMethodOneArg(array, unless_like, result);
-    if (own && !answer && own != Py_None) {
-      answer = PyTuple_New(size);
-      for (Py_ssize_t j = 0; answer && j < size; ++j)
-        PyTuple_SET_ITEM(answer, j, Py_NewRef(Py_None));
-    }
-    if (!own || (!answer && own != Py_None)) {
-      Py_XDECREF(own);
-      Py_XDECREF(answer);
-      return nullptr;
-    }
-    if (own == Py_None) {
-      Py_DECREF(own);
-      continue;
-    }
-    PyTuple_SetItem(answer, i, own);
-  }
-  return answer ? answer : Py_NewRef(Py_None);
-}
-
-// keep(used_by, saved, edges): what a node has to hold of `saved`: None in place of what no
-// gradient will be computed from, because the inputs that used_by names for it have no edge.
-PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
-    return PyErr_Format(PyExc_TypeError, "keep(used_by, saved, edges)");
-  PyObject *const used_by = args[0], *const saved = args[1], *const edges = args[2];
-  const Py_ssize_t size = PyTuple_GET_SIZE(saved);
-  const Py_ssize_t places = std::min(PyTuple_GET_SIZE(used_by), size);
-  auto is_wanted = [=](Py_ssize_t k) {
-    PyObject* const users = PyTuple_GET_ITEM(used_by, k);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(users); ++i) {
-      const Py_ssize_t input = PyLong_AsSsize_t(PyTuple_GET_ITEM(users, i));
-      if (PyTuple_GET_ITEM(edges, input) != Py_None) return true;
-    }
-    return false;
-  };
-  Py_ssize_t first = 0;
-  while (first < places && is_wanted(first)) ++first;
-  if (first == places) return Py_NewRef(saved);
-  PyObject* const kept = PyTuple_New(size);
-  for (Py_ssize_t k = 0; kept && k < size; ++k)
-    PyTuple_SET_ITEM(
-        kept, k,
-        Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
-  return kept;
 }
 
 // basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
@@ -403,16 +302,21 @@ int set_bits(PyObject*, PyObject* value, void*) {
   mode_bits = bits;
   return 0;
 }
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!(mode_bits & kNoGrad)); }
 PyObject* get_inference_seen(PyObject*, void*) {
   return PyBool_FromLong(inference_mode_seen.load(std::memory_order_relaxed));
 }
 
-// The classes that are Python's: register_classes(Tensor, Size).
+// What is Python's: register_classes(Tensor, Size, {name: device}).
 PyObject* register_classes(PyObject*, PyObject* args) {
   PyTypeObject *tensor, *size;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &tensor, &PyType_Type, &size)) return nullptr;
+  PyObject* devices;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyType_Type, &tensor, &PyType_Type, &size, &PyDict_Type,
+                        &devices))
+    return nullptr;
   tensor_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(tensor)));
-  register_size(reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size))));
+  register_answers(reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size))),
+                   Py_NewRef(devices));
   Py_RETURN_NONE;
 }
 
@@ -431,20 +335,19 @@ PyGetSetDef mode_properties[] = {
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef functions[] = {{"wrap", fast(wrap), METH_FASTCALL, nullptr},
-                           {"finish", fast(finish), METH_FASTCALL, nullptr},
-                           {"edge_of", edge_of, METH_O, nullptr},
-                           {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
-                           {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
-                           {"compute", fast(compute), METH_FASTCALL, nullptr},
-                           {"arrays_of", arrays_of, METH_O, nullptr},
-                           {"untracked_arrays", untracked_arrays, METH_O, nullptr},
-                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
-                           {"changed", fast(changed), METH_FASTCALL, nullptr},
-                           {"keep", fast(keep), METH_FASTCALL, nullptr},
-                           {"register_graph", register_graph, METH_VARARGS, nullptr},
-                           {"register_classes", register_classes, METH_VARARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"wrap", fast(wrap), METH_FASTCALL, nullptr},
+    {"finish", fast(finish), METH_FASTCALL, nullptr},
+    {"edge_of", edge_of, METH_O, nullptr},
+    {"requires_grad", requires_grad, METH_O, nullptr},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
+    {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
+    {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
+    {"untracked_arrays", untracked_arrays, METH_O, nullptr},
+    {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
+    {"register_graph", register_graph, METH_VARARGS, nullptr},
+    {"register_classes", register_classes, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
   PyObject* const type = PyType_FromSpec(&spec);

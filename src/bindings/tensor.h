@@ -25,11 +25,16 @@ inline TensorObject& tensor_of(PyObject* object) {
 // error.
 long long stamp_of_array(PyObject* array);
 
-// The shape of an array of any device as a torch.Size, whose type is made known first.
-PyObject* size_of(PyObject* array);
-void register_size(PyTypeObject* type);
+// The inputs' edges in a tuple, None for one without; None if nothing is to be recorded: no input
+// requires grad, the op (None: any) has no gradient, or the modes say so.
+PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
-extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim
+// The shape of an array of any device as a torch.Size.
+PyObject* size_of(PyObject* array);
+
+extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim, device
+// The type of those shapes, and the devices by name, which are to be made known first.
+void register_answers(PyTypeObject* size, PyObject* devices);
 
 // array[index] for ints, slices, None and Ellipsis; nothing for any other index, and where it does
 // not fit. Throws PythonError.

@@ -7,6 +7,7 @@
 namespace tt::py {
 
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
+void add_apply(PyObject* module);             // throws PythonError
 void add_array_type(PyObject* module);        // throws PythonError
 void add_arguments(PyObject* module);         // throws PythonError
 void add_dtypes(PyObject* module);            // throws PythonError

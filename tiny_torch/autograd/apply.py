@@ -31,8 +31,11 @@ finish = _core.finish
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
 edges_of_inputs = _core.edges_of_inputs  # (op, arguments): of as many of them as its arity
-# compute(op, inputs, constants=(), out=None): op.forward of their arrays.
+# compute(op, inputs, constants=()): op.forward of their arrays.
 compute = _core.compute
+# compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
+# has a history. Whether it was.
+compute_into = _core.compute_into
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
@@ -119,11 +122,13 @@ def apply_view(op, x, *constants):
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     inputs = (x, *arguments)
-    edges = edges_of(None, *inputs)
-    if edges is None or not x.array.dtype.is_floating_point:
-        compute(op, inputs, (), x.array)
+    if compute_into(op, x, inputs):
         return x
     arrays = arrays_of(inputs)
+    if not x.array.dtype.is_floating_point:
+        op.forward(*arrays, out=x.array)
+        return x
+    edges = edges_of(None, *inputs)
     check_inplace(x)
     if modes.inference_seen:
         node_stamp(keep(op.used_by, saved_inputs(op, arrays), edges))  # raises before x is written

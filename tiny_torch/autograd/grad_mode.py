@@ -171,9 +171,7 @@ class inference_mode(Mode):
         return type(self)(self.mode)
 
 
-def is_grad_enabled() -> bool:
-    """Whether this thread records ops."""
-    return not modes.bits & NO_GRAD
+is_grad_enabled = _core.is_grad_enabled  # whether this thread records ops
 
 
 def is_inference_mode_enabled() -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core, return_types
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, compute, edges_of
+from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, compute, compute_into, edges_of
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.tensor import Tensor, wrap
@@ -157,10 +157,9 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
         raise RuntimeError(
             f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
         )
-    refuse_history(f"{function}(): ", out, *arguments)
-    if is_result_shape(out.array, arguments):
-        compute(op, arguments, (), out.array)
+    if is_result_shape(out.array, arguments) and compute_into(op, out, arguments):
         return out
+    refuse_history(f"{function}(): ", out, *arguments)
     return into(out, wrap(compute(op, arguments)[0]))
 
 
