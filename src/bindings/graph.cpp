@@ -76,22 +76,25 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyLong_FromLong(state);
 }
 
-// Removes a key from a dict: (value, whether the dict was the only holder of it and of its memory),
-// or (None, False).
+// Removes what a dict has at a key, or replaces what a list has at a place by None: (value, whether
+// that was the only holder of it and of its memory, and it is dense), or (None, False).
 PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyDict_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "take expects a dict and a key");
+  const bool in_list = count == 2 && PyList_Check(args[0]);
+  if (count != 2 || !(in_list || PyDict_Check(args[0]))) {
+    PyErr_SetString(PyExc_TypeError, "take expects a dict or list, and a key");
     return nullptr;
   }
-  PyObject* const value = PyDict_GetItemWithError(args[0], args[1]);
+  const Py_ssize_t place = in_list ? PyLong_AsSsize_t(args[1]) : 0;
+  PyObject* const value =
+      in_list ? PyList_GetItem(args[0], place) : PyDict_GetItemWithError(args[0], args[1]);
   if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
-  const bool sole =
-      Py_REFCNT(value) == 1 && is_array(value) && array_of(value).storage()->references.load() == 1;
-  PyObject* const answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
-  if (answer && PyDict_DelItem(args[0], args[1]) < 0) {
-    Py_DECREF(answer);
-    return nullptr;
-  }
+  const bool sole = Py_REFCNT(value) == 1 && is_array(value) &&
+                    array_of(value).storage()->references.load() == 1 && array_of(value).is_dense();
+  PyObject* answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
+  if (!answer) return nullptr;
+  const int failed = in_list ? PyList_SetItem(args[0], place, Py_NewRef(Py_None))
+                             : PyDict_DelItem(args[0], args[1]);
+  if (failed) Py_CLEAR(answer);
   return answer;
 }
 

@@ -136,13 +136,13 @@ void add_to_largest(const BagArgs& a, const Part& part) {
 template <class T>
 void backward(const BagArgs& a) {
   const int64_t table = a.rows * a.columns, work = a.entries * a.columns;
-  const WithoutGil unlocked(work + table > kGrain);
+  const WithoutGil unlocked(work + (a.accumulate ? 0 : table) > kGrain);
   const Scratch<int64_t> counts(a.by_frequency ? a.rows : 0);  // entries of each row
   if (counts.data) {
     std::fill_n(counts.data, a.rows, 0);
     for (int64_t k = 0; k < a.entries; ++k) ++counts.data[a.index[k]];
   }
-  parallel_for(table, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(a.accumulate ? 0 : table, kGrain, [&](int64_t begin, int64_t end) {
     const int64_t item = sizeof(T);
     std::memset(a.table + begin * item, 0, size_t((end - begin) * item));
   });

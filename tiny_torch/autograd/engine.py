@@ -2,9 +2,10 @@
 
 A node is younger than all that it was made from, so falling sequence numbers are an order in which
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
-Gradients are arrays; only under ``create_graph`` are they tensors, and the same formulas recorded.
-The engine holds no state between or during calls, so a backward may run inside another, or beside
-it in another thread: only adding to a leaf's ``.grad`` is one at a time.
+Gradients are arrays, or Terms that can be added to one (term.py); only under ``create_graph`` are
+they tensors, and the same formulas recorded. The engine holds no state between or during calls, so
+a backward may run inside another, or beside it in another thread: only adding to a leaf's ``.grad``
+is one at a time.
 """
 
 from __future__ import annotations
@@ -33,9 +34,12 @@ from tiny_torch.autograd.graph import (
     thread,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
+from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.tensor import wrap
 
-take = _core.take  # (dict, key): removes it; (value or None, whether nobody else holds it)
+# take(dict or list, key): removes it; (value or None, whether that may be written: nobody else
+# holds it or its memory, and it has an address for each element)
+take = _core.take
 by_sequence = attrgetter("sequence")
 by_turn = lambda entry: entry[1].turn  # noqa: E731
 accumulating = threading.Lock()
@@ -83,7 +87,6 @@ class Run:
         self.wanted = None if inputs is None else frozenset(inputs)
         self.accumulate = accumulate
         self.buffers = {}  # node: its gradient, or a list of them if it has several outputs
-        self.owned = set()  # nodes and leaves whose buffer is a sum of our own making
         self.waiting = {}  # leaf: how many gradients it still awaits
         self.leaf_grads = {}
         self.ready = []  # leaves that have all of it
@@ -98,7 +101,7 @@ class Run:
         self.finish_leaves()
         retain_graph = self.retain_graph
         careful = self.create_graph or modes.bits & ANOMALY
-        buffers, owned = self.buffers, self.owned
+        buffers = self.buffers
         for node in order:
             grad = buffers.pop(node, None)
             if grad is None:
@@ -107,8 +110,9 @@ class Run:
                 elif node in leading:
                     self.skip(node, leading[node])
                 continue
-            if owned:
-                owned.discard(node)
+            plain = type(grad) is NDArray
+            if not plain and type(grad) is Term:
+                grad = grad.value()
             op, edges = node.op, node.edges
             hooks = node.hooks
             if hooks is not None:
@@ -121,7 +125,7 @@ class Run:
                 continue
             else:
                 needs = leading[node]
-            if type(grad) is list:
+            if not plain and type(grad) is list:
                 grad = tuple(grad)
             saved = node.saved
             fresh = False  # whether unpack and release have nothing to say: saves their calls
@@ -188,7 +192,8 @@ class Run:
         # An op that has not saved its input has a backward that can be differentiated itself.
         if self.create_graph and node.op.composite is not None and 0 in node.op.saves:
             return through_composite(node, grad, needs)
-        return node.op.backward(node.unpack(self.create_graph) if node.saved else (), grad, needs)
+        saved = node.unpack(self.create_graph) if node.saved else ()
+        return settled(node.op.backward(saved, grad, needs))
 
     def call_between(self, node, grad, needs, own):
         """A node's backward between the hooks of its own, which see tuples."""
@@ -263,11 +268,14 @@ class Run:
         """Adds to what an edge's target has so far; a leaf that has all gets it."""
         target, output = edge
         if type(target) not in NODES:
+            if type(gradient) is Term and target._grad is not None and self.accumulate:
+                gradient = None if add_to_grad(target, gradient) else gradient
             if gradient is not None:
                 if target in self.leaf_grads:
                     self.add(self.leaf_grads, target, gradient)
                 else:
-                    self.leaf_grads[target] = gradient
+                    term = type(gradient) is Term
+                    self.leaf_grads[target] = gradient.value() if term else gradient
             awaited = self.waiting[target] = self.waiting[target] - 1
             if awaited == 0:
                 self.ready.append(target)
@@ -278,20 +286,24 @@ class Run:
                 outputs = self.buffers.get(target)
                 if outputs is None:
                     outputs = self.buffers[target] = [None] * target.op.outputs
-                outputs[output] = (
-                    gradient if outputs[output] is None else outputs[output] + gradient
-                )
+                self.add(outputs, output, settled(gradient))
 
-    def add(self, sums, target, gradient):
-        so_far = sums.get(target)
+    def add(self, sums, key, gradient):
+        """Adds to a gradient that may be there, in its memory if that is ours alone."""
+        so_far, sole = take(sums, key)
+        if type(so_far) is Term:
+            so_far, sole = so_far.value(), True
+        if type(gradient) is Term and so_far is not None:
+            if sole and gradient.add_to(so_far):
+                sums[key] = so_far
+                return
+            gradient = gradient.value()
         if so_far is None:
-            sums[target] = gradient
-        elif target in self.owned:
-            so_far.add(gradient, so_far)
+            sums[key] = gradient
+        elif sole and gradient.dtype is so_far.dtype:
+            sums[key] = so_far.add(gradient, so_far)
         else:
-            sums[target] = so_far + gradient
-            if not self.create_graph:
-                self.owned.add(target)
+            sums[key] = so_far + gradient
 
     def skip(self, node, needs):
         """A node that got no gradient sends none: the leaves behind it must not wait for it."""
@@ -345,6 +357,16 @@ class Run:
                 accumulate(leaf, gradient, sole, self.create_graph)
             else:
                 self.found[(leaf, 0)] = gradient if self.create_graph else wrap(gradient)
+
+
+def add_to_grad(leaf, term) -> bool:
+    """Adds a part of its gradient to ``leaf.grad``, if that is there and no hook is to see all."""
+    hooks = getattr(leaf, "_hooks", None) or getattr(leaf, "_post_hooks", None)
+    if hooks or leaf.edge is not LEAF:
+        return False
+    with accumulating:
+        so_far = leaf._grad
+        return so_far is not None and term.add_to(so_far.array)
 
 
 def accumulate(leaf, gradient, sole, create_graph) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_fused
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.indexing import as_operand
@@ -37,7 +38,7 @@ class Embedding(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return run(EmbeddingDenseBackward, grad, *saved), None
+        return term(EmbeddingDenseBackward, grad, *saved), None
 
     @staticmethod
     def composite(table, index, padding, by_frequency):
@@ -69,6 +70,10 @@ class EmbeddingDenseBackward(Op):
             counts = frequencies(as_tensor(index), rows).to(grad.dtype)
             to_grad = to_grad / as_operand(counts.array, grad)
         return to_grad, None
+
+    @staticmethod
+    def add(total, *arguments):
+        _core.embedding_backward(*arguments, total)
 
 
 class EmbeddingBag(Op):

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.term import term
 from tiny_torch.ops.elementwise import Cast, Where
 from tiny_torch.ops.indexing import (
     ADD,
@@ -15,6 +16,7 @@ from tiny_torch.ops.indexing import (
     MINIMUM,
     MULTIPLY,
     SET,
+    Spread,
     as_operand,
     checked_number,
     fresh,
@@ -40,7 +42,15 @@ class Gather(Op):
     @staticmethod
     def backward(saved, grad, needs):
         index, shape, dim = saved
-        return run(ScatterAdd, zeros(grad, shape), grad, index, dim), None
+        return term(FromGather, grad, index, shape, dim), None
+
+
+class FromGather(Spread):
+    pick = Gather
+
+    @staticmethod
+    def add(total, x, index, shape, dim):
+        total.scatter_(dim, index, x, ADD, False)
 
 
 class ScatterAdd(Op):

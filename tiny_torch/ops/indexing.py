@@ -13,6 +13,7 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range
 from tiny_torch.ops.elementwise import Cast
@@ -33,7 +34,7 @@ class Index(Op):
     @staticmethod
     def backward(saved, grad, needs):
         shape, *indices = saved
-        return run(Unindex, grad, shape, *arrays_of(indices))
+        return term(Unindex, grad, shape, *arrays_of(indices))
 
 
 class Unindex(Op):
@@ -50,6 +51,29 @@ class Unindex(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(Index, grad, *arrays_of(saved))
+
+    @staticmethod
+    def add(total, x, shape, *indices):
+        total.index_put_(indices, x, True)
+
+
+class Spread(Op):
+    """Zeros, with x added where the op `pick` takes its result from: the transpose of that."""
+
+    arity = 2
+    saves = (1,)
+    pick: type[Op]
+    add: Any  # (total, x, index, shape, *constants)
+
+    @classmethod
+    def forward(cls, x, index, shape, *constants):
+        result = zeros(x, shape)
+        cls.add(result, x, index, shape, *constants)
+        return result, (index, *constants)
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        return run(cls.pick, grad, *saved), None
 
 
 class IndexPut(Op):

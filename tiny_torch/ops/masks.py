@@ -13,7 +13,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.indexing import (
-    as_operand,
+    Spread,
     checked_number,
     fill_where,
     fitted,
@@ -22,7 +22,7 @@ from tiny_torch.ops.indexing import (
 )
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into_same
-from tiny_torch.ops.views import Place, zeros
+from tiny_torch.ops.views import Place
 from tiny_torch.tensor import Tensor
 
 OPERANDS = (Tensor, bool, int, float)
@@ -41,7 +41,15 @@ class MaskedSelect(Op):
     @staticmethod
     def backward(saved, grad, needs):
         mask, shape = saved
-        return run(MaskedScatter, as_operand(zeros(grad, shape), grad), mask, grad), None
+        return run(FromMaskedSelect, grad, mask, shape), None
+
+
+class FromMaskedSelect(Spread):
+    pick = MaskedSelect
+
+    @staticmethod
+    def add(total, x, mask, shape):
+        total.masked_scatter_(mask, x)  # to zeros only
 
 
 class MaskedScatter(Op):

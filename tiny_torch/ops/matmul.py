@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from tiny_torch.autograd.apply import apply2, applyn
 from tiny_torch.autograd.engine import sum_to
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import Op, TensorBase
+from tiny_torch.autograd.term import NDArray, Term
 from tiny_torch.ops.public import check_tensor, into_same
 from tiny_torch.tensor import Tensor
 
 
 def transposed(x):
     return x.transpose(-1, -2)
+
+
+def rows_of(x):
+    """(..., n) -> (rows, n)"""
+    return x if x.ndim == 2 else x.reshape((prod(x.shape[:-1]), x.shape[-1]))
+
+
+def product(edge, a, b):
+    """a @ b, the gradient of a matrix, for its edge: where that is a leaf, it may have a sum."""
+    if type(edge) is tuple and type(a) is NDArray and isinstance(edge[0], TensorBase):
+        return Term(Matmul, (a, b))
+    return a @ b
 
 
 class Matmul(Op):
@@ -35,20 +49,29 @@ class Matmul(Op):
                 grad * y if needs[0] else None,
                 grad * x if needs[1] else None,
             )
+        if y_ndim == 2 and x_ndim >= 2:  # the rows of all matrices of x are those of one
+            to_x = product(x_ndim == 2 and needs[0], grad, transposed(y)) if needs[0] else None
+            if not needs[1]:
+                return to_x, None
+            return to_x, product(needs[1], transposed(rows_of(x)), rows_of(grad))
         rows = grad.unsqueeze(-2) if x_ndim == 1 else grad
         rows = rows.unsqueeze(-1) if y_ndim == 1 else rows  # (..., m, n)
         to_x = to_y = None
         if needs[0]:
             right = y.unsqueeze(-1) if y_ndim == 1 else y
-            to_x = run(Matmul, rows, transposed(right))
+            to_x = rows @ transposed(right)
             to_x = reduced(to_x, (1, *x_shape) if x_ndim == 1 else x_shape)
             to_x = to_x.reshape(x_shape)
         if needs[1]:
             left = x.unsqueeze(-2) if x_ndim == 1 else x
-            to_y = run(Matmul, transposed(left), rows)
+            to_y = transposed(left) @ rows
             to_y = reduced(to_y, (*y_shape, 1) if y_ndim == 1 else y_shape)
             to_y = to_y.reshape(y_shape)
         return to_x, to_y
+
+    @staticmethod
+    def add(total, a, b):
+        a.matmul(b, None, total)
 
 
 def reduced(grad, shape):
@@ -86,12 +109,11 @@ class Linear(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, weight = saved
-        to_x = run(Matmul, grad, weight) if needs[0] else None
+        to_x = grad @ weight if needs[0] else None
         to_weight = to_bias = None
-        flat = grad.reshape((-1, grad.shape[-1])) if grad.ndim != 2 else grad  # (rows, out)
+        flat = rows_of(grad)  # (rows, out)
         if needs[1]:
-            rows = x.reshape((-1, x.shape[-1])) if x.ndim != 2 else x
-            to_weight = run(Matmul, transposed(flat), rows)
+            to_weight = product(needs[1], transposed(flat), rows_of(x))
         if needs[2]:
             to_bias = flat.sum((0,), False)
         return to_x, to_weight, to_bias

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, cannot_cast
-from tiny_torch.ops.matmul import Matmul, check_batches
+from tiny_torch.ops.matmul import Matmul, check_batches, reduced
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
 from tiny_torch.ops.public import check_tensors, into, into_same
 from tiny_torch.tensor import Tensor
@@ -20,7 +20,6 @@ class Addmm(Op):
     """beta x + alpha a @ b, where x is broadcast; half types are computed in float32."""
 
     arity = 3
-    broadcasts = True  # for x; the gradients of a and b have their shapes already
     saves = (1, 2)
     used_by = ((2,), (1,))
 
@@ -41,7 +40,7 @@ class Addmm(Op):
                 f"Bad in-place call: input tensor size {list(out.shape)} and output tensor size "
                 f"{list(total.shape)} should match"
             )
-        return out, (a, b, a.shape, b.shape, beta, alpha)
+        return out, (a, b, a.shape, b.shape, x.shape, beta, alpha)
 
     @classmethod
     def total(cls, x, a, b, beta, alpha):
@@ -62,8 +61,8 @@ class Addmm(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        *operands, beta, alpha = saved
-        to_x = scaled(grad, beta) if needs[0] else None
+        *operands, shape, beta, alpha = saved
+        to_x = reduced(scaled(grad, beta), shape) if needs[0] else None
         return to_x, *Matmul.backward(operands, scaled(grad, alpha), needs[1:3])
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.gather import ScatterAdd
+from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.term import term
+from tiny_torch.ops.gather import FromGather
 from tiny_torch.ops.public import check_int, check_tensor
-from tiny_torch.ops.views import wrap_dim, zeros
+from tiny_torch.ops.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
 
@@ -33,7 +34,7 @@ class Select(Op):
         grad = grads[0]
         if not keepdim and shape:
             grad, positions = grad.unsqueeze(dim), positions.unsqueeze(dim)
-        return run(ScatterAdd, zeros(grad, shape), grad, positions, dim)
+        return term(FromGather, grad, positions, shape, dim)
 
 
 class SelectOne(Select):

@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace, applyn
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Where
 from tiny_torch.ops.gather import REDUCTIONS, ScatterReduce
@@ -16,6 +17,7 @@ from tiny_torch.ops.indexing import (
     ADD,
     SET,
     IndexPut,
+    Spread,
     as_operand,
     checked_number,
     fitted,
@@ -43,7 +45,15 @@ class IndexSelect(Op):
     @staticmethod
     def backward(saved, grad, needs):
         index, shape, dim = saved
-        return run(IndexAdd, zeros(grad, shape), grad, index, dim), None
+        return term(FromIndexSelect, grad, index, shape, dim), None
+
+
+class FromIndexSelect(Spread):
+    pick = IndexSelect
+
+    @staticmethod
+    def add(total, x, index, shape, dim):
+        total.index_place_(dim, index, x, ADD, False)
 
 
 class IndexAdd(Op):
@@ -126,7 +136,15 @@ class Take(Op):
     @staticmethod
     def backward(saved, grad, needs):
         index, shape = saved
-        return run(Put, zeros(grad, shape), grad, index, True), None
+        return term(FromTake, grad, index, shape), None
+
+
+class FromTake(Spread):
+    pick = Take
+
+    @staticmethod
+    def add(total, x, index, shape):
+        total.put_(index, x, True)
 
 
 class Put(Op):

@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import OFF, Node, Op, edge_of, modes, move_retained, note, run
+from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
 
@@ -95,7 +96,7 @@ class Part(Op):
     def backward(saved, grad, needs):
         shape, steps = saved
         whole = prod(shape) == prod(grad.shape)
-        return grad.reshape(shape) if whole else run(Place, grad, shape, steps)
+        return grad.reshape(shape) if whole else term(Place, grad, shape, steps)
 
 
 class Place(Op):
@@ -110,6 +111,11 @@ class Place(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(Part, grad, saved[0])
+
+    @staticmethod
+    def add(total, x, shape, steps):
+        part = show(total, steps)
+        part.add(x, part)
 
 
 class Alias(Part):

@@ -95,16 +95,23 @@ NDArray embedding(const NDArray& table, const NDArray& index) {
 }
 
 NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t rows, int64_t padding,
-                           bool by_frequency) {
+                           bool by_frequency, const NDArray* total) {
   const NDArray flat = checked_index(index), from = rows_of(grad);
-  const NDArray table = NDArray::empty({rows, grad.shape().back()}, grad.dtype());
+  const Dims shape = {rows, grad.shape().back()};
+  if (total &&
+      (total->shape() != shape || total->dtype() != grad.dtype() || !total->is_contiguous()))
+    throw RuntimeError("embedding_backward: a gradient of ", shape, " cannot be added to ",
+                       total->shape());
+  const NDArray table = total ? *total : NDArray::empty(shape, grad.dtype());
   BagArgs args{};
   set_grad(args, from, table);
   args.bags = args.entries = flat.numel();
   args.index = ints_of(flat);
   args.padding = padding;
   args.by_frequency = by_frequency;
+  args.accumulate = total != nullptr;
   kernels().bag_backward(args);
+  if (total) total->mark_written();
   return table;
 }
 

@@ -9,9 +9,10 @@ namespace tt {
 // (rows, columns)[index]: int32 or int64 of any shape -> (*, columns).
 NDArray embedding(const NDArray& table, const NDArray& index);
 
-// The table's gradient; what belongs to row `padding` is left out (-1: nothing is).
+// The table's gradient; what belongs to row `padding` is left out (-1: nothing is). It may be added
+// to a contiguous `total`, which is then the answer.
 NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t rows, int64_t padding,
-                           bool by_frequency);
+                           bool by_frequency, const NDArray* total);
 
 // Bag b is the entries of `index` (N) from starts[b] up to starts[b + 1], or to the end. Modes:
 // sum, mean, max. Answers a row per bag and, for max, the rows that its elements are from.

@@ -65,15 +65,22 @@ int64_t rows_of(const NDArray& x) {
 
 using Kernels = MatmulKernel[kDTypes];
 
-NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, const NDArray* bias) {
+NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, const NDArray* bias,
+                const NDArray* total = nullptr) {
   if (a.ndim() == 0 || b.ndim() == 0)
     throw RuntimeError("both arguments to matmul need to be at least 1D, but they are ", a.ndim(),
                        "D and ", b.ndim(), "D");
   if (a.dtype() != b.dtype() || (bias && bias->dtype() != a.dtype())) refuse_dtypes(a, b, bias);
+  if (total && (a.ndim() != 2 || b.ndim() != 2 || total->dtype() != a.dtype() ||
+                total->shape() != Dims{a.shape()[0], b.shape()[1]}))
+    throw RuntimeError("matmul: a product of ", a.shape(), " and ", b.shape(),
+                       " cannot be added to ", total->shape());
   if (is_half(a.dtype())) {
     auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    return astype(product(kernels, widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
+    const NDArray result =
+        astype(product(kernels, widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
+    return total ? binary(Binary::add, total, &result, total) : result;
   }
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
@@ -101,8 +108,9 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   shape.push_back(m);
   shape.push_back(n);
   const bool nothing = k == 0 && !bias;  // sums of nothing, which bool has, too
-  NDArray out =
-      nothing ? full(shape, Scalar::of_bool(false), a.dtype()) : NDArray::empty(shape, a.dtype());
+  NDArray out = total     ? *total
+                : nothing ? full(shape, Scalar::of_bool(false), a.dtype())
+                          : NDArray::empty(shape, a.dtype());
   if (!nothing && out.numel() > 0) {
     const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
     if (!kernel)
@@ -128,10 +136,11 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
             lb.begin(),
             rb.begin(),
             ob.begin(),
-            false,
+            total != nullptr,
             bias ? bias->data() : nullptr,
             bias ? bias->strides()[0] : 0});
   }
+  if (total) total->mark_written();
   Dims result = batch;
   if (a.ndim() > 1) result.push_back(m);
   if (b.ndim() > 1) result.push_back(n);
@@ -140,8 +149,8 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
 
 }  // namespace
 
-NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  return product(cpu_backend().matmul, a, b, bias);
+NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const NDArray* total) {
+  return product(cpu_backend().matmul, a, b, bias, total);
 }
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {

@@ -25,6 +25,7 @@ struct BagArgs {
   char* out;
   int64_t out_row;    // elements are side by side
   bool by_frequency;  // backward divides what goes to a row by how many entries it has
+  bool accumulate;    // backward adds to what the table holds
 };
 
 // Matrices (rows, columns), one per position of the batch dims.
