@@ -23,7 +23,6 @@ Not here: speed, random numbers, fused kernels, optimisers' loops in one call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import gt, lt
 from typing import Any
 
 import numpy as np
@@ -356,15 +355,10 @@ class RefArray:
     def new_full(self, shape: Shape, value: Any, dtype: Any = None) -> RefArray:
         return full(shape, value, dtype or self.dtype)
 
-    where = compute.where
-    matmul = compute.matmul
+    where, matmul = compute.where, compute.matmul
+    argmax, argmin = compute.argmax, compute.argmin
+    overlaps = layout.overlaps
     vars().update(indexing.METHODS)  # gather, scatter_, index, ...
-
-    def argmax(self, dim: int, keepdim: bool = False) -> RefArray:
-        return compute.arg_extreme("argmax", gt, self, dim, keepdim)
-
-    def argmin(self, dim: int, keepdim: bool = False) -> RefArray:
-        return compute.arg_extreme("argmin", lt, self, dim, keepdim)
 
     def __matmul__(self, other: Any) -> Any:
         return self.matmul(other) if is_array(other) else NotImplemented
@@ -384,7 +378,7 @@ def elementwise_method(name: str, arity: int) -> Callable:
 
 
 def reduce_method(name: str) -> Callable:
-    return lambda x, *arguments: compute.reduce(name, x, *arguments)
+    return lambda x, *arguments: compute.reduce(name, x, *arguments[:3])
 
 
 def operator(name: str, reflected: bool = False) -> Callable:
@@ -494,7 +488,7 @@ METHODS = (
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),
-    *("is_contiguous", "is_dense", "same_shape", "unless_like", "mark_written"),
+    *("is_contiguous", "is_dense", "overlaps", "same_shape", "unless_like", "mark_written"),
     *("matmul", *indexing.METHODS),
     *("argmax", "argmin", *formulas.ELEMENTWISE, *REDUCTIONS),
 )

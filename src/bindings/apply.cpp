@@ -34,13 +34,14 @@ PyObject* forward_of(PyObject* op, PyObject* inputs, PyObject* constants, PyObje
   return result;
 }
 
-// compute(op, inputs, constants=()): the op's forward.
+// compute(op, inputs, constants=(), out=None): the op's forward, with out= if given.
 PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2 || count > 3 || (count > 2 && !PyTuple_Check(args[2])))
-    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=())");
+  if (count < 2 || count > 4 || (count > 2 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "compute(op, inputs, constants=(), out=None)");
   PyObject* const inputs = PySequence_Fast(args[1], "compute(): inputs must be a tuple or list");
   if (!inputs) return nullptr;
-  PyObject* const result = forward_of(args[0], inputs, count > 2 ? args[2] : nullptr, nullptr);
+  PyObject* const out = count > 3 && args[3] != Py_None ? args[3] : nullptr;
+  PyObject* const result = forward_of(args[0], inputs, count > 2 ? args[2] : nullptr, out);
   Py_DECREF(inputs);
   return result;
 }

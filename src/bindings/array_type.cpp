@@ -12,6 +12,7 @@
 #include "core/api/mask.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
+#include "core/api/result.h"
 #include "core/api/scan.h"
 #include "core/api/search.h"
 #include "core/api/sort.h"
@@ -158,8 +159,8 @@ NDArray quaternary_method(const NDArray& x, const Operand& y, const Operand& z, 
 }
 template <Reduce op>
 NDArray reduce_method(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
-                      std::optional<DType> dtype) {
-  return reduce(op, x, dims, keepdim, dtype);
+                      std::optional<DType> dtype, const NDArray* out) {
+  return reduce(op, x, dims, keepdim, dtype, out);
 }
 
 bool is_contiguous(const NDArray& x) { return x.is_contiguous(); }
@@ -287,6 +288,7 @@ PyMethodDef methods[] = {
     method<is_contiguous>("is_contiguous"),
     method<is_dense>("is_dense"),
     method<same_shape>("same_shape"),
+    method<overlaps>("overlaps"),
     method<mark_written>("mark_written"),
     method<empty_like>("empty_like"),
     method<new_full>("new_full"),

@@ -14,6 +14,7 @@
 
 #include "bindings/slots.h"
 #include "core/api/elementwise.h"
+#include "core/api/result.h"
 #include "core/promote.h"
 
 namespace tt::py {
@@ -137,6 +138,16 @@ struct Argument<const std::vector<int64_t>&> {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
       numbers.push_back(int_from(PySequence_Fast_GET_ITEM(object, i)));
     return numbers;
+  }
+};
+template <>
+struct Argument<const Outs&> {
+  static Outs get(PyObject* object) {
+    if (!object || object == Py_None) return {};
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 2)
+      throw TypeError("expected a tuple of two NDArrays");
+    return {Argument<const NDArray*>::get(PyTuple_GET_ITEM(object, 0)),
+            Argument<const NDArray*>::get(PyTuple_GET_ITEM(object, 1))};
   }
 };
 // Arrays, of which some may be None.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/extent.h"
+
 namespace tt {
 
 namespace {
@@ -82,13 +84,6 @@ int collect(const Operand* operands, int count, const NDArray** arrays) {
   for (int i = 0; i < count; ++i)
     if (auto array = as_array(operands[i])) arrays[found++] = array;
   return found;
-}
-
-// [first, last) byte addresses that the array may touch.
-std::pair<const char*, const char*> extent(const NDArray& array) {
-  int64_t reach = 0;
-  for (int i = 0; i < array.ndim(); ++i) reach += (array.shape()[i] - 1) * array.strides()[i];
-  return {array.data(), array.data() + (reach + 1) * itemsize(array.dtype())};
 }
 
 }  // namespace

@@ -138,8 +138,9 @@ struct Front {
       _mm256_mask_storeu_epi8(to, bits, _mm256_maskz_set1_epi8(_mm512_movepi16_mask(v), 1));
     else if constexpr (sizeof(T) == 4)
       _mm_mask_storeu_epi8(to, bits, _mm_maskz_set1_epi8(_mm512_movepi32_mask(v), 1));
-    else
-      _mm_mask_storeu_epi8(to, bits, _mm_maskz_set1_epi8(_mm512_movepi64_mask(v), 1));
+    else  // of its 16 lanes only 8 are elements
+      _mm_mask_storeu_epi8(to, static_cast<__mmask8>(bits),
+                           _mm_maskz_set1_epi8(_mm512_movepi64_mask(v), 1));
   }
 #else
   int count;

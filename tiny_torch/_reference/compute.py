@@ -26,7 +26,7 @@ from tiny_torch._reference.formulas import (
     numpy_type,
     result_type,
 )
-from tiny_torch._reference.layout import broadcast_shapes, positions, wrap_dim
+from tiny_torch._reference.layout import broadcast_shapes, positions, without_out, wrap_dim
 from tiny_torch.dtypes import (
     HALVES,
     check_range,
@@ -209,6 +209,7 @@ def check_out(name: str, out: Any, shape: Shape, result: Any, operands: Sequence
             check_overlap(out, x)
 
 
+@without_out
 def where(condition: Any, x: Any, y: Any) -> Any:
     """condition ? x : y"""
     if condition.dtype is not _core.bool:
@@ -314,6 +315,16 @@ def arg_extreme(name: str, better: Callable, x: Any, dim: int, keepdim: Any = Fa
     return out._store(answers)
 
 
+@without_out
+def argmax(x: Any, dim: int, keepdim: bool = False) -> Any:
+    return arg_extreme("argmax", operator.gt, x, dim, keepdim)
+
+
+@without_out
+def argmin(x: Any, dim: int, keepdim: bool = False) -> Any:
+    return arg_extreme("argmin", operator.lt, x, dim, keepdim)
+
+
 # ------------------------------------------------------------------------------------ matmul
 def mixed_product(a: Any, b: Any, other: Any, has_bias: bool) -> RuntimeError:
     if has_bias:
@@ -351,6 +362,7 @@ def unfit_product(left: Any, right: Any, a: Any, b: Any) -> RuntimeError:
     )
 
 
+@without_out
 def matmul(x: Any, y: Any, bias: Any = None) -> Any:
     """Matrix products with torch.matmul's rules of shape. In plain loops:
 

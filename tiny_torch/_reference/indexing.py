@@ -15,7 +15,13 @@ import numpy as np
 from tiny_torch import _core
 from tiny_torch._reference.compute import check_writable, elements, is_array
 from tiny_torch._reference.formulas import result_type
-from tiny_torch._reference.layout import broadcast_shapes, positions, result_strides, wrap_dim
+from tiny_torch._reference.layout import (
+    broadcast_shapes,
+    positions,
+    result_strides,
+    without_out,
+    wrap_dim,
+)
 
 
 # ------------------------------------------------------------------------- gather and scatter
@@ -61,6 +67,7 @@ def places_along(op: str, x: Any, dim: int, index: Any, source: Any = None) -> l
     return [begin + i * stride for begin, i in zip(begins, chosen, strict=True)]
 
 
+@without_out
 def gather(x: Any, dim: int, index: Any) -> Any:
     """out[i, j] = x[index[i, j], j] for dim 0."""
     places = places_along("gather", x, dim, index)
@@ -114,15 +121,18 @@ def extremes(x: Any, positions: Any, dim: int, keepdim: bool) -> list:
     return found if keepdim or not x.ndim else [array.squeeze((dim,)) for array in found]
 
 
+@without_out
 def max_along(x: Any, dim: int, keepdim: bool = False) -> list:
     """[the largest elements along a dim, where the first of them stand]."""
     return extremes(x, x.argmax(dim, True), dim, keepdim)
 
 
+@without_out
 def min_along(x: Any, dim: int, keepdim: bool = False) -> list:
     return extremes(x, x.argmin(dim, True), dim, keepdim)
 
 
+@without_out
 def index_select(x: Any, dim: int, index: Any) -> Any:
     """out[k] = x[index[k]] for dim 0."""
     dim = wrap_dim(dim, x.ndim)
@@ -157,6 +167,7 @@ def index_place(x: Any, dim: int, index: Any, source: Any, place: int, wraps: bo
     write(x, places, elements(source, shape, x.dtype), place)
 
 
+@without_out
 def take(x: Any, index: Any) -> Any:
     """The flat elements of x at positions, in their shape."""
     places = positions(x.shape, x.strides, x.offset)
@@ -403,6 +414,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: Any = Fal
 
 
 # -------------------------------------------------------------------------------------- joining
+@without_out
 def cat(arrays: Sequence[Any], dim: int) -> Any:
     """Joins arrays along a dim. A 1-d one without elements joins anything."""
     if not arrays:
@@ -433,6 +445,7 @@ def cat(arrays: Sequence[Any], dim: int) -> Any:
     return out
 
 
+@without_out
 def stack(arrays: Sequence[Any], dim: int) -> Any:
     """Joins arrays of one shape along a new dim."""
     if not arrays:

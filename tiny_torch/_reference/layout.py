@@ -6,12 +6,24 @@ The twin of src/core/dims.cpp and of the strides' part of iter.cpp. Not here: me
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import index as to_int
 from typing import Any
 
 LARGEST = 2**63 - 1  # C++ counts elements in 64 bits; Python's integers would never overflow
 MAX_DIMS = 24
+
+
+def without_out(function: Callable) -> Callable:
+    """It, with one more argument: where the result may be written, which on ref it never is."""
+    count = function.__code__.co_argcount
+    return wraps(function)(lambda *arguments: function(*arguments[:count]))
+
+
+def overlaps(x: Any, y: Any) -> bool:
+    """Whether the elements of one may lie where some of the other's do: in one buffer."""
+    return x.storage_id == y.storage_id
 
 
 def dims_of(value: Any) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ finish = _core.finish
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
 edges_of_inputs = _core.edges_of_inputs  # (op, arguments): of as many of them as its arity
-# compute(op, inputs, constants=()): op.forward of their arrays.
+# compute(op, inputs, constants=(), out=None): op.forward of their arrays; it may answer in `out`.
 compute = _core.compute
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
 # has a history. Whether it was.

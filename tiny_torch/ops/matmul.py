@@ -9,7 +9,7 @@ from tiny_torch.autograd.apply import apply2, applyn
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
 from tiny_torch.autograd.term import NDArray, Term
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import check_tensor, into_same, offered
 from tiny_torch.tensor import Tensor
 
 
@@ -37,8 +37,8 @@ class Matmul(Op):
     used_by = ((1,), (0,))
 
     @staticmethod
-    def forward(x, y):
-        return x.matmul(y), (x, y, x.shape, y.shape)
+    def forward(x, y, out=None):
+        return x.matmul(y, None, out), (x, y, x.shape, y.shape)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -71,7 +71,7 @@ class Matmul(Op):
 
     @staticmethod
     def add(total, a, b):
-        a.matmul(b, None, total)
+        a.matmul(b, None, None, total)
 
 
 def reduced(grad, shape):
@@ -132,8 +132,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     check_tensor("matmul", "input", 1, input)
     check_tensor("matmul", "other", 2, other)
     op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
-    result = apply2(op, input, other)
-    return result if out is None else into_same(out, result)
+    if out is None:
+        return apply2(op, input, other)
+    return into_same(out, offered(out, op, (input, other)))
 
 
 BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
@@ -153,8 +154,9 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
                 "dot": f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors",
             }[name]
         )
-    result = apply2(op, x, y)
-    return result if out is None else into_same(out, result)
+    if out is None:
+        return apply2(op, x, y)
+    return into_same(out, offered(out, op, (x, y)))
 
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:

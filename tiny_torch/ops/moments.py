@@ -9,8 +9,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply_fused, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
-from tiny_torch.ops.public import check_tensor, into, named
-from tiny_torch.ops.reduce import amax, amin, as_dims, count, mean, spread, sum
+from tiny_torch.ops.public import check_tensor, into, named, offered
+from tiny_torch.ops.reduce import amax, amin, as_dims, count, mean, reduced, spread, sum
 from tiny_torch.tensor import Tensor
 
 
@@ -97,8 +97,8 @@ class Logsumexp(Op):
     saves = (0, ~0)
 
     @staticmethod
-    def forward(x, dims, keepdim):
-        y = _core.logsumexp(x, dims, keepdim)
+    def forward(x, dims, keepdim, out=None):
+        y = _core.logsumexp(x, dims, keepdim, out)
         return y, (x, y, dims, keepdim)
 
     @staticmethod
@@ -124,15 +124,17 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
         raise RuntimeError(f"logsumexp(): Expected floating point result tensor, got {out.dtype}")
     if not input.is_floating_point():
         input = apply1(Cast, input, _core.get_default_dtype())
-    return into(out, apply_fused(Logsumexp, input, as_dims(dim), keepdim))
+    if out is None or out.array.device == "ref":
+        return into(out, apply_fused(Logsumexp, input, as_dims(dim), keepdim))
+    return into(out, offered(out, Logsumexp, (input,), as_dims(dim), keepdim))
 
 
 class Nansum(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(x, dims, keepdim, dtype=None):
-        return x.nansum(dims, keepdim, dtype), (x, dims, keepdim)
+    def forward(x, dims, keepdim, dtype=None, out=None):
+        return x.nansum(dims, keepdim, dtype, out), (x, dims, keepdim)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -149,7 +151,7 @@ def nansum(
     https://pytorch.org/docs/stable/generated/torch.nansum.html
     """
     check_tensor("nansum", "input", 1, input)
-    return into(out, apply1(Nansum, input, as_dims(dim), keepdim, dtype))
+    return reduced(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 
 def nanmean(

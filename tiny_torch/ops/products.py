@@ -10,7 +10,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, cannot_cast
 from tiny_torch.ops.matmul import Matmul, check_batches, reduced
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
-from tiny_torch.ops.public import check_tensors, into, into_same
+from tiny_torch.ops.public import check_tensors, into, into_same, offered, written
 from tiny_torch.tensor import Tensor
 
 Number = bool | int | float
@@ -30,23 +30,15 @@ class Addmm(Op):
         if x.dtype in HALVES:
             total = cls.total(wide(x), wide(a), wide(b), beta, alpha).astype(x.dtype)
         else:
-            total = cls.total(x, a, b, beta, alpha)
-        if out is None:
-            out = total
-        elif out.shape == total.shape:
-            out.copy_(total)
-        else:
-            raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(out.shape)} and output tensor size "
-                f"{list(total.shape)} should match"
-            )
-        return out, (a, b, a.shape, b.shape, x.shape, beta, alpha)
+            free = out is not None and not out.overlaps(x)  # which is read after the product
+            total = cls.total(x, a, b, beta, alpha, out if free else None)
+        return written(total, out), (a, b, a.shape, b.shape, x.shape, beta, alpha)
 
     @classmethod
-    def total(cls, x, a, b, beta, alpha):
+    def total(cls, x, a, b, beta, alpha, out=None):
         if cls is Addmm and beta == alpha == 1 and x.shape == (b.shape[1],):
-            return a.matmul(b, x)
-        product = cls.product(a, b)
+            return a.matmul(b, x, out)
+        product = cls.product(a, b, out)
         if not x.same_shape(product):
             x = x.expand(product.shape)
         if alpha != 1:
@@ -56,8 +48,8 @@ class Addmm(Op):
         return product
 
     @staticmethod
-    def product(a, b):
-        return a.matmul(b)
+    def product(a, b, out):
+        return a.matmul(b, None, out)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -93,9 +85,10 @@ class Addbmm(Addmm):
     dims = 3, 3
 
     @staticmethod
-    def product(a, b):
+    def product(a, b, out):
         batch, n, m = a.shape
-        return a.permute((1, 0, 2)).reshape((n, batch * m)).matmul(b.reshape((batch * m, -1)))
+        rows, columns = a.permute((1, 0, 2)).reshape((n, batch * m)), b.reshape((batch * m, -1))
+        return rows.matmul(columns, None, out)
 
 
 def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
@@ -135,12 +128,19 @@ def check_product(op: type[Addmm], x: Tensor, a: Tensor, b: Tensor) -> None:
 def sum_of_products(op, x, a, b, beta, alpha, out):
     check_product(op, x, a, b)
     beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
-    result = applyn(op, (x, a, b), beta, alpha)
-    return result if out is None else into_same(out, result)
+    if out is None:
+        return applyn(op, (x, a, b), beta, alpha)
+    return into_same(out, offered(out, op, (x, a, b), beta, alpha))
 
 
 def sum_of_products_inplace(op, x, a, b, beta, alpha):
     check_product(op, x, a, b)
+    shape = a.array.shape[op is Addbmm : -1] + b.array.shape[max(b.ndim - 1, 1) :]
+    if x.array.shape != shape:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(x.shape)} and output tensor size "
+            f"{list(shape)} should match"
+        )
     return apply_inplace(op, x, a, b, *numbers(op.__name__.lower(), x.dtype, beta, alpha))
 
 

@@ -8,7 +8,7 @@ promote; `out` is written into and returned.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core, return_types
@@ -169,6 +169,44 @@ def refuse_history(function: str, *tensors: Any) -> None:
         raise RuntimeError(function + NO_HISTORY)
 
 
+def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
+    """The op's result: in `out`'s own memory, if it is of the result's shape and dtype there.
+
+    To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
+    """
+    check_tensor("out", "out", 1, out)
+    refuse_history("", out, *inputs)
+    return wrap(compute(op, inputs, constants, out.array)[0])
+
+
+def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:
+    """`offered`, of an op that answers elements of its input and where they stand; for `named`."""
+    check_outs(name, out, 2)
+    refuse_history("", input, *out)
+    values, positions = out[0].array, out[1].array
+    fits = values.dtype is input.array.dtype and positions.dtype is _core.int64
+    result = compute(op, (input,), constants, (values, positions) if fits else None)[0]
+    return wrap(result[0]), wrap(result[1])
+
+
+def check_outs(name: str, out: Any, count: int) -> None:
+    """TypeError where `out` is no tuple of as many tensors."""
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
+    if len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    for target in out:
+        check_tensor(name, "out", 1, target)
+
+
+def written(result: Any, out: Any) -> Any:
+    """`result`, in the array `out` if that has its shape and dtype: for ops used in place."""
+    if out is None or out.unless_like(result) is not None:
+        return result
+    out.copy_(result)
+    return out
+
+
 def into(out: Tensor | None, result: Tensor) -> Tensor:
     """The result, copied into `out` if there is one, which gets its shape.
 
@@ -221,12 +259,8 @@ def named(name: str, results: Any, out: Any = None) -> Any:
     """
     if out is None:
         return tuple.__new__(getattr(return_types, name), results)  # without looking at them
-    if not isinstance(out, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
-    if len(out) != len(results):
-        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    check_outs(name, out, len(results))
     for target, result in zip(out, results, strict=True):
-        check_tensor(name, "out", 1, target)
         if target.dtype is not result.dtype:
             raise RuntimeError(
                 f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead"

@@ -13,9 +13,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1, apply2
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
-from tiny_torch.ops.public import check_tensor, into, into_same, named, write_out
+from tiny_torch.ops.public import check_tensor, into, into_same, offered, write_out
 from tiny_torch.ops.scan import LinearScan, Shift
-from tiny_torch.ops.selection import SelectOne
+from tiny_torch.ops.selection import SelectOne, selected
 from tiny_torch.ops.views import int_tuple
 from tiny_torch.tensor import Tensor
 
@@ -35,8 +35,8 @@ def count(shape, dims) -> int:
 
 class Sum(Op):
     @staticmethod
-    def forward(x, dims, keepdim, dtype=None):
-        return x.sum(dims, keepdim, dtype), (x.shape, dims, keepdim, x.dtype)
+    def forward(x, dims, keepdim, dtype=None, out=None):
+        return x.sum(dims, keepdim, dtype, out), (x.shape, dims, keepdim, x.dtype)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -47,8 +47,8 @@ class Sum(Op):
 
 class Mean(Op):
     @staticmethod
-    def forward(x, dims, keepdim, dtype=None):
-        return x.mean(dims, keepdim, dtype), (x.shape, dims, keepdim, x.dtype)
+    def forward(x, dims, keepdim, dtype=None, out=None):
+        return x.mean(dims, keepdim, dtype, out), (x.shape, dims, keepdim, x.dtype)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -63,8 +63,8 @@ class Prod(Op):
     saves = (0, ~0)
 
     @staticmethod
-    def forward(x, dims, keepdim, dtype=None):
-        y = x.prod(dims, keepdim, dtype)
+    def forward(x, dims, keepdim, dtype=None, out=None):
+        y = x.prod(dims, keepdim, dtype, out)
         return y, (x, y, dims, keepdim)
 
     @staticmethod
@@ -97,8 +97,8 @@ class Amax(Op):
     name = "amax"
 
     @classmethod
-    def forward(cls, x, dims, keepdim):
-        y = getattr(x, cls.name)(dims, keepdim)
+    def forward(cls, x, dims, keepdim, out=None):
+        y = getattr(x, cls.name)(dims, keepdim, None, out)
         return y, (x, y, dims, keepdim)
 
     @staticmethod
@@ -138,24 +138,24 @@ class MinOfAll(MaxOfAll):
 
 class Any_(Op):
     @staticmethod
-    def forward(x, dims, keepdim):
-        return x.any(dims, keepdim), ()
+    def forward(x, dims, keepdim, out=None):
+        return x.any(dims, keepdim, None, out), ()
 
 
 class All_(Op):
     @staticmethod
-    def forward(x, dims, keepdim):
-        return x.all(dims, keepdim), ()
+    def forward(x, dims, keepdim, out=None):
+        return x.all(dims, keepdim, None, out), ()
 
 
 class Argmax(Op):
     name = "argmax"
 
     @classmethod
-    def forward(cls, x, dim, keepdim):
+    def forward(cls, x, dim, keepdim, out=None):
         if dim is None:
             x, dim = x.reshape((-1,)), 0
-        return getattr(x, cls.name)(dim, keepdim), ()
+        return getattr(x, cls.name)(dim, keepdim, out), ()
 
 
 class Argmin(Argmax):
@@ -185,6 +185,12 @@ def as_dims(dim: Any) -> tuple | None:
     return (dim.__index__(),)
 
 
+def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
+    if out is None:
+        return apply1(op, input, *constants)
+    return into(out, offered(out, op, (input,), *constants))
+
+
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -198,8 +204,8 @@ def sum(
     """
     check_tensor("sum", "input", 1, input)
     if dtype is _core.bool:
-        return into(out, apply1(Any_, input, as_dims(dim), keepdim))
-    return into(out, apply1(Sum, input, as_dims(dim), keepdim, dtype))
+        return reduced(Any_, out, input, as_dims(dim), keepdim)
+    return reduced(Sum, out, input, as_dims(dim), keepdim, dtype)
 
 
 def mean(
@@ -207,7 +213,7 @@ def mean(
 ) -> Tensor:
     """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
     check_tensor("mean", "input", 1, input)
-    return into(out, apply1(Mean, input, as_dims(dim), keepdim, dtype))
+    return reduced(Mean, out, input, as_dims(dim), keepdim, dtype)
 
 
 def prod(
@@ -216,20 +222,24 @@ def prod(
     """The product over one dim, or of all elements."""
     check_tensor("prod", "input", 1, input)
     if dtype is _core.bool:
-        return into(out, apply1(All_, input, as_dims(dim), keepdim))
-    return into(out, apply1(Prod, input, as_dims(dim), keepdim, dtype))
+        return reduced(All_, out, input, as_dims(dim), keepdim)
+    return reduced(Prod, out, input, as_dims(dim), keepdim, dtype)
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The largest elements over `dim`; equal ones share the gradient."""
     check_tensor("amax", "input", 1, input)
-    return into_same(out, apply1(Amax, input, as_dims(dim), keepdim))
+    if out is None:
+        return apply1(Amax, input, as_dims(dim), keepdim)
+    return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
     """The smallest elements over `dim`; equal ones share the gradient."""
     check_tensor("amin", "input", 1, input)
-    return into_same(out, apply1(Amin, input, as_dims(dim), keepdim))
+    if out is None:
+        return apply1(Amin, input, as_dims(dim), keepdim)
+    return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
 
 
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
@@ -237,7 +247,9 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     check_tensor("any", "input", 1, input)
     if dim == () or dim == []:
         return into_truth("any", out, truth(input.contiguous()))
-    return into_truth("any", out, apply1(Any_, input, as_dims(dim), keepdim))
+    if out is None:
+        return apply1(Any_, input, as_dims(dim), keepdim)
+    return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
 
 
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
@@ -245,7 +257,9 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     check_tensor("all", "input", 1, input)
     if dim == () or dim == []:
         return into_truth("all", out, truth(input.contiguous()))
-    return into_truth("all", out, apply1(All_, input, as_dims(dim), keepdim))
+    if out is None:
+        return apply1(All_, input, as_dims(dim), keepdim)
+    return into_truth("all", out, offered(out, All_, (input,), as_dims(dim), keepdim))
 
 
 def truth(input: Tensor) -> Tensor:
@@ -276,7 +290,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
                 "the reduction dim with the 'dim' argument."
             )
-        return into(out, apply1(whole, input, None, False))
+        return reduced(whole, out, input, None, False)
     if isinstance(dim, Tensor):
         if keepdim:
             raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not Tensor")
@@ -285,7 +299,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
             if out is None
             else write_out(pairwise, name, out, input, dim)
         )
-    return named(name, apply1(along, input, dim, keepdim), out)
+    return selected(name, along, out, input, dim, keepdim)
 
 
 def max(
@@ -312,14 +326,15 @@ def position(op, input, dim, keepdim, out, name):
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
     if dim is not None:
-        return into(out, apply1(op, input, dim, keepdim))
+        return reduced(op, out, input, dim, keepdim)
     if input.array.size == 0:
         raise IndexError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
         )
-    flat = apply1(op, input, None, False)
-    return into(out, flat.reshape((1,) * input.ndim) if keepdim else flat)
+    if not keepdim:
+        return reduced(op, out, input, None, False)
+    return into(out, apply1(op, input, None, False).reshape((1,) * input.ndim))
 
 
 def argmax(

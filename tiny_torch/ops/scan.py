@@ -12,24 +12,17 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply1, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
-from tiny_torch.ops.public import into, into_same, named
-from tiny_torch.ops.selection import Select, checked_dim
+from tiny_torch.ops.public import into, into_same, offered, written
+from tiny_torch.ops.selection import Select, checked_dim, selected
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------- ops
 
 
-def written(result: Any, out: Any) -> Any:
-    if out is None:
-        return result
-    out.copy_(result)
-    return out
-
-
 class Cumsum(Op):
     @staticmethod
     def forward(x, dim, dtype=None, reverse=False, out=None):
-        return written(x.cumsum(dim, dtype, reverse), out), (dim, reverse)
+        return written(x.cumsum(dim, dtype, reverse, out), out), (dim, reverse)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -44,7 +37,7 @@ class Cumprod(Op):
 
     @staticmethod
     def forward(x, dim, dtype=None, out=None):
-        y = written(x.cumprod(dim, dtype), out)
+        y = written(x.cumprod(dim, dtype, out), out)
         return y, (x, y, dim)
 
     @staticmethod
@@ -59,8 +52,8 @@ class Logcumsumexp(Op):
     saves = (0, ~0)
 
     @staticmethod
-    def forward(x, dim):
-        y = x.logcumsumexp(dim)
+    def forward(x, dim, out=None):
+        y = x.logcumsumexp(dim, out)
         return y, (x, y, dim)
 
     @staticmethod
@@ -133,10 +126,12 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
     differentiable = not modes.bits & NO_GRAD and edge_of(input) is not None
     if differentiable and dtype is not None and dtype is not input.array.dtype:
         input = input.to(dtype)  # so that its gradient comes back in its own dtype
+    if out is not None:
+        return into(out, offered(out, op, (input,), dim, dtype))
     result = apply1(op, input, dim, dtype)
     if differentiable and not result.array.dtype.is_floating_point:
         raise RuntimeError(f"{name}(): there is no gradient through dtype {result.array.dtype}")
-    return into(out, result)
+    return result
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
@@ -194,7 +189,10 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([100.0, 100.0]), 0)
     tensor([100.0000, 100.6931])
     """
-    return into_same(out, apply1(Logcumsumexp, input, checked_dim("logcumsumexp", input, dim)))
+    dim = checked_dim("logcumsumexp", input, dim)
+    if out is None:
+        return apply1(Logcumsumexp, input, dim)
+    return into_same(out, offered(out, Logcumsumexp, (input,), dim))
 
 
 def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
@@ -208,7 +206,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     values=tensor([1, 3, 3, 3]),
     indices=tensor([0, 1, 1, 3]))
     """
-    return named("cummax", apply1(Cummax, input, checked_dim("cummax", input, dim), True), out)
+    return selected("cummax", Cummax, out, input, checked_dim("cummax", input, dim), True)
 
 
 def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
@@ -216,7 +214,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.cummin.html
     """
-    return named("cummin", apply1(Cummin, input, checked_dim("cummin", input, dim), True), out)
+    return selected("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)
 
 
 SHARED: dict[str, Callable] = {

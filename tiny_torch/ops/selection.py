@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.term import term
 from tiny_torch.ops.gather import FromGather
-from tiny_torch.ops.public import check_int, check_tensor
+from tiny_torch.ops.public import check_int, check_tensor, named, offered_pair
 from tiny_torch.ops.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -17,15 +18,15 @@ class Select(Op):
 
     outputs = 2
     saves = (~1,)
-    method = ""  # of arrays: method(dim, *arguments) answers the two
+    method = ""  # of arrays: method(dim, *arguments, out) answers the two
 
     @classmethod
     def pick(cls, x, dim, keepdim, *arguments):
         return getattr(x, cls.method)(dim, *arguments)
 
     @classmethod
-    def forward(cls, x, dim, keepdim, *arguments):
-        values, positions = cls.pick(x, dim, keepdim, *arguments)
+    def forward(cls, x, dim, keepdim, *arguments, out=None):
+        values, positions = cls.pick(x, dim, keepdim, *arguments, out)
         return (values, positions), (positions, x.shape, dim, keepdim)
 
     @staticmethod
@@ -43,6 +44,13 @@ class SelectOne(Select):
     @classmethod
     def pick(cls, x, dim, keepdim, *arguments):
         return getattr(x, cls.method)(dim, keepdim, *arguments)
+
+
+def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
+    """The op's two results with their names, written into those of `out` if it is given."""
+    if out is None:
+        return named(name, apply1(op, input, *constants))
+    return named(name, offered_pair(name, out, op, input, *constants), out)
 
 
 def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:

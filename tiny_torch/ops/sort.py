@@ -12,32 +12,26 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply1
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
-from tiny_torch.ops.public import check_int, check_tensor, into, into_same, named
+from tiny_torch.ops.public import check_int, check_tensor, into, into_same, offered
 from tiny_torch.ops.reduce import share_evenly
-from tiny_torch.ops.selection import Select, SelectOne, check_bool, checked_dim
+from tiny_torch.ops.selection import Select, SelectOne, check_bool, checked_dim, selected
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------- ops
 
 
 class Sort(Select):
-    @staticmethod
-    def forward(x, dim, keepdim, descending):
-        found = x.sort(dim, descending)
-        return found, (found[1], x.shape, dim, keepdim)
+    method = "sort"
 
 
 class Argsort(Op):
     @staticmethod
-    def forward(x, dim, descending):
-        return x.sort(dim, descending)[1], ()
+    def forward(x, dim, descending, out=None):
+        return x.sort(dim, descending, (None, out))[1], ()
 
 
 class Topk(Select):
-    @staticmethod
-    def forward(x, dim, keepdim, k, largest):
-        found = x.topk(dim, k, largest)
-        return found, (found[1], x.shape, dim, keepdim)
+    method = "topk"
 
 
 class Kthvalue(SelectOne):
@@ -96,7 +90,7 @@ def sort(
     """
     dim = checked_dim("sort", input, dim)
     check_bool("sort", "descending", 3, descending)
-    return named("sort", apply1(Sort, input, dim, True, descending), out)
+    return selected("sort", Sort, out, input, dim, True, descending)
 
 
 def argsort(
@@ -110,7 +104,9 @@ def argsort(
     """The indices that sort along a dim. https://pytorch.org/docs/stable/generated/torch.argsort.html"""
     dim = checked_dim("argsort", input, dim)
     check_bool("argsort", "descending", 3, descending)
-    return into_same(out, apply1(Argsort, input, dim, descending))
+    if out is None:
+        return apply1(Argsort, input, dim, descending)
+    return into_same(out, offered(out, Argsort, (input,), dim, descending))
 
 
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
@@ -140,7 +136,7 @@ def topk(
     check_bool("topk", "largest", 4, largest)
     check_bool("topk", "sorted", 5, sorted)
     k = check_int("topk", "k", 2, k)
-    return named("topk", apply1(Topk, input, dim, True, k, largest), out)
+    return selected("topk", Topk, out, input, dim, True, k, largest)
 
 
 def kthvalue(
@@ -158,7 +154,7 @@ def kthvalue(
     dim = checked_dim("kthvalue", input, dim, 3)
     check_bool("kthvalue", "keepdim", 4, keepdim)
     k = check_int("kthvalue", "k", 2, k)
-    return named("kthvalue", apply1(Kthvalue, input, dim, keepdim, k), out)
+    return selected("kthvalue", Kthvalue, out, input, dim, keepdim, k)
 
 
 def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_nan: bool) -> Any:
@@ -169,7 +165,7 @@ def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_na
         return apply1(MedianOfAll, input, ignore_nan)
     dim = checked_dim(name, input, dim)
     check_bool(name, "keepdim", 3, keepdim)
-    return named(name, apply1(Median, input, dim, keepdim, ignore_nan), out)
+    return selected(name, Median, out, input, dim, keepdim, ignore_nan)
 
 
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
@@ -207,7 +203,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     """
     dim = checked_dim("mode", input, dim)
     check_bool("mode", "keepdim", 3, keepdim)
-    return named("mode", apply1(Mode, input, dim, keepdim), out)
+    return selected("mode", Mode, out, input, dim, keepdim)
 
 
 # -------------------------------------------------------------------------------------- quantiles

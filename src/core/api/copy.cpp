@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/api/result.h"
+
 namespace tt {
 
 NDArray contiguous(const NDArray& x) {
@@ -13,8 +15,9 @@ NDArray contiguous(const NDArray& x) {
 
 NDArray clone(const NDArray& x) { return astype(x, x.dtype()); }
 
-NDArray astype(const NDArray& x, DType dtype) {
-  NDArray out = NDArray::empty_strided(x.shape(), like_strides(x), dtype);
+NDArray astype(const NDArray& x, DType dtype, const NDArray* wanted) {
+  NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, {&x})
+                       : NDArray::empty_strided(x.shape(), like_strides(x), dtype);
   const Operand inputs[] = {&x};
   cpu_backend().copy(Iter(out, inputs, 1, x.dtype(), dtype));
   return out;

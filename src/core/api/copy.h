@@ -4,9 +4,10 @@
 
 namespace tt {
 
-NDArray contiguous(const NDArray& x);                  // x itself if it is
-NDArray clone(const NDArray& x);                       // keeps dense strides
-NDArray astype(const NDArray& x, DType dtype);         // always a copy
+NDArray contiguous(const NDArray& x);  // x itself if it is
+NDArray clone(const NDArray& x);       // keeps dense strides
+// Always a copy; in `out`, if that is of x's shape and this dtype, and apart from it.
+NDArray astype(const NDArray& x, DType dtype, const NDArray* out = nullptr);
 NDArray converted(const NDArray& x, DType dtype);      // x itself if it is of that dtype
 NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strides allow it
 // out[...] = x, broadcast and converted. A float that goes to an integer is truncated.

@@ -2,6 +2,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
+#include "core/api/result.h"
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/type_name.h"
@@ -66,7 +67,7 @@ int64_t rows_of(const NDArray& x) {
 using Kernels = MatmulKernel[kDTypes];
 
 NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, const NDArray* bias,
-                const NDArray* total = nullptr) {
+                const NDArray* out, const NDArray* total) {
   if (a.ndim() == 0 || b.ndim() == 0)
     throw RuntimeError("both arguments to matmul need to be at least 1D, but they are ", a.ndim(),
                        "D and ", b.ndim(), "D");
@@ -78,18 +79,23 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   if (is_half(a.dtype())) {
     auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
     const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    const NDArray result =
-        astype(product(kernels, widened(a), widened(b), wide ? &*wide : nullptr), a.dtype());
+    const auto product_of = [&](const NDArray* wide) {
+      return product(kernels, widened(a), widened(b), wide, nullptr, nullptr);
+    };
+    const NDArray result = astype(product_of(wide ? &*wide : nullptr), a.dtype(), out);
     return total ? binary(Binary::add, total, &result, total) : result;
   }
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
     Dims rows = leading(a.shape());
-    const NDArray stacked =
-        product(kernels, reshape(a, {checked_numel(rows, "matmul"), a.shape().back()}), b, bias);
+    const int64_t count = checked_numel(rows, "matmul"), n = b.shape()[1];
     rows.push_back(1);
-    rows.push_back(b.shape()[1]);
-    return stacked.view(rows);
+    rows.push_back(n);
+    const std::optional<NDArray> flat =
+        out && out->shape() == rows ? out->try_view({count, n}) : std::nullopt;
+    const NDArray stacked = product(kernels, reshape(a, {count, a.shape().back()}), b, bias,
+                                    flat ? &*flat : nullptr, nullptr);
+    return flat && stacked.data() == flat->data() ? *out : stacked.view(rows);
   }
   const NDArray left = a.ndim() == 1 ? a.unsqueeze(0) : a;
   const NDArray right = b.ndim() == 1 ? b.unsqueeze(1) : b;
@@ -107,54 +113,59 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
-  const bool nothing = k == 0 && !bias;  // sums of nothing, which bool has, too
-  NDArray out = total     ? *total
-                : nothing ? full(shape, Scalar::of_bool(false), a.dtype())
-                          : NDArray::empty(shape, a.dtype());
-  if (!nothing && out.numel() > 0) {
+  Dims result_shape = batch;
+  if (a.ndim() > 1) result_shape.push_back(m);
+  if (b.ndim() > 1) result_shape.push_back(n);
+  const bool nothing = k == 0 && !bias;
+  if (nothing && !total)  // sums of nothing, which bool has, too
+    return full(result_shape, Scalar::of_bool(false), a.dtype());
+  // With rows that lie across memory the sums of the transposed product, which are others.
+  const bool rows = out && (out->ndim() < 2 || out->strides().back() == 1);
+  NDArray result =
+      total ? *total
+            : strided_result_in(rows ? out : nullptr, result_shape, a.dtype(), {&a, &b, bias});
+  if (!nothing && result.numel() > 0) {
+    const NDArray c = result_shape == shape ? result : result.view(shape);
     const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
     if (!kernel)
       throw NotImplementedError("\"addmm_impl_cpu_\" not implemented for '", type_name(a.dtype()),
                                 "'");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
-    Dims ob = out.strides();
-    const WithoutGil unlocked(out.numel() * std::max<int64_t>(k, 1) > 65536);
+    const WithoutGil unlocked(c.numel() * std::max<int64_t>(k, 1) > 65536);
     kernel({m,
             n,
             k,
             left.data(),
             right.data(),
-            out.data(),
+            c.data(),
             left.strides()[l - 2],
             left.strides()[l - 1],
             right.strides()[r - 2],
             right.strides()[r - 1],
-            out.strides()[shape.size() - 2],
-            out.strides()[shape.size() - 1],
+            c.strides()[shape.size() - 2],
+            c.strides()[shape.size() - 1],
             batch.size(),
             batch.begin(),
             lb.begin(),
             rb.begin(),
-            ob.begin(),
+            c.strides().begin(),
             total != nullptr,
             bias ? bias->data() : nullptr,
             bias ? bias->strides()[0] : 0});
   }
   if (total) total->mark_written();
-  Dims result = batch;
-  if (a.ndim() > 1) result.push_back(m);
-  if (b.ndim() > 1) result.push_back(n);
-  return result == shape ? out : out.view(result);
+  return result;
 }
 
 }  // namespace
 
-NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const NDArray* total) {
-  return product(cpu_backend().matmul, a, b, bias, total);
+NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const NDArray* out,
+               const NDArray* total) {
+  return product(cpu_backend().matmul, a, b, bias, out, total);
 }
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  return product(cpu_backend().matmul_naive, a, b, bias);
+  return product(cpu_backend().matmul_naive, a, b, bias, nullptr, nullptr);
 }
 
 NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {

@@ -70,7 +70,7 @@ void check_not_empty(const char* name, const NDArray& x, const std::optional<Dim
 const char* op_name(Reduce op) { return kReduce[static_cast<int>(op)].name; }
 
 NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
-               std::optional<DType> dtype) {
+               std::optional<DType> dtype, const NDArray* wanted) {
   const ReduceInfo& info = kReduce[static_cast<int>(op)];
   DType compute = dtype.value_or(x.dtype());
   if (!dtype && info.rule == ResultRule::Sum && !is_floating(compute)) compute = DType::Int64;
@@ -81,7 +81,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
                        type_name(compute));
   if (is_half(compute)) {  // the whole sum in float32, rounded once
     const NDArray wide = reduce(op, x, dims, keepdim, DType::Float32);
-    return info.rule == ResultRule::Bool ? wide : astype(wide, compute);
+    return info.rule == ResultRule::Bool ? wide : astype(wide, compute, wanted);
   }
   // any and all of uint8 answer uint8, as in PyTorch.
   const DType result =
@@ -91,8 +91,8 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   if (!kernel) throw not_implemented(info.name, compute);
 
   const Split split = split_dims(x, dims, keepdim);
-  NDArray out = NDArray::empty(split.out_shape, result);
   if (info.empty == Raise) check_not_empty(info.name, x, dims, split);
+  NDArray out = result_in(wanted, split.out_shape, result, {&x});
   if (out.numel() == 0) return out;
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(info.empty));
@@ -116,14 +116,15 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   return out;
 }
 
-NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim) {
+NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
+                  const NDArray* wanted) {
   if (!is_floating(x.dtype()))
     throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on cpu");
   const Split split = split_dims(x, dims, keepdim);
-  const NDArray out = NDArray::empty(split.out_shape, computed_in(x.dtype()));
+  const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), {&x});
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(-INFINITY));
-    return converted(out, x.dtype());
+    return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
   }
   Dims order, shape;  // what is reduced comes last, as one dim
   for (const bool reduced : {false, true})
@@ -136,14 +137,14 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
   const NDArray lines = reshape(x.permute(order), shape);
   cpu_backend().norm->logsumexp(
       {lines_of(shape, shape.size() - 1, out.dtype(), {&lines}, false), out.data()});
-  return converted(out, x.dtype());
+  return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
 }
 
 namespace {
 
 // [extremes along the dim (if wanted), positions of the first of them].
 std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,
-                              bool with_values) {
+                              bool with_values, const Outs& outs) {
   const int d = wrap_dim(dim, x.ndim());
   Dims shape = x.shape();
   if (x.ndim()) {
@@ -152,13 +153,13 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
     else
       shape.erase(d);
   }
-  std::vector<NDArray> out;
-  if (with_values) out.push_back(NDArray::empty(shape, x.dtype()));
-  out.push_back(NDArray::empty(shape, DType::Int64));
   if (x.ndim() && x.shape()[d] == 0)
     throw IndexError(with_values ? (largest ? "max" : "min") : (largest ? "argmax" : "argmin"),
                      "(): Expected reduction dim ", d, " to have non-zero size. (shape ", x.shape(),
                      ")");
+  std::vector<NDArray> out;
+  if (with_values) out.push_back(result_in(outs[0], shape, x.dtype(), {&x}));
+  out.push_back(result_in(outs[1], shape, DType::Int64, {&x, with_values ? &out[0] : nullptr}));
   if (out[0].numel() == 0) return out;
   const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
   const int64_t item = itemsize(x.dtype());
@@ -190,17 +191,17 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
 
 }  // namespace
 
-NDArray argmax(const NDArray& x, int64_t dim, bool keepdim) {
-  return extremes(x, dim, keepdim, true, false)[0];
+NDArray argmax(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out) {
+  return extremes(x, dim, keepdim, true, false, {nullptr, out})[0];
 }
-NDArray argmin(const NDArray& x, int64_t dim, bool keepdim) {
-  return extremes(x, dim, keepdim, false, false)[0];
+NDArray argmin(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out) {
+  return extremes(x, dim, keepdim, false, false, {nullptr, out})[0];
 }
-std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim) {
-  return extremes(x, dim, keepdim, true, true);
+std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
+  return extremes(x, dim, keepdim, true, true, outs);
 }
-std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim) {
-  return extremes(x, dim, keepdim, false, true);
+std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
+  return extremes(x, dim, keepdim, false, true, outs);
 }
 
 }  // namespace tt

@@ -30,20 +30,24 @@ void scan(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t wanted, con
 }
 
 NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
-                   std::optional<DType> wanted, bool reverse = false) {
-  const DType dtype = wanted.value_or(is_floating(x.dtype()) ? x.dtype() : DType::Int64);
+                   std::optional<DType> given, bool reverse, const NDArray* wanted) {
+  const DType dtype = given.value_or(is_floating(x.dtype()) ? x.dtype() : DType::Int64);
   if (dtype == DType::Bool) throw not_implemented(name, dtype);
   const NDArray source = converted(x, dtype);
   if (dtype == DType::Float16)  // whose conversion takes vectors, which no scan has
-    return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse), dtype);
-  NDArray out = NDArray::empty(x.shape(), dtype);
+    return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse, nullptr), dtype,
+                  wanted);
+  wrap_dim(dim, x.ndim());
+  NDArray out = result_in(wanted, x.shape(), dtype, {&x});
   scan(kernel, source, dim, out, reverse);
   return out;
 }
 
-std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim) {
-  std::vector<NDArray> out{NDArray::empty(x.shape(), x.dtype()),
-                           NDArray::empty(x.shape(), DType::Int64)};
+std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
+                             const Outs& outs) {
+  wrap_dim(dim, x.ndim());
+  std::vector<NDArray> out{result_in(outs[0], x.shape(), x.dtype(), {&x})};
+  out.push_back(result_in(outs[1], x.shape(), DType::Int64, {&x, &out[0]}));
   scan(kernel, x, dim, out[0], false, &out[1]);
   return out;
 }
@@ -56,21 +60,22 @@ const ScanTable& table() { return *cpu_backend().scan; }
 
 }  // namespace
 
-NDArray cumsum(const NDArray& x, int64_t dim, std::optional<DType> dtype, bool reverse) {
-  return accumulate("cumsum", table().sum, x, dim, dtype, reverse);
+NDArray cumsum(const NDArray& x, int64_t dim, std::optional<DType> dtype, bool reverse,
+               const NDArray* out) {
+  return accumulate("cumsum", table().sum, x, dim, dtype, reverse, out);
 }
-NDArray cumprod(const NDArray& x, int64_t dim, std::optional<DType> dtype) {
-  return accumulate("cumprod", table().product, x, dim, dtype);
+NDArray cumprod(const NDArray& x, int64_t dim, std::optional<DType> dtype, const NDArray* out) {
+  return accumulate("cumprod", table().product, x, dim, dtype, false, out);
 }
-NDArray logcumsumexp(const NDArray& x, int64_t dim) {
+NDArray logcumsumexp(const NDArray& x, int64_t dim, const NDArray* out) {
   check_floating("logcumsumexp", x);
-  return accumulate("logcumsumexp", table().logsumexp, x, dim, x.dtype());
+  return accumulate("logcumsumexp", table().logsumexp, x, dim, x.dtype(), false, out);
 }
-std::vector<NDArray> cummax(const NDArray& x, int64_t dim) {
-  return extreme(table().maximum, x, dim);
+std::vector<NDArray> cummax(const NDArray& x, int64_t dim, const Outs& outs) {
+  return extreme(table().maximum, x, dim, outs);
 }
-std::vector<NDArray> cummin(const NDArray& x, int64_t dim) {
-  return extreme(table().minimum, x, dim);
+std::vector<NDArray> cummin(const NDArray& x, int64_t dim, const Outs& outs) {
+  return extreme(table().minimum, x, dim, outs);
 }
 
 NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool reverse) {

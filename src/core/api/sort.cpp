@@ -14,8 +14,10 @@ namespace {
 const OrderTable& table() { return *cpu_backend().order; }
 
 // [of the dtype, of int64], uninitialised.
-std::vector<NDArray> results(const NDArray& x, const Dims& shape) {
-  return {NDArray::empty(shape, x.dtype()), NDArray::empty(shape, DType::Int64)};
+std::vector<NDArray> results(const NDArray& x, const Dims& shape, const Outs& outs) {
+  std::vector<NDArray> out{strided_result_in(outs[0], shape, x.dtype(), {&x})};
+  out.push_back(strided_result_in(outs[1], shape, DType::Int64, {&x, &out[0]}));
+  return out;
 }
 
 // Of a 0-d array: itself, and 0.
@@ -32,18 +34,21 @@ Lines lines_of(const NDArray& x, int dim, const std::vector<NDArray>& out) {
 // One result per line, which kernel(lines) finds.
 template <class Kernel>
 std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wanted, bool keepdim,
-                                  Kernel&& kernel) {
+                                  const Outs& outs, Kernel&& kernel) {
   const int dim = wrap_dim(wanted, x.ndim());
   if (x.ndim() == 0) return results_of_scalar(x);
   if (x.shape()[dim] == 0)
     throw IndexError(name, "(): Expected reduction dim ", dim, " to have non-zero size. (shape ",
                      x.shape(), ")");
   Dims shape = x.shape();
-  shape[dim] = 1;
-  std::vector<NDArray> out = results(x, shape);
-  if (x.numel() > 0) kernel(lines_of(x, dim, out));
+  if (keepdim)
+    shape[dim] = 1;
+  else
+    shape.erase(dim);
+  std::vector<NDArray> out = results(x, shape, outs), lines = out;
   if (!keepdim)
-    for (NDArray& array : out) array = array.squeeze({dim});
+    for (NDArray& array : lines) array = array.unsqueeze(dim);
+  if (x.numel() > 0) kernel(lines_of(x, dim, lines));
   return out;
 }
 
@@ -53,17 +58,20 @@ void refuse_bool(const char* name, const NDArray& x) {
 
 }  // namespace
 
-std::vector<NDArray> sort(const NDArray& x, int64_t wanted, bool descending) {
+std::vector<NDArray> sort(const NDArray& x, int64_t wanted, bool descending, const Outs& outs) {
   const int dim = wrap_dim(wanted, x.ndim());
   if (x.ndim() == 0) return results_of_scalar(x);
   const Dims strides = like_strides(x);
-  std::vector<NDArray> out{NDArray::empty_strided(x.shape(), strides, x.dtype()),
-                           NDArray::empty_strided(x.shape(), strides, DType::Int64)};
+  auto fresh = [&](DType dtype) { return NDArray::empty_strided(x.shape(), strides, dtype); };
+  std::vector<NDArray> out = outs[0] || outs[1]
+                                 ? results(x, x.shape(), outs)
+                                 : std::vector{fresh(x.dtype()), fresh(DType::Int64)};
   if (x.numel() > 0) table().sort(lines_of(x, dim, out), descending);
   return out;
 }
 
-std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool largest) {
+std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool largest,
+                          const Outs& outs) {
   const int dim = wrap_dim(wanted, x.ndim());
   const int64_t size = x.ndim() ? x.shape()[dim] : 1;
   if (k < 0 || k > size) throw RuntimeError("selected index k out of range");
@@ -71,7 +79,7 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   if (x.ndim() == 0) return results_of_scalar(x);
   Dims shape = x.shape();
   shape[dim] = k;
-  std::vector<NDArray> out = results(x, shape);
+  std::vector<NDArray> out = results(x, shape, outs);
   if (out[0].numel() == 0) return out;
   // Lines that lie across memory are read faster side by side, even if they are copied first.
   const bool across = x.strides()[dim] != 1 && size > 1 && x.numel() > kGilGrain;
@@ -80,26 +88,28 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   return out;
 }
 
-std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64_t k) {
+std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64_t k,
+                              const Outs& outs) {
   const int d = wrap_dim(dim, x.ndim());
   if (x.ndim() && x.shape()[d] == 0)
     throw IndexError("kthvalue(): Expected reduction dim ", d, " to have non-zero size.");
   if (k < 1 || k > (x.ndim() ? x.shape()[d] : 1))
     throw RuntimeError("kthvalue(): selected number k out of range for dimension ", d);
   refuse_bool("kthvalue", x);
-  return reduce_lines("kthvalue", x, dim, keepdim,
+  return reduce_lines("kthvalue", x, dim, keepdim, outs,
                       [=](const Lines& lines) { table().kthvalue(lines, k - 1); });
 }
 
-std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan) {
+std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan,
+                            const Outs& outs) {
   const char* name = ignore_nan ? "nanmedian" : "median";
   refuse_bool(name, x);
-  return reduce_lines(name, x, dim, keepdim,
+  return reduce_lines(name, x, dim, keepdim, outs,
                       [=](const Lines& lines) { table().median(lines, ignore_nan); });
 }
 
-std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim) {
-  return reduce_lines("mode", x, dim, keepdim, table().mode);
+std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
+  return reduce_lines("mode", x, dim, keepdim, outs, table().mode);
 }
 
 }  // namespace tt

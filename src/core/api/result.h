@@ -1,0 +1,24 @@
+// Where a kernel writes its result: what `out=` gives, where it can be written as it is.
+#pragma once
+#include <array>
+
+#include "core/ndarray.h"
+
+namespace tt {
+
+// What `out=` gives for two results.
+using Outs = std::array<const NDArray*, 2>;
+
+// Whether the elements of one may lie where some of the other's do.
+bool overlaps(const NDArray& x, const NDArray& y);
+
+// `out`, if it is of this shape and dtype, contiguous, and shares no memory with what the kernel
+// reads; else, or where it is null, a fresh array. The reads, too, may be null. Nothing may be
+// refused any more once out is written; the caller (`into` in ops/public.py) marks it as written.
+NDArray result_in(const NDArray* out, const Dims& shape, DType dtype,
+                  std::initializer_list<const NDArray*> reads);
+// The same for kernels that write any strides: out's dims need not be next to one another.
+NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype,
+                          std::initializer_list<const NDArray*> reads);
+
+}  // namespace tt
