@@ -2,6 +2,7 @@
 // summed over whole rows of x first, then the map of W runs along that one row.
 #pragma once
 #include "cpu/gemm.h"
+#include "cpu/resample_pairs.h"
 #include "cpu/resample_pixels.h"
 #include "cpu/scratch.h"
 
@@ -309,8 +310,10 @@ T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
 }
 
 template <class T>
-void resample_row(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at, T* sums, T* y) {
+void resample_row(const ResampleArgs& g, Paired pairs, int64_t n, int64_t c, const int64_t* at,
+                  T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+  if (pairs != Paired::No && resample_pairs(g, pairs, x, at, y)) return;
   if (!resample_pixels(g, x, at, y)) {
     const T* row = plain_row(g, x, at);
     if (!row) {
@@ -358,6 +361,7 @@ void resample(const ResampleArgs& g) {
     return parallel_for(rows, kGrain / (work + 1) + 1,
                         [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
   }
+  const Paired pairs = pairs_of<T>(g);
   parallel_with_scratch(rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
                         [&](int64_t begin, int64_t end, char* scratch) {
                           Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
@@ -367,7 +371,7 @@ void resample(const ResampleArgs& g) {
                             if (started && repeats_row(g, r.at[1])) {
                               copy_run(y - g.y_strides[3], size, y);
                             } else {
-                              resample_row(g, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
+                              resample_row(g, pairs, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
                             }
                           }
                         });
