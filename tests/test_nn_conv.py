@@ -260,7 +260,7 @@ PADS = [
     ((1, 2, 4), (0, 0)), ((1, 2, 4), (-1, -1)), ((0, 2, 4), (1, 1)), ((1, 0, 4), (1, 1)),
     ((1, 2, 0), (1, 1)), ((1, 2, 4), (4, 0)), ((1, 2, 4), (5, 0)), ((1, 2, 4), (-3, -3)),
     ((2, 4), (1, 1, 1, 1)), ((4,), (1, 1)), ((1, 2, 3, 4), (1, 2)), ((1, 2, 4), (1, 1, 1)),
-    ((), (1, 1)),
+    ((), (1, 1)), ((2, 3, 40), (3, 2)), ((2, 2, 5, 40), (3, -1, 2, 4)), ((1, 2, 4), (-3, 1)),
 ]  # fmt: skip
 
 
@@ -279,8 +279,16 @@ def test_pad_keeps_the_memory_format(mode):
     compare(ours, theirs.nn.functional.pad(y, (1, 2, 1, 0), mode), mode)
 
 
+def test_pad_copies_signs_of_zeros():
+    x = tiny_torch.tensor([[-0.0, -0.0, 1.0, -0.0]])
+    for mode in ("reflect", "replicate", "circular"):
+        for sides in ((1, 2), (3, 0), (-3, 3), (0, -3)):
+            y = tiny_torch.nn.functional.pad(x, sides, mode)
+            assert (y.signbit() == (y == 0)).all()
+
+
 @pytest.mark.parametrize("value", [None, 1.0])
-@pytest.mark.parametrize("dtype", ["bool", "int64", "float16"])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "int32", "int64", "uint8", "float16"])
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "foo"])
 def test_pad_of_other_dtypes(mode, dtype, value):
     def padded(package):

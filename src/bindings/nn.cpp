@@ -4,6 +4,7 @@
 #include "core/api/attention.h"
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
+#include "core/api/extend.h"
 #include "core/api/fold.h"
 #include "core/api/interpolate.h"
 #include "core/api/layout.h"
@@ -48,6 +49,7 @@ PyMethodDef functions[] = {
     module_function<max_pool_gather>("max_pool_gather"),
     module_function<avg_pool>("avg_pool"),
     module_function<interpolate>("interpolate"),
+    module_function<extend>("extend"),
     module_function<unfold_image>("unfold_image"),
     module_function<fold_image>("fold_image"),
     module_function<total<Binary::mse_loss>>("total_mse_loss"),

@@ -2,8 +2,8 @@
 // summed over whole rows of x first, then the map of W runs along that one row.
 #pragma once
 #include "cpu/gemm.h"
-#include "cpu/resample_pairs.h"
 #include "cpu/resample_pixels.h"
+#include "cpu/resample_rows.h"
 #include "cpu/scratch.h"
 
 namespace tt::cpu {
@@ -186,6 +186,8 @@ void regular(const LinearAxis& axis, const T* x, T* y) {
     }
   } else if (axis.taps == 1 && axis.step == 1) {
     __builtin_memcpy(y, x, sizeof(T) * uint64_t(count));
+  } else if (axis.taps == 1) {
+    for (int64_t i = 0; i < count; ++i) y[i] = x[i * axis.step];
   } else if (axis.taps == 2 && axis.step == 2) {
     sum_windows<T, 2, 2>(x, count, y);
   } else if (axis.taps == 3 && axis.step == 2) {
@@ -212,11 +214,20 @@ void general(const LinearAxis& axis, int64_t from, int64_t to, const T* x, T* y)
   const T* weights = static_cast<const T*>(axis.weight);
   if (weights && axis.taps == 2) return weigh<T, 2>(weights, axis.source, x, axis.out, y);
   if (weights && axis.taps == 4) return weigh<T, 4>(weights, axis.source, x, axis.out, y);
+  const auto term = [=](int64_t k) {
+    return weights ? T(weights[k] * x[axis.source[k]]) : x[axis.source[k]];
+  };
   for (int64_t i = from; i < to; ++i) {
-    T sum{};
-    for (int64_t k = axis.begin[i]; k < axis.begin[i + 1]; ++k)
-      sum = T(sum + (weights ? T(weights[k] * x[axis.source[k]]) : x[axis.source[k]]));
-    y[i] = sum;
+    const int64_t begin = axis.begin[i], end = axis.begin[i + 1];
+    if (end - begin == 1) {
+      y[i] = term(begin);
+    } else if (end - begin == 2) {
+      y[i] = T(term(begin) + term(begin + 1));
+    } else {
+      T sum = begin < end ? term(begin) : T{};
+      for (int64_t k = begin + 1; k < end; ++k) sum = T(sum + term(k));
+      y[i] = sum;
+    }
   }
 }
 
@@ -310,10 +321,10 @@ T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
 }
 
 template <class T>
-void resample_row(const ResampleArgs& g, Paired pairs, int64_t n, int64_t c, const int64_t* at,
+void resample_row(const ResampleArgs& g, RowKind kind, int64_t n, int64_t c, const int64_t* at,
                   T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
-  if (pairs != Paired::No && resample_pairs(g, pairs, x, at, y)) return;
+  if (kind != RowKind::Any && resample_row_as(g, kind, x, at, y)) return;
   if (!resample_pixels(g, x, at, y)) {
     const T* row = plain_row(g, x, at);
     if (!row) {
@@ -356,25 +367,25 @@ void resample(const ResampleArgs& g) {
   const int64_t work = width + g.axis[2].out * inner, size = g.axis[2].out * inner;
   const LinearAxis& axis = g.axis[2];
   if (!g.channels_last && g.axis[0].in == 1 && g.axis[1].in == 1 && size == 1 && axis.last == 1 &&
-      rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor && !axis.weight &&
-      !g.transposed) {
+      axis.taps > 1 && rows == g.batch * channels && g.x_strides[4] == 1 && !axis.divisor &&
+      !axis.weight && !g.transposed) {
     return parallel_for(rows, kGrain / (work + 1) + 1,
                         [&](int64_t begin, int64_t end) { sum_planes<T>(g, begin, end); });
   }
-  const Paired pairs = pairs_of<T>(g);
-  parallel_with_scratch(rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
-                        [&](int64_t begin, int64_t end, char* scratch) {
-                          Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
-                          for (bool started = false; begin < end;
-                               ++begin, r.next(), started = true) {
-                            T* y = row_of<T>(g, r.n, r.c, r.at);
-                            if (started && repeats_row(g, r.at[1])) {
-                              copy_run(y - g.y_strides[3], size, y);
-                            } else {
-                              resample_row(g, pairs, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
-                            }
-                          }
-                        });
+  const RowKind kind = kind_of_rows<T>(g);
+  parallel_with_scratch(
+      rows, kGrain / (work + 1) + 1, width * int64_t(sizeof(T)),
+      [&](int64_t begin, int64_t end, char* scratch) {
+        Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
+        for (bool started = false; begin < end; ++begin, r.next(), started = true) {
+          T* y = row_of<T>(g, r.n, r.c, r.at);
+          if (started && repeats_row(g, r.at[1])) {
+            copy_run(y - g.y_strides[3], size, y);
+          } else {
+            resample_row(g, kind, r.n, r.c, r.at, reinterpret_cast<T*>(scratch), y);
+          }
+        }
+      });
 }
 
 }  // namespace

@@ -103,6 +103,12 @@ def of_interpolate(saved: tuple, node: Any) -> str:
     return f"Upsample{name}{len(size)}D{'Aa' if antialias else ''}Backward0"
 
 
+def of_pad_from_input(saved: tuple, node: Any) -> str:
+    kind, plan, _ = node.constants
+    name = ("ReflectionPad", "ReplicationPad", None)[kind]
+    return f"{name}{len(plan[0])}DBackward0" if name else "torch::autograd::CopySlices"
+
+
 NAMES: dict[str, str | Callable] = {
     "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
@@ -138,6 +144,7 @@ NAMES: dict[str, str | Callable] = {
     "NllLoss": of_nll_loss,
     "Norm2": "LinalgVectorNormBackward0",
     "NotDifferentiable": "torch::autograd::Error",
+    "PadFromInput": of_pad_from_input,
     "Pow": of_pow,
     "Prod": by_dims("Prod"),
     "Remainder": by_number("Remainder", 1, 0),

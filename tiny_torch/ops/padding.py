@@ -1,8 +1,10 @@
-"""Padding with a constant: one op, whose gradient cuts off what was put on."""
+"""Padding: with a constant, where the gradient cuts off what was put on, or with elements of the
+input, where it adds what was made of an element."""
 
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
 from tiny_torch.layouts import ORDERS, suggested_format
 
 
@@ -41,3 +43,37 @@ class ConstantPadNd(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(ConstantPadNd, grad, tuple([-n for n in saved[0]]), 0.0)
+
+
+REFLECT, REPLICATE, CIRCULAR = range(3)
+
+
+class PadFromInput(Op):
+    """x (N, C, *) or (C, *) extended by one of these; `plan` is (firsts, sizes, starts, lengths) of
+    the spatial dims: the first element that is repeated, how many are, where the result begins
+    counted from the first, how long it is. `last`: the result's channels come last."""
+
+    @staticmethod
+    def forward(x, mode, plan, last):
+        module = array_module(x.device)
+        if not hasattr(module, "extend"):
+            raise NotImplementedError(f"[pad] is not implemented on {x.device}")
+        sizes = x.shape[-len(plan[0]) :]
+        return module.extend(x, mode, sizes, *plan, False, last), (mode, sizes, plan, last)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(PadFromInputTransposed, grad, *saved)
+
+
+class PadFromInputTransposed(Op):
+    """The gradient of y -> that of x, of sizes `sizes`."""
+
+    @staticmethod
+    def forward(grad, mode, sizes, plan, last):
+        x = array_module(grad.device).extend(grad, mode, sizes, *plan, True, last)
+        return x, (mode, plan, last)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(PadFromInput, grad, *saved)

@@ -109,7 +109,8 @@ void find_regular(const AxisMap& map, LinearAxis& axis) {
         ++axis.last;
       axis.last -= axis.last % repeat;
       axis.repeat = repeat;
-      return;
+      if (axis.last > middle) return;
+      axis.repeat = 1;  // an end that repeats its outermost element
     }
   }
   int64_t last = middle + 1;

@@ -9,8 +9,8 @@ import tiny_torch as torch
 
 from ...autograd.apply import apply1
 from ...dtypes import check_range
-from ...layouts import suggested_format
-from ...ops.padding import ConstantPadNd
+from ...layouts import contiguous_format, suggested_format
+from ...ops.padding import CIRCULAR, REFLECT, REPLICATE, ConstantPadNd, PadFromInput
 from ...tensor import Tensor
 
 # How many dims of padding an input of so many dims may have, but for constant padding.
@@ -77,17 +77,21 @@ def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
             )
         if x.dtype is torch.bool:
             raise NotImplementedError(f"[pad] mode '{mode}' is not implemented for bool")
-    result = x
-    for i in range(spatial):
-        result = MODES[mode](result, x.ndim - 1 - i, pad[2 * i], pad[2 * i + 1])
-    if mode == "circular":
-        return result.clone(memory_format=torch.contiguous_format)
-    if all(number <= 0 for number in pad):
-        result = result.clone()  # a cut alone left a view
-    return result.contiguous(memory_format=suggested_format(x.array))
+    kind, plan = MODES[mode]
+    sides = [(pad[2 * i], pad[2 * i + 1]) for i in range(spatial)]
+    dims = range(x.ndim - 1, x.ndim - 1 - spatial, -1)
+    planned = [plan(x, dim, *side) for dim, side in zip(dims, sides, strict=True)]
+    form = contiguous_format if mode == "circular" else suggested_format(x.array)
+    last = form is not contiguous_format and x.ndim == spatial + 2
+    result = apply1(PadFromInput, x, kind, tuple(zip(*planned[::-1], strict=True)), last)
+    return result if last else result.contiguous(memory_format=form)
 
 
-def reflect_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
+# For a dim: the first of the elements that are repeated and their number, where the result begins
+# counted from the first, and how long it is.
+
+
+def reflected(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
     """a b c -> c b a b c b: the outermost element is the mirror."""
     size = x.shape[dim]
     if left >= size or right >= size:
@@ -95,56 +99,28 @@ def reflect_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
             "[pad] Padding size should be less than the corresponding input dimension, but got: "
             f"padding ({left}, {right}) at dimension {dim} of input {list(x.shape)}"
         )
-    parts = [x]
-    if left > 0:
-        parts.insert(0, x.narrow(dim, 1, left).flip(dim))
-    if right > 0:
-        parts.append(x.narrow(dim, size - 1 - right, right).flip(dim))
-    return joined(parts, dim, left, right)
+    return replicated(x, dim, left, right)
 
 
-def replicate_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
+def replicated(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
     """a b c -> a a a b c c."""
-    parts = [x]
-    if left > 0:
-        parts.insert(0, repeated(x.narrow(dim, 0, 1), dim, left))
-    if right > 0:
-        parts.append(repeated(x.narrow(dim, x.shape[dim] - 1, 1), dim, right))
-    return joined(parts, dim, left, right)
-
-
-def repeated(x: Tensor, dim: int, times: int) -> Tensor:
-    sizes = [-1] * x.ndim
-    sizes[dim] = times
-    return x.expand(sizes)
-
-
-def joined(parts: list[Tensor], dim: int, left: int, right: int) -> Tensor:
-    """The parts side by side, less what negative numbers cut off."""
-    whole = parts[0] if len(parts) == 1 else torch.cat(parts, dim)
-    if left >= 0 and right >= 0:
-        return whole
-    length = whole.shape[dim] + min(left, 0) + min(right, 0)
-    if length < 1:
-        raise RuntimeError(f"[pad] ({left}, {right}) leaves nothing of dim {dim}")
-    return whole.narrow(dim, max(-left, 0), length)
-
-
-def circular_dim(x: Tensor, dim: int, left: int, right: int) -> Tensor:
-    """a b c -> b c a b c a."""
     size = x.shape[dim]
-    if left > size or right > size:
+    if size + left + right < 1:
+        raise RuntimeError(f"[pad] ({left}, {right}) leaves nothing of dim {dim}")
+    return 0, size, -left, size + left + right
+
+
+def circular(x: Tensor, dim: int, left: int, right: int) -> tuple[int, int, int, int]:
+    """a b c -> b c a b c a; of what negative numbers leave."""
+    first, size = max(-left, 0), x.shape[dim] + min(left, 0) + min(right, 0)
+    if max(left, right) > x.shape[dim]:
         raise RuntimeError("[pad] Padding value causes wrapping around more than once.")
-    if size + left + right < 1 or size + min(left, 0) + min(right, 0) < 1:
+    if size < 1:
         raise RuntimeError("[pad] Negative padding value is resulting in an empty dimension")
-    if left < 0 or right < 0:
-        x = x.narrow(dim, max(-left, 0), size + min(left, 0) + min(right, 0))
-        size = x.shape[dim]
-    left, right = min(max(left, 0), size), min(max(right, 0), size)
-    parts = [x.narrow(dim, size - left, left), x, x.narrow(dim, 0, right)]
-    return torch.cat(parts, dim) if left or right else x
+    return first, size, min(-left, 0), size + max(left, 0) + max(right, 0)
 
 
 MODES: dict[str, Any] = {
-    "reflect": reflect_dim, "replicate": replicate_dim, "circular": circular_dim,
+    "reflect": (REFLECT, reflected), "replicate": (REPLICATE, replicated),
+    "circular": (CIRCULAR, circular),
 }  # fmt: skip

@@ -1,21 +1,31 @@
-// Where windows along W are pairs of neighbours: their sums, in the order of sum_rows and
-// sum_windows (resample.h), and the gradient, in which each element becomes two.
+// Rows that need no scratch memory: sums of pairs of neighbours, in the order of sum_rows and
+// sum_windows (resample.h); their gradient, in which each element becomes two; and copies.
 #pragma once
 #include "cpu/resample_pixels.h"
 
 namespace tt::cpu {
 namespace {
 
-enum class Paired { No, Sums, Copies };
+enum class RowKind { Any, Sums, Twice, Copy };
+
+// Whether every output is an input.
+inline bool copies(const LinearAxis& axis) {
+  for (int64_t i = 0; i <= axis.out; ++i)
+    if (axis.begin[i] != i) return false;
+  return !axis.weight && !axis.divisor;
+}
 
 template <class T>
-Paired pairs_of(const ResampleArgs& g) {
+RowKind kind_of_rows(const ResampleArgs& g) {
   const LinearAxis& w = g.axis[2];
+  if (!g.channels_last && g.x_strides[4] == 1 && w.repeat == 1 && w.step == 1 && w.first < w.last &&
+      copies(g.axis[0]) && copies(g.axis[1]) && copies(w) && g.weight == 1 && g.divisor == 1)
+    return RowKind::Copy;
   if (!std::is_floating_point_v<T> || g.channels_last || g.x_strides[4] != 1 || w.first != 0 ||
       w.last != w.out || w.weight || w.divisor)
-    return Paired::No;
-  if (w.repeat == 2) return Paired::Copies;
-  return w.taps == 2 && w.step == 2 && !g.transposed ? Paired::Sums : Paired::No;
+    return RowKind::Any;
+  if (w.repeat == 2) return RowKind::Twice;
+  return w.taps == 2 && w.step == 2 && !g.transposed ? RowKind::Sums : RowKind::Any;
 }
 
 // Even[k] is element 2 * k of two vectors, Odd[k] the next one; Low and High are the way back.
@@ -78,16 +88,27 @@ inline void put_twice(const T* x, T weight, T divisor, int64_t i, T* y) {
   }
 }
 
+template <class T>
+void copy_row(const LinearAxis& axis, const T* x, T* y) {
+  for (int64_t i = 0; i < axis.first; ++i) y[i] = x[axis.source[i]];
+  copy_run(x + axis.source[axis.first], axis.last - axis.first, y + axis.first);
+  for (int64_t i = axis.last; i < axis.out; ++i) y[i] = x[axis.source[i]];
+}
+
 // The row of y at `at`; answers false if it must be computed in another way.
 template <class T>
-bool resample_pairs(const ResampleArgs& g, Paired pairs, const T* x, const int64_t* at, T* y) {
+bool resample_row_as(const ResampleArgs& g, RowKind kind, const T* x, const int64_t* at, T* y) {
+  const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
+  if (kind == RowKind::Copy) {
+    copy_row(w, x + d.source[at[0]] * g.x_strides[2] + h.source[at[1]] * g.x_strides[3], y);
+    return true;
+  }
   if constexpr (std::is_floating_point_v<T>) {
-    const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
     const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
     const int64_t rows = (d.begin[at[0] + 1] - i) * (h.begin[at[1] + 1] - j);
-    if (rows == 0 || rows > (pairs == Paired::Sums ? SeenRows<T>::kMost : 1)) return false;
-    const SeenRows<T> seen(g, x, at);
-    if (pairs == Paired::Sums) {
+    if (rows == 0 || rows > (kind == RowKind::Sums ? SeenRows<T>::kMost : 1)) return false;
+    const SeenRows<T> seen(g, x + w.source[0], at);
+    if (kind == RowKind::Sums) {
       const T divisor = T(g.divisor) * number<T>(d.divisor, at[0]) * number<T>(h.divisor, at[1]);
       by_lanes<T, true>(w.out, [&](auto lanes, int64_t k) {
         sum_pairs<decltype(lanes)::value>(seen, divisor, k, y);
