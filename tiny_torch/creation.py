@@ -79,12 +79,9 @@ def as_dtype(function: str, dtype: Any) -> Any:
     )
 
 
-def filled(
-    function, size, value, dtype, device, requires_grad, layout=None, pin_memory=False, named=None
-):
+def filled(function, shape, value, dtype, device, requires_grad, layout=None, pin_memory=False):
     if layout is not None or pin_memory:
         check_options(function, layout, pin_memory)
-    shape = as_sizes(function, size, named)
     module = array_module(device)
     if dtype is not None:
         dtype = as_dtype(function, dtype)
@@ -111,9 +108,10 @@ def zeros(
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    shape = as_sizes("zeros", sizes, size)
     if out is not None:
-        return fill_out("zeros", out, as_sizes("zeros", sizes, size), 0, dtype)
-    return filled("zeros", sizes, 0, dtype, device, requires_grad, layout, pin_memory, size)
+        return fill_out("zeros", out, shape, 0, dtype)
+    return filled("zeros", shape, 0, dtype, device, requires_grad, layout, pin_memory)
 
 
 def ones(
@@ -127,9 +125,10 @@ def ones(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones. https://pytorch.org/docs/stable/generated/torch.ones.html"""
+    shape = as_sizes("ones", sizes, size)
     if out is not None:
-        return fill_out("ones", out, as_sizes("ones", sizes, size), 1, dtype)
-    return filled("ones", sizes, 1, dtype, device, requires_grad, layout, pin_memory, size)
+        return fill_out("ones", out, shape, 1, dtype)
+    return filled("ones", shape, 1, dtype, device, requires_grad, layout, pin_memory)
 
 
 def empty(
@@ -144,13 +143,13 @@ def empty(
     memory_format: Any = None,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
+    shape = as_sizes("empty", sizes, size)
     if out is not None:
-        return fill_out("empty", out, as_sizes("empty", sizes, size), None, dtype)
+        return fill_out("empty", out, shape, None, dtype)
     if memory_format is None:
-        return filled("empty", sizes, None, dtype, device, requires_grad, layout, pin_memory, size)
+        return filled("empty", shape, None, dtype, device, requires_grad, layout, pin_memory)
     check_options("empty", layout, pin_memory)
     layouts.check_format("empty", memory_format)
-    shape = as_sizes("empty", sizes, size)
     dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
     return finish(layouts.empty(shape, dtype, memory_format, device), requires_grad)
 
@@ -252,7 +251,7 @@ def full(
 
     https://pytorch.org/docs/stable/generated/torch.full.html
     """
-    shape = as_sizes("full", (sequence("full", "size", 1, size),))
+    shape = size if are_sizes(size) else as_sizes("full", (sequence("full", "size", 1, size),))
     fill_value = as_fill("full", "fill_value", 2, fill_value)
     if out is not None:
         return fill_out("full", out, shape, fill_value, dtype)
@@ -260,7 +259,7 @@ def full(
     if dtype is None:
         dtype = dtype_of_number(fill_value)
     check_range(fill_value, dtype)
-    return filled("full", (shape,), fill_value, dtype, device, requires_grad, layout, pin_memory)
+    return filled("full", shape, fill_value, dtype, device, requires_grad, layout, pin_memory)
 
 
 def as_fill(function: str, argument: str, position: int, value: Any) -> Any:
@@ -290,7 +289,7 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of a number, of the default dtype whatever the number's type."""
     value = as_fill("scalar_tensor", "s", 1, s)
-    return filled("scalar_tensor", ((),), value, dtype, device, requires_grad, layout, pin_memory)
+    return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
 def as_number(value: Any) -> Any:
@@ -429,10 +428,9 @@ def new(name: str, value: Any) -> Any:
         pin_memory: bool = False,
         requires_grad: bool = False,
     ) -> Tensor:
-        return filled(
-            name, sizes, value, dtype or self.array.dtype, device or self.array.device,
-            requires_grad, layout, pin_memory, size,
-        )  # fmt: skip
+        shape = as_sizes(name, sizes, size)
+        dtype, device = dtype or self.array.dtype, device or self.array.device
+        return filled(name, shape, value, dtype, device, requires_grad, layout, pin_memory)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = (
@@ -459,7 +457,7 @@ def new_full(
     check_range(value, dtype)
     shape = as_sizes("new_full", (sequence("new_full", "size", 1, size),))
     device = device or self.array.device
-    return filled("new_full", (shape,), value, dtype, device, requires_grad, layout, pin_memory)
+    return filled("new_full", shape, value, dtype, device, requires_grad, layout, pin_memory)
 
 
 FUNCTIONS = {

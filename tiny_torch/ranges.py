@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range, not_implemented
-from tiny_torch.ops.public import check_tensor, into, refuse_history
+from tiny_torch.ops.public import check_int, check_tensor, into, refuse_history
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -104,8 +104,8 @@ def linspace(
         dtype = dtype_of(out, "linspace", dtype)
     if dtype is None:
         dtype = _core.get_default_dtype()
-    values = spaced("linspace", start, end, steps, dtype, array_module(device))
-    return made(values.astype(dtype), out, requires_grad)
+    first, last, count = spacing("linspace", start, end, steps, dtype)
+    return made(array_module(device).linspace(first, last, count, dtype), out, requires_grad)
 
 
 def logspace(
@@ -132,13 +132,13 @@ def logspace(
     check_options("logspace", layout, pin_memory)
     dtype = dtype_of(out, "logspace", dtype) or _core.get_default_dtype()
     module = array_module(device)
-    exponents = spaced("logspace", start, end, steps, dtype, module)
+    exponents = module.linspace(*spacing("logspace", start, end, steps, dtype), _core.float64)
     powers = module.full((1,), float(base), _core.float64).pow(exponents)
     return made(powers.astype(dtype), out, requires_grad)
 
 
-def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: Any) -> Any:
-    """In float64. Each half is counted from its own end, so that both ends are exact."""
+def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:
+    """The ends, as elements of the dtype, and how many."""
     if type(steps) is not int and (isinstance(steps, bool) or not hasattr(steps, "__index__")):
         raise TypeError(
             f"{function}() received an invalid combination of arguments: argument 'steps' must be "
@@ -149,17 +149,9 @@ def spaced(function: str, start: Any, end: Any, steps: Any, dtype: Any, module: 
         raise RuntimeError("number of steps must be non-negative")
     check_not_bool(f"{function}_cpu", dtype)
     first, last = endpoint(function, start), endpoint(function, end)
-    if count == 0:
-        return module.full((0,), 0, _core.float64)
-    first = as_element(first, dtype)
-    if count == 1:
-        return module.full((1,), first, _core.float64)
-    last = as_element(last, dtype)
-    step = (last - first) / (count - 1)
-    half = count // 2
-    lower = module.arange(first, step, half, _core.float64)
-    upper = module.arange(last, -step, count - half, _core.float64).flip((0,))
-    return module.cat((lower, upper), 0)
+    if count:
+        first = as_element(first, dtype)
+    return first, as_element(last, dtype) if count > 1 else 0.0, count
 
 
 def endpoint(function: str, value: Any) -> Any:
@@ -233,26 +225,25 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """An (n, m) matrix with ones on the diagonal."""
-    check_options("eye", layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options("eye", layout, pin_memory)
     rows = count_of("eye", "n", 1, n)
     columns = rows if m is None else count_of("eye", "m", 2, m)
-    for name, size in (("n", rows), ("m", columns)):
-        if size < 0:
-            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    dtype = as_dtype("eye", dtype) or (out.dtype if out is not None else None)
-    array = array_module(device).full((rows, columns), 0, dtype or _core.get_default_dtype())
+    if dtype is not None:
+        dtype = as_dtype("eye", dtype)
+    if dtype is None:
+        dtype = _core.get_default_dtype() if out is None else out.dtype
+    array = array_module(device).full((rows, columns), 0, dtype)
     array.diagonal(0, 0, 1).copy_(1)
-    return into(out, finish(array, requires_grad and out is None))
+    return finish(array, requires_grad) if out is None else into(out, wrap(array))
 
 
 def count_of(function: str, argument: str, position: int, value: Any) -> int:
-    """An int; TypeError for anything else."""
-    if isinstance(value, bool | float) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be int, not "
-            f"{type(value).__name__}"
-        )
-    return value.__index__()
+    """An int that is not negative; TypeError for anything else, RuntimeError below 0."""
+    count = check_int(function, argument, position, value)
+    if count < 0:
+        raise RuntimeError(f"{argument} must be greater or equal to 0, got {count}")
+    return count
 
 
 # -------------------------------------------------------------------------------- triangles

@@ -169,7 +169,7 @@ class RefArray:
         if not -size <= n < size:
             raise IndexError(f"index {index} is out of bounds for dimension {d} with size {size}")
         offset = self.offset + n % size * self.strides[d]
-        return self._view(without(self.shape, d), without(self.strides, d), offset)
+        return self._view(layout.without(self.shape, d), layout.without(self.strides, d), offset)
 
     def slice(self, dim: int, start: int, stop: int, step: int) -> RefArray:
         """x[:, start:stop:step]: the offset moves to the start, the stride is `step` as large."""
@@ -183,8 +183,8 @@ class RefArray:
         stop = min(max(stop + size if stop < 0 else stop, start), size)
         count = -(-(stop - start) // step)  # rounded up
         return self._view(
-            replaced(self.shape, d, count),
-            replaced(self.strides, d, layout.stepped(stride, step, count)),
+            layout.replaced(self.shape, d, count),
+            layout.replaced(self.strides, d, layout.stepped(stride, step, count)),
             self.offset + start * stride,
         )
 
@@ -254,8 +254,8 @@ class RefArray:
         if self.ndim == 0:
             return self._view((size,), (1,), self.offset)
         windows = (length - size) // step + 1
-        shape = replaced(self.shape, d, windows)
-        strides = replaced(self.strides, d, layout.stepped(stride, step, windows))
+        shape = layout.replaced(self.shape, d, windows)
+        strides = layout.replaced(self.strides, d, layout.stepped(stride, step, windows))
         return self._view((*shape, size), (*strides, stride), self.offset)
 
     def squeeze(self, dims: Shape) -> RefArray:
@@ -442,6 +442,13 @@ def arange(start: Any, step: Any, count: int, dtype: Any) -> RefArray:
     return array._store((start + step * np.arange(count)).astype(numpy_type(dtype)))
 
 
+def linspace(first: float, last: float, count: int, dtype: Any) -> RefArray:
+    """From first to last, both exact: each half is counted from its own end."""
+    step, i = (last - first) / max(count - 1, 1), np.arange(count)
+    values = np.where(i < max(count // 2, 1), first + step * i, last - step * (count - 1 - i))
+    return empty((count,), dtype)._store(values.astype(numpy_type(dtype)))
+
+
 def from_numpy(array: np.ndarray) -> RefArray:
     """Shares a NumPy array's memory."""
     if not isinstance(array, np.ndarray):
@@ -461,14 +468,6 @@ def to_numpy(array: RefArray) -> np.ndarray:
     return array.numpy()
 
 
-def without(values: Shape, dim: int) -> tuple[int, ...]:
-    return (*values[:dim], *values[dim + 1 :])
-
-
-def replaced(values: Shape, dim: int, value: int) -> tuple[int, ...]:
-    return (*values[:dim], value, *values[dim + 1 :])
-
-
 def __getattr__(name: str) -> Any:
     if not name.startswith("_") and hasattr(_core, name):
         raise NotOnRef(f"[{name}] is not implemented on ref")
@@ -483,8 +482,8 @@ can_cast = formulas.can_cast
 
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
-    *("empty", "empty_strided", "full", "arange", "from_numpy", "to_numpy", "cat", "where"),
-    *("stack", "promote_types", "result_type", "can_cast"),
+    *("empty", "empty_strided", "full", "arange", "linspace", "from_numpy", "to_numpy", "cat"),
+    *("where", "stack", "promote_types", "result_type", "can_cast"),
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),

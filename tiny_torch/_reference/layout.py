@@ -312,3 +312,11 @@ def check_inside(
             f"are out of bounds for storage of size {capacity * dtype.itemsize} bytes ({capacity} "
             f"elements of {dtype.name})"
         )
+
+
+def without(values: Sequence[int], dim: int) -> tuple[int, ...]:
+    return (*values[:dim], *values[dim + 1 :])
+
+
+def replaced(values: Sequence[int], dim: int, value: int) -> tuple[int, ...]:
+    return (*values[:dim], value, *values[dim + 1 :])

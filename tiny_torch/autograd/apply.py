@@ -82,6 +82,10 @@ def applyn(op, tensors, *constants):
 
 def apply(op, *arguments):
     """applyn, of the op's inputs and the constants that follow them."""
+    return applied(op, arguments)
+
+
+def applied(op, arguments):
     result, saved = compute(op, arguments)
     edges = edges_of_inputs(op, arguments)
     if edges is None:
@@ -103,7 +107,7 @@ def apply_fused(op, *arguments):
     """apply, of an op with a kernel of its own; on `ref`, which has none, of its composite."""
     if arguments[0].array.device == "ref":
         return op.composite(*arguments)
-    return apply(op, *arguments)
+    return applied(op, arguments)
 
 
 def apply_view(op, x, *constants):

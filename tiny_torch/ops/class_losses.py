@@ -76,9 +76,10 @@ class NllLoss(Op):
     saves = (1, 2)
 
     @staticmethod
-    def forward(log_p, target, weight, *options):
-        loss, total = array_module(log_p.device).nll_loss(log_p, target, weight, *options)
-        return loss, (target, weight, total, log_p.shape, *options)
+    def forward(log_p, target, weight, dim, reduction, ignore_index):
+        kernel = array_module(log_p.device).nll_loss
+        loss, total = kernel(log_p, target, weight, dim, reduction, ignore_index)
+        return loss, (target, weight, total, log_p.shape, dim, reduction, ignore_index)
 
     @staticmethod
     def backward(saved, grad, needs):

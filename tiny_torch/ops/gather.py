@@ -276,9 +276,10 @@ def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any)
     source = value if src is None else src
     if not isinstance(source, Tensor):
         return checked_number(source, self)
+    if source.array.same_shape(index.array):
+        return source
     shape, wanted = source.array.shape, index.array.shape
-    fits = len(shape) == len(wanted) and all(n <= m for n, m in zip(wanted, shape, strict=True))
-    if shape != wanted and fits:
+    if len(shape) == len(wanted) and all(n <= m for n, m in zip(wanted, shape, strict=True)):
         source = source[tuple([slice(0, n) for n in wanted])]
     return source
 

@@ -139,8 +139,9 @@ def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         check_operands("sub", input, other)
     if type(alpha) is not int or alpha != 1:
-        alpha = check_number("sub", "alpha", alpha)
-        check_subtraction(input, other, alpha)
+        if not fits(alpha, input, other):
+            alpha = check_number("sub", "alpha", alpha)
+            check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
     return (
         apply2(e.Sub, input, other) if out is None else write_out(e.Sub, "sub", out, input, other)

@@ -43,6 +43,8 @@ def integer(function: str, argument: str, value: Any) -> int:
 
 
 def number(function: str, argument: str, value: Any) -> float:
+    if type(value) is float:
+        return value
     tensor = isinstance(value, Tensor) and (value.ndim or value.requires_grad)
     if tensor or not hasattr(value, "__float__"):
         raise TypeError(
@@ -161,11 +163,12 @@ def shaped(function: str, out: Tensor, shape: tuple) -> Tensor:
 
 
 def new_random(function, size, out, dtype, device, layout, pin_memory):
+    shape = as_sizes(function, size)
     if out is None:
-        return filled(function, size, None, dtype, device, False, layout, pin_memory)
+        return filled(function, shape, None, dtype, device, False, layout, pin_memory)
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-    return shaped(function, out, as_sizes(function, size))
+    return shaped(function, out, shape)
 
 
 def sizes(function: str, size: tuple, named: dict) -> tuple:

@@ -9,7 +9,7 @@ from tiny_torch.autograd.apply import apply1, applyn
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into
-from tiny_torch.ops.random import bernoulli_, integer, new_random, normal_, number, on_cpu, shaped
+from tiny_torch.ops.random import bernoulli_, draw, integer, new_random, number, on_cpu, shaped
 from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor, wrap
 
@@ -193,13 +193,14 @@ def normal(
 
     Two numbers need a `size`. https://pytorch.org/docs/stable/generated/torch.normal.html
     """
-    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
-    if not tensors:
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None or std is None:
             raise TypeError("normal() of two numbers needs the argument 'size'")
         mean, std = number("normal", "mean", mean), number("normal", "std", std)
         result = new_random("normal", (size,), out, dtype, device, layout, pin_memory)
-        return normal_(result, mean, std, generator=generator).requires_grad_(requires_grad)
+        draw(result, _core.normal_, generator, mean, std)
+        return result if requires_grad is False else result.requires_grad_(requires_grad)
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     if size is not None or dtype is not None:
         raise TypeError("normal() of tensors takes no 'size' and no 'dtype'")
     on_cpu("normal", *(t.array for t in tensors))

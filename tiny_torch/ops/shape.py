@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tiny_torch import _core
@@ -169,14 +170,16 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def squeeze_steps(x: Tensor, dim: Any) -> Steps:
-    shape = x.array.shape
     if dim is None:
-        dims = tuple(range(len(shape)))  # of which those of size 1 go
-    elif isinstance(dim, (tuple, list)):
-        dims = unique_dims(dim, len(shape))
-    else:
-        dims = (dim,)
-    return (("squeeze", (dims,)),)
+        return squeeze_all(x.array.ndim)
+    many = isinstance(dim, (tuple, list))
+    return (("squeeze", (unique_dims(dim, x.array.ndim) if many else (dim,),)),)
+
+
+@cache
+def squeeze_all(ndim: int) -> Steps:
+    """Every dim is named, those of size 1 go."""
+    return (("squeeze", (tuple(range(ndim)),)),)
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
@@ -220,30 +223,31 @@ def t(input: Tensor) -> Tensor:
     >>> torch.t(torch.zeros(2, 3)).shape
     torch.Size([3, 2])
     """
-    check_matrix(input)
-    return apply_view(T, input, 0, min(input.array.ndim, 2) - 1)
+    return apply_view(T, input, 0, matrix_dims(input) - 1)
 
 
-def check_matrix(x: Tensor) -> None:
-    if x.array.ndim > 2:
-        raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D"
-        )
+def matrix_dims(x: Tensor) -> int:
+    ndim = x.array.ndim
+    if ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return ndim
 
 
 def reversed_dims(self: Tensor) -> Tensor:
     """Tensor.T: all dims in reverse order, as a view."""
-    if self.array.ndim != 2:
+    ndim = self.array.ndim
+    dims = (1, 0) if ndim == 2 else tuple(range(ndim - 1, -1, -1))
+    if ndim != 2:
         warnings.warn(
             "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-            if not self.array.ndim
+            if not ndim
             else "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated and it will throw an error in a future release. Consider `x.mT` to "
             "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
             "reverse the dimensions of a tensor.",
             stacklevel=2,
         )
-    return apply_view(Permute, self, tuple(range(self.array.ndim - 1, -1, -1)))
+    return apply_view(Permute, self, dims)
 
 
 def matrix_transposed(self: Tensor) -> Tensor:
@@ -418,8 +422,7 @@ def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | N
 
 def t_(self: Tensor) -> Tensor:
     """Turns this very matrix: other tensors on its memory stay as they are."""
-    check_matrix(self)
-    return apply_view_inplace(T, self, 0, min(self.array.ndim, 2) - 1)
+    return apply_view_inplace(T, self, 0, matrix_dims(self) - 1)
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:

@@ -200,12 +200,22 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
     check_tensor(name, "index", 3, index)
     check_tensor(name, "source", 4, source)
     own, other, vector = x.array, source.array, index.array
-    dim = wrap_dim(dim, own.ndim)
+    shape, others, dtype = own.shape, other.shape, vector.dtype
+    dim = wrap_dim(dim, len(shape))
+    if (
+        dtype is _core.int64
+        and own.dtype is other.dtype
+        and vector.ndim == 1
+        and shape == others
+        and shape
+        and vector.size == shape[dim]
+    ):
+        return
     copies = name.startswith("index_copy")
     if vector.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {vector.ndim})")
-    if vector.dtype is not _core.int64 and (copies or vector.dtype is not _core.int32):
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {vector.dtype}")
+    if dtype is not _core.int64 and (copies or dtype is not _core.int32):
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype}")
     if own.dtype is not other.dtype:
         raise RuntimeError(
             f"{name}(): self ({own.dtype}) and source ({other.dtype}) must have the same scalar "
@@ -216,7 +226,6 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
             f"{name}(): When source and destination are not scalars, their dimensionality must "
             f"match. Source dimensionality ({other.ndim}), destination dimensionality ({own.ndim})"
         )
-    shape, others = own.shape, other.shape
     fits = shape[:dim] + shape[dim + 1 :] == others[:dim] + others[dim + 1 :]
     if own.ndim != other.ndim and not copies:
         fits = False
@@ -236,6 +245,8 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
 
 def scaled(name: str, x: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """source * alpha, which is first converted to x's dtype."""
+    if type(alpha) is int and alpha == 1:
+        return source
     alpha = checked_number(alpha, x)
     if alpha == 1:
         return source

@@ -1,8 +1,10 @@
 #include "core/api/copy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/api/result.h"
+#include "core/with_type.h"
 
 namespace tt {
 
@@ -81,18 +83,30 @@ void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) 
   }
 }
 
+// One value has the first; of two halves that differ, the second is the longer one.
+template <class T>
+void fill_between(T* out, int64_t count, double first, double last) {
+  const double step = (last - first) / static_cast<double>(std::max<int64_t>(count - 1, 1));
+  const int64_t half = count == 1 ? 1 : count / 2;
+  for (int64_t i = 0; i < half; ++i) out[i] = static_cast<T>(first + step * i);
+  for (int64_t i = half; i < count; ++i) out[i] = static_cast<T>(last - step * (count - 1 - i));
+}
+
 }  // namespace
 
 NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype) {
   NDArray out = NDArray::empty({count}, dtype);
-  switch (dtype) {
-#define X(name, type, text, category)                                    \
-  case DType::name:                                                      \
-    fill_range(reinterpret_cast<type*>(out.data()), count, start, step); \
-    break;
-    TT_FOR_EACH_DTYPE(X)
-#undef X
-  }
+  with_type(dtype, [&](auto type) {
+    fill_range(reinterpret_cast<decltype(type)*>(out.data()), count, start, step);
+  });
+  return out;
+}
+
+NDArray linspace(double first, double last, int64_t count, DType dtype) {
+  NDArray out = NDArray::empty({count}, dtype);
+  with_type(dtype, [&](auto type) {
+    fill_between(reinterpret_cast<decltype(type)*>(out.data()), count, first, last);
+  });
   return out;
 }
 

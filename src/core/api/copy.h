@@ -15,5 +15,7 @@ void copy_into(const NDArray& out, const Operand& x);
 NDArray full(const Dims& shape, const Scalar& value, DType dtype);
 // start, start + step, ...: `count` values.
 NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype);
+// From first to last, both exact: each half is counted from its own end.
+NDArray linspace(double first, double last, int64_t count, DType dtype);
 
 }  // namespace tt

@@ -2,9 +2,11 @@
 
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
+#include "core/api/lines.h"
 #include "core/api/result.h"
 #include "core/backend.h"
 #include "core/gil.h"
+#include "core/kernels/scan.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -171,15 +173,9 @@ NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
 NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {
   const NDArray out = NDArray::empty(broadcast(a.shape(), b.shape()), a.dtype());
   const NDArray x = a.expand(out.shape()), y = b.expand(out.shape());
-  for (int i = 0; i < 3; ++i) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
-    const NDArray part = out.select(dim, i);
-    const NDArray xj = x.select(dim, j), yk = y.select(dim, k);
-    const NDArray xk = x.select(dim, k), yj = y.select(dim, j);
-    binary(Binary::mul, &xk, &yj, &part);
-    const NDArray first = binary(Binary::mul, &xj, &yk);
-    binary(Binary::sub, &first, &part, &part);
-  }
+  const Lines lines = lines_of(out.shape(), wrap_dim(dim, out.ndim()), a.dtype(), {&x, &y, &out});
+  const WithoutGil unlocked(out.numel() > kGilGrain);
+  cpu_backend().scan->cross(lines);
   return out;
 }
 

@@ -1,7 +1,8 @@
-// Scans of every line along one dim.
+// Of every line along one dim: scans, and the cross product with another.
 #pragma once
 #include "core/dims.h"
 #include "core/dtype.h"
+#include "core/kernels/lines.h"
 
 namespace tt {
 
@@ -25,6 +26,7 @@ struct ScanTable {
   void (*maximum)(const ScanArgs&);
   void (*minimum)(const ScanArgs&);
   void (*linear)(const ScanArgs&);  // floating point
+  void (*cross)(const Lines&);      // x, y, out: lines of 3 elements of one dtype, not bool
 };
 
 }  // namespace tt

@@ -120,28 +120,30 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tupl
                 f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
             )
         target = target.long()
-    if x.ndim == 0:
+    sizes = x.shape
+    ndim = len(sizes)
+    if ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    dim = 0 if x.ndim == 1 else 1
+    dim = 0 if ndim == 1 else 1
     if weight is not None:
-        _check_weight(input, weight, x.shape[dim])
-    if x.ndim <= 2 and t.ndim > 1:
+        _check_weight(input, weight, sizes[dim])
+    if ndim <= 2 and t.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if x.ndim == 1:
+    if ndim == 1:
         if t.size != 1:
             raise ValueError(
                 f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}"
             )
         return dim, target.reshape(())
-    expected = x.shape[:1] + x.shape[2:]
+    expected = sizes[:1] + sizes[2:]
     if t.shape == expected:
         return dim, target
     batch = t.shape[0] if t.ndim else 1
-    if x.shape[0] != batch:
+    if sizes[0] != batch:
         raise ValueError(
-            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({batch})."
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch})."
         )
-    if t.ndim == 0 and x.ndim == 2:
+    if t.ndim == 0 and ndim == 2:
         return dim, target.reshape((1,))
     raise RuntimeError(f"Expected target size {list(expected)}, got {list(t.shape)}")
 
