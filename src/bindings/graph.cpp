@@ -57,7 +57,17 @@ PyObject* node_stamp(PyObject*, PyObject* saved) {
   return PyLong_FromLongLong(static_cast<long long>(next_stamp()));
 }
 
-// What a node saved, at once: 0 no arrays, 1 arrays, 2 one of them was written after `sequence`.
+// Whether one reference is all that there is to an array and its memory, and it is dense: then who
+// has that may write what it likes.
+bool is_sole(PyObject* value) {
+  if (Py_REFCNT(value) != 1 || !is_array(value)) return false;
+  const Storage& storage = *array_of(value).storage();
+  return storage.references.load() == 1 && storage.resizable && !storage.shared &&
+         array_of(value).is_dense();
+}
+
+// What a node saved, at once: 0 no arrays, 1 one of them was written after `sequence`, 2 arrays,
+// 3 arrays of which nobody else has the first.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[0])) {
     PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
@@ -65,19 +75,22 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   const int64_t sequence = PyLong_AsLongLong(args[1]);
   if (PyErr_Occurred()) return nullptr;
+  constexpr long kStale = 1, kFresh = 2, kSole = 3;
   long state = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
     const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
+    if (stamp > sequence) return PyLong_FromLong(kStale);
     if (stamp >= 0)
-      state = std::max(state, stamp > sequence ? 2L : 1L);
+      state = kFresh;
     else if (PyErr_Occurred())
       return nullptr;
   }
-  return PyLong_FromLong(state);
+  const bool sole = state == kFresh && is_sole(PyTuple_GET_ITEM(args[0], 0));
+  return PyLong_FromLong(sole ? kSole : state);
 }
 
 // Removes what a dict has at a key, or replaces what a list has at a place by None: (value, whether
-// that was the only holder of it and of its memory, and it is dense), or (None, False).
+// that was its sole holder), or (None, False).
 PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool in_list = count == 2 && PyList_Check(args[0]);
   if (count != 2 || !(in_list || PyDict_Check(args[0]))) {
@@ -88,8 +101,7 @@ PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
   PyObject* const value =
       in_list ? PyList_GetItem(args[0], place) : PyDict_GetItemWithError(args[0], args[1]);
   if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
-  const bool sole = Py_REFCNT(value) == 1 && is_array(value) &&
-                    array_of(value).storage()->references.load() == 1 && array_of(value).is_dense();
+  const bool sole = is_sole(value);
   PyObject* answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
   if (!answer) return nullptr;
   const int failed = in_list ? PyList_SetItem(args[0], place, Py_NewRef(Py_None))

@@ -18,12 +18,14 @@ from tiny_torch import _core
 from tiny_torch.autograd.anomaly_mode import check_nan, explain
 from tiny_torch.autograd.graph import (
     ANOMALY,
+    EMPTY,
     FREED,
     FRESH,
     INFERENCE,
     LEAF,
     NO_GRAD,
     NODES,
+    SOLE,
     Identity,
     InLayout,
     Node,
@@ -128,18 +130,21 @@ class Run:
             if not plain and type(grad) is list:
                 grad = tuple(grad)
             saved = node.saved
-            fresh = False  # whether unpack and release have nothing to say: saves their calls
+            state = EMPTY  # from FRESH on unpack and release have nothing to say: saves their calls
             if careful or hooks is not None:
                 results = self.call_carefully(node, grad, needs)
             else:
                 if type(saved) is tuple and saved and saved is not FREED:
-                    fresh = check_saved(saved, node.sequence) == FRESH
-                if saved and not fresh:
+                    state = check_saved(saved, node.sequence)
+                if saved and state < FRESH:
                     saved = node.unpack(False)
-                results = op.backward(saved, grad, needs)
+                if state == SOLE and op.overwrites and not retain_graph:
+                    results = op.backward(saved, grad, needs, True)
+                else:
+                    results = op.backward(saved, grad, needs)
             saved = grad = None
             if not retain_graph:
-                if fresh:
+                if state >= FRESH:
                     node.saved = FREED
                 elif node.saved:
                     node.release()

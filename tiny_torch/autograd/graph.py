@@ -30,7 +30,7 @@ from tiny_torch.devices import array_module
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
 check_saved = _core.check_saved
-EMPTY, FRESH, STALE = range(3)  # what check_saved answers
+EMPTY, STALE, FRESH, SOLE = range(4)  # what check_saved answers
 FREED: Any = ("freed",)
 
 
@@ -72,6 +72,7 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
+    overwrites = False  # whether backward takes a 4th argument: if it may write into saved[0]
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient

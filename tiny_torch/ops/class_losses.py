@@ -24,6 +24,7 @@ class CrossEntropy(Op):
 
     arity = 3
     saves = (0, 1, 2)
+    overwrites = True  # the logits by their gradient: in a language model the largest array of all
 
     @staticmethod
     def forward(x, target, weight, *options):
@@ -31,12 +32,10 @@ class CrossEntropy(Op):
         return loss, (x, target, weight, stats, *options)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
         x, target, weight, stats, *options = saved
         dx = dtarget = None
         module = array_module(x.device)
-        if needs[0]:
-            dx = module.cross_entropy_backward(grad, x, target, weight, stats, *options)
         if needs[1]:
             dim, reduction, _, smoothing = options
             factor = grad * (smoothing - 1)
@@ -47,6 +46,9 @@ class CrossEntropy(Op):
             if weight is not None:
                 factor = factor * along(weight, x.ndim, dim)
             dtarget = module.softmax(x, dim, True) * factor
+        if needs[0]:
+            more = (*options, True) if overwrite else options
+            dx = module.cross_entropy_backward(grad, x, target, weight, stats, *more)
         return dx, dtarget, None
 
     @staticmethod

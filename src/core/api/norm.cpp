@@ -205,11 +205,13 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
 
 NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDArray& target,
                                const NDArray* weight, const NDArray& stats, int64_t dim,
-                               int64_t reduction, int64_t ignore_index, double smoothing) {
+                               int64_t reduction, int64_t ignore_index, double smoothing,
+                               bool overwrite) {
   const int at = wrap_dim(dim, x.ndim());
   CrossEntropy call(x, target, weight, at, smoothing);
   CrossEntropyArgs& args = call.args;
-  const NDArray dx = NDArray::empty(x.shape(), x.dtype());
+  const bool inside = overwrite && x.is_contiguous();  // each element is read before it is written
+  const NDArray dx = inside ? x : NDArray::empty(x.shape(), x.dtype());
   if (args.classes)
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &dx});
   else
@@ -223,6 +225,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
                    ? 1 / read_number(stats, args.lines.count * kStats)
                    : 1;
   kernels().cross_entropy_backward(args);
+  if (inside) x.mark_written();
   return dx;
 }
 

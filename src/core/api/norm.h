@@ -17,9 +17,11 @@ enum class Reduction : int64_t { None, Mean, Sum };
 std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, const NDArray* weight,
                                    int64_t dim, int64_t reduction, int64_t ignore_index,
                                    double smoothing);
+// The gradient for x, in x's own memory if `overwrite`.
 NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDArray& target,
                                const NDArray* weight, const NDArray& stats, int64_t dim,
-                               int64_t reduction, int64_t ignore_index, double smoothing);
+                               int64_t reduction, int64_t ignore_index, double smoothing,
+                               bool overwrite);
 
 // -weight[t] x[t]: (loss, the sum of the weights that counted).
 std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDArray* weight,
