@@ -67,7 +67,7 @@ bool is_sole(PyObject* value) {
 }
 
 // What a node saved, at once: 0 no arrays, 1 one of them was written after `sequence`, 2 arrays,
-// 3 arrays of which nobody else has the first.
+// 3 arrays of which nobody else has the first, which is large enough to be written once more.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[0])) {
     PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
@@ -76,6 +76,7 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const int64_t sequence = PyLong_AsLongLong(args[1]);
   if (PyErr_Occurred()) return nullptr;
   constexpr long kStale = 1, kFresh = 2, kSole = 3;
+  constexpr int64_t kWorthIt = 1 << 14;  // elements; of fewer, asking costs as much as it saves
   long state = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
     const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
@@ -85,7 +86,9 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
     else if (PyErr_Occurred())
       return nullptr;
   }
-  const bool sole = state == kFresh && is_sole(PyTuple_GET_ITEM(args[0], 0));
+  PyObject* const first = state == kFresh ? PyTuple_GET_ITEM(args[0], 0) : nullptr;
+  const bool sole = first && is_sole(first) && array_of(first).numel() >= kWorthIt &&
+                    array_of(first).is_contiguous();
   return PyLong_FromLong(sole ? kSole : state);
 }
 

@@ -14,6 +14,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.masks import where
+from tiny_torch.ops.unary import over
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
@@ -21,14 +22,16 @@ SELU_SCALE = 1.0507009873554804934193349852946
 
 class Gelu(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
         return x.gelu(out), (x,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.gelu_backward(saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (x,) = saved
+        return grad.gelu_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):
@@ -39,14 +42,16 @@ class GeluTanh(Op):
     """Gelu by the approximation of Hendrycks & Gimpel."""
 
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
         return x.gelu_tanh(out), (x,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.gelu_tanh_backward(saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (x,) = saved
+        return grad.gelu_tanh_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):
@@ -56,14 +61,16 @@ class GeluTanh(Op):
 
 class Silu(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
         return x.silu(out), (x,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.silu_backward(saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (x,) = saved
+        return grad.silu_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):

@@ -182,6 +182,11 @@ class RoundTo(Op):
         return zeros(grad)
 
 
+def over(x, grad):
+    """x, where a gradient computed from it and `grad` may be written; None where it may not."""
+    return x if grad.is_contiguous() and x.unless_like(grad) is None else None
+
+
 class ReluBackward(Op):
     """The gradient passes where the result y is positive."""
 
@@ -200,6 +205,7 @@ class ReluBackward(Op):
 
 class Relu(Op):
     saves = (~0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
@@ -207,8 +213,11 @@ class Relu(Op):
         return y, (y,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return run(ReluBackward, grad, saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (y,) = saved
+        if overwrite:
+            return grad.relu_backward(y, over(y, grad))
+        return run(ReluBackward, grad, y)
 
 
 class TanhBackward(Op):
@@ -231,6 +240,7 @@ class TanhBackward(Op):
 @public("tanh", "The hyperbolic tangent.")
 class Tanh(Op):
     saves = (~0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
@@ -238,8 +248,11 @@ class Tanh(Op):
         return y, (y,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return run(TanhBackward, grad, saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (y,) = saved
+        if overwrite:
+            return grad.tanh_backward(y, over(y, grad))
+        return run(TanhBackward, grad, y)
 
 
 class SigmoidBackward(Op):
@@ -262,6 +275,7 @@ class SigmoidBackward(Op):
 @public("sigmoid", "1 / (1 + exp(-x)).")
 class Sigmoid(Op):
     saves = (~0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
@@ -269,5 +283,8 @@ class Sigmoid(Op):
         return y, (y,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return run(SigmoidBackward, grad, saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (y,) = saved
+        if overwrite:
+            return grad.sigmoid_backward(y, over(y, grad))
+        return run(SigmoidBackward, grad, y)

@@ -210,8 +210,8 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   const int at = wrap_dim(dim, x.ndim());
   CrossEntropy call(x, target, weight, at, smoothing);
   CrossEntropyArgs& args = call.args;
-  const bool inside = overwrite && x.is_contiguous();  // each element is read before it is written
-  const NDArray dx = inside ? x : NDArray::empty(x.shape(), x.dtype());
+  // Each element of x is read before it is written.
+  const NDArray dx = overwrite ? x : NDArray::empty(x.shape(), x.dtype());
   if (args.classes)
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &dx});
   else
@@ -225,7 +225,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
                    ? 1 / read_number(stats, args.lines.count * kStats)
                    : 1;
   kernels().cross_entropy_backward(args);
-  if (inside) x.mark_written();
+  if (overwrite) x.mark_written();
   return dx;
 }
 

@@ -17,7 +17,7 @@ enum class Reduction : int64_t { None, Mean, Sum };
 std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, const NDArray* weight,
                                    int64_t dim, int64_t reduction, int64_t ignore_index,
                                    double smoothing);
-// The gradient for x, in x's own memory if `overwrite`.
+// The gradient for x; in x's own memory, which is contiguous, if `overwrite`.
 NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDArray& target,
                                const NDArray* weight, const NDArray& stats, int64_t dim,
                                int64_t reduction, int64_t ignore_index, double smoothing,
