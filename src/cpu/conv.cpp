@@ -2,14 +2,15 @@
 //
 // y, and the gradient of x, are matrix products with a matrix of patches that is never stored: its
 // panels are gathered from the source (conv_window.h, conv_columns.h) and met by panels of weights
-// (conv_pack.h), a block of pixels at a time (conv_block.h). Every element is a sum over blocks of
-// channels, and in these over (tap, channel). In conv_weight.h is the gradient of w, whose sum is
-// over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the definition of
-// all.
+// (conv_pack.h), a block of pixels at a time (conv_block.h, conv_rows.h). Every element is a sum
+// over blocks of channels, and in these over (tap, channel). In conv_weight.h is the gradient of w,
+// whose sum is over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the
+// definition of all.
 #include "cpu/conv.h"
 
 #include "cpu/conv_block.h"
 #include "cpu/conv_depthwise.h"
+#include "cpu/conv_rows.h"
 #include "cpu/conv_weight.h"
 #include "cpu/tasks.h"
 
@@ -34,8 +35,8 @@ Cut cut_part(const ConvSum& g, int64_t pixels, int64_t row_unit, int64_t pixel_u
   int64_t rows = round_up(g.rows, row_unit),
           columns = smaller(kMostPixels, round_up(pixels, pixel_unit));
   while (g.groups * blocks(g.rows, rows) * blocks(pixels, columns) < wanted) {
-    // Fewer pixels than are gathered at once would read the weights more often.
-    if (columns >= (rows >= 4 * row_unit ? 2 * kPixelsAtOnce : 4 * pixel_unit)) {
+    // The fewer pixels, the more often are weights read.
+    if (columns >= (rows >= 4 * row_unit ? 256 : 4 * pixel_unit)) {
       columns = round_up(blocks(columns, 2), pixel_unit);
     } else if (rows >= 4 * row_unit) {
       rows = round_up(blocks(rows, 2), row_unit);

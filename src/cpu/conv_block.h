@@ -1,73 +1,14 @@
-// The products of a block of pixels with the weights, in the register tile of gemm_tile.h: pixels
-// as its columns or, where channels are next to each other in the result, as its rows.
+// The products of a block of pixels with the weights, pixels being columns of the register tile of
+// gemm_tile.h: they meet the weights in panels, or in the window where a tile is two vectors of it.
 #pragma once
 #include "cpu/conv_columns.h"
-#include "cpu/conv_pack.h"
+#include "cpu/conv_sums.h"
 
 namespace tt::cpu {
 namespace {
 
-constexpr int kMostStretches = 32;  // of a tile: as many as pixels
-static_assert(kCols<float> <= kMostStretches && kRows <= kMostStretches);
-
 // Pixels whose panels are gathered before they meet all rows: more would leave the caches.
-constexpr int64_t kPixelsAtOnce = 128;
-
-// Where a product goes: rows [i, i_end) of a group's result, pixels [j, j_end) of a part.
-struct Block {
-  int64_t group, i, i_end, j, j_end;
-};
-
-template <class T>
-struct Sums {
-  const ConvSum& g;
-  const ConvPart& part;
-  Weights<T> weights;  // without panels: there is but one tile of pixels
-  int64_t group;
-
-  T* result(int64_t row) const {
-    return static_cast<T*>(g.result) + part.result + (group * g.rows + row) * g.result_row;
-  }
-  // With row 0 added.
-  T bias(int64_t row) const {
-    return element(static_cast<const T*>(g.bias) + (group * g.rows + row) * g.bias_stride);
-  }
-  const T* panel(int64_t block, int64_t index) const {
-    return weights.panels + (block * weights.per_block + index) * weights.slot;
-  }
-};
-
-// Pixels that follow one another in the result, from `offset` on, at places [lane, lane + length)
-// of a tile.
-struct Stretch {
-  int64_t lane, length, offset;
-};
-
-// Whether an image's pixels follow one another in the result, too.
-inline bool is_flat(const ConvPart& part) {
-  const int64_t *size = part.size, *strides = part.strides;
-  return (size[2] == 1 || strides[2] == 1) && (size[1] == 1 || strides[1] == size[2]) &&
-         (size[0] == 1 || strides[0] == size[1] * size[2]);
-}
-
-// From one pixel of a stretch to the next.
-inline int64_t pixel_step(const ConvPart& part) { return is_flat(part) ? 1 : part.strides[2]; }
-
-// Cuts `count` pixels from j on into stretches; answers how many.
-inline int find_stretches(const ConvSum& g, const ConvPart& part, int64_t j, int64_t count,
-                          Stretch* stretches) {
-  const int64_t *size = part.size, *strides = part.strides;
-  const int64_t whole[] = {1, 1, size[0] * size[1] * size[2]};
-  Run runs[kMostStretches];
-  const int found = find_runs(is_flat(part) ? whole : size, j, count, runs);
-  for (int i = 0; i < found; ++i) {
-    const Run& run = runs[i];
-    stretches[i] = {run.lane, run.length,
-                    run.n * g.result_batch + run.p[0] * strides[0] + run.p[1] * strides[1] +
-                        run.p[2] * pixel_step(part)};
-  }
-  return found;
-}
+constexpr int64_t kPixelsAtOnce = 64;
 
 // to = sums (or +=, if `add`) + more for elements [p, length), as far as whole vectors go; answers
 // how far.
@@ -119,40 +60,69 @@ void store_columns(const Sums<T>& s, const T* sums, int64_t i, int64_t rows,
   }
 }
 
+// Where the pixels of a tile are read: in a panel at `low` or, with offsets of the rows of the
+// patch matrix, in two strips of a window, each of L neighbours.
+template <class T>
+struct Pixels {
+  const T *low, *high;
+  const int64_t* offsets;
+};
+
+// sum (Rows, kCols) += panel a (depth, Rows)^T times the strips, pixels being `Along` apart.
+template <class T, int Rows, int Along = 1>
+inline void add_strips(Vec<T> (&sum)[Rows][2], const T* a, const Pixels<T>& b, int64_t depth) {
+  for (int64_t k = 0; k < depth; ++k) {
+    const Vec<T> low = load_along<T, Along>(b.low + b.offsets[k]);
+    const Vec<T> high = load_along<T, Along>(b.high + b.offsets[k]);
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const T x = element(a + k * Rows + r);
+      sum[r][0] += x * low;
+      sum[r][1] += x * high;
+    }
+  }
+}
+
 // Pixels as columns. Sums are kept in `kept` (Rows, kCols), if given, until the last block.
 template <class T, int Rows>
-void multiply_columns(const Sums<T>& s, const T* panel_a, const T* panel_b, int64_t depth,
+void multiply_columns(const Sums<T>& s, const T* panel_a, const Pixels<T>& b, int64_t depth,
                       int64_t i, int64_t rows, const Stretch* stretches, int count, bool add,
                       bool last, T* kept) {
-  if (kept) {
-    multiply_tile<T, Rows>(panel_a, panel_b, depth, kept, kCols<T>, add);
-    if (last) store_columns(s, kept, i, rows, stretches, count, false, last);
+  constexpr int n = lanes<T>;
+  Vec<T> sums[Rows][2] = {};
+  if (b.offsets) {
+    add_strips<T, Rows>(sums, panel_a, b, depth);
+  } else {
+    add_products<T, Rows>(sums, panel_a, 1, Rows, b.low, depth);
+  }
+  const bool halves = count == 2 && stretches[0].length == n && stretches[1].length == n;
+  const bool direct =
+      (halves || stretches[0].length == kCols<T>) && pixel_step(s.part) == 1 && !(last && s.g.bias);
+  if (!kept && direct) {
+    T *low = s.result(i) + stretches[0].offset, *high = low + n;
+    if (halves) high = s.result(i) + stretches[1].offset;
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r, low += s.g.result_row, high += s.g.result_row) {
+      if (r >= rows) break;
+      store(low, add ? load(low) + sums[r][0] : sums[r][0]);
+      store(high, add ? load(high) + sums[r][1] : sums[r][1]);
+    }
     return;
   }
-  if (rows == Rows && stretches[0].length == kCols<T> && pixel_step(s.part) == 1 &&
-      !(last && s.g.bias)) {
-    multiply_tile<T, Rows>(panel_a, panel_b, depth, s.result(i) + stretches[0].offset,
-                           s.g.result_row, add);
-    return;
+  T own[Rows * kCols<T>];
+  T* tile = kept ? kept : own;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+    T* to = tile + r * kCols<T>;
+    store(to, kept && add ? load(to) + sums[r][0] : sums[r][0]);
+    store(to + n, kept && add ? load(to + n) + sums[r][1] : sums[r][1]);
   }
-  T sums[Rows * kCols<T>];
-  multiply_tile<T, Rows>(panel_a, panel_b, depth, sums, kCols<T>, false);
-  store_columns(s, sums, i, rows, stretches, count, add, last);
+  if (!kept || last) store_columns(s, tile, i, rows, stretches, count, add && !kept, last);
 }
 
 // Whether sums wait for the last block: adding to pixels that are not side by side is slow.
 inline bool keeps_sums(const ConvPart& part, const SumOrder& order) {
   return pixel_step(part) != 1 && order.size() > 1;
-}
-
-// The kernel for a panel of `rows` rows or less.
-template <template <int> class Kernel>
-auto choose_tile(int64_t rows) {
-  const int tile = tile_rows(rows);
-  return tile == kRows           ? Kernel<kRows>::function
-         : tile == kRows * 2 / 3 ? Kernel<kRows * 2 / 3>::function
-         : tile == kRows / 2     ? Kernel<kRows / 2>::function
-                                 : Kernel<kRows / 3>::function;
 }
 
 template <class T>
@@ -204,15 +174,16 @@ void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b
   store_columns(s, tile, i, Rows, stretches, count, add, last);
 }
 
-// The panels of `count` tiles of pixels, of two strips each.
+// The panels of `count` tiles of pixels, of two strips each, but for those that lie in the window.
 template <class T>
 void gather_panels(const Sums<T>& s, const Window<T>& window, const T* source,
                    const SumBlock& block, const Offsets<T>& offsets, const ColumnStrip<T>* strips,
-                   int64_t count, T* panels) {
+                   const bool* in_window, int64_t count, T* panels) {
   constexpr int64_t cols = kCols<T>;
   const int64_t along = s.g.step[2] * window.strides[2], depth = block.depth();
   const int64_t first_channel = s.group * s.g.channels + block.channel;
   for (int64_t v = 0; v < 2 * count; ++v) {
+    if (in_window[v / 2]) continue;
     const ColumnStrip<T>& strip = strips[v];
     const bool readable = window.readable(strip.lowest + offsets.lowest,
                                           strip.highest + offsets.highest - 1, first_channel);
@@ -238,6 +209,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
   ColumnStrip<T> strips[kMostPixels / n];
   Offsets<T> offsets;
   const bool keeps = keeps_sums(s.part, s.weights.order);
+  bool in_window[kMostPixels / cols] = {};
   for (int64_t j = at.j; j < at.j_end; j += cols) {
     const int64_t tile = (j - at.j) / cols;
     counts[tile] =
@@ -246,6 +218,8 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
       strips[2 * tile + v] =
           make_strip(s.g, s.part, window, j + v * n, smaller(n, at.j_end - j - v * n));
     }
+    in_window[tile] = !has_views && s.weights.panels && s.g.step[2] * window.strides[2] == 1 &&
+                      is_whole(strips[2 * tile]) && is_whole(strips[2 * tile + 1]);
   }
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);
@@ -265,7 +239,8 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
         gather_views(s.g, views, s.part.tap_count, block, first_channel + block.channel, first / n,
                      2 * tiles, blocks(at.j_end - at.j, n), offsets.of, panels_b);
       } else {
-        gather_panels(s, window, source, block, offsets, strips + first / n, tiles, panels_b);
+        gather_panels(s, window, source, block, offsets, strips + first / n,
+                      in_window + first / cols, tiles, panels_b);
       }
       if (!s.weights.panels) {
         for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
@@ -284,8 +259,13 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
         const int64_t rows = smaller(kRows, at.i_end - i);
         const auto multiply = choose_tile<Columns<T>::template Kernel>(rows);
         for (int64_t j = first; j < end; j += cols) {
-          multiply(s, s.panel(b, i / kRows), panels_b + (j - first) * depth, depth, i, rows,
-                   stretches + j, counts[j / cols], b > 0, b + 1 == sums, kept);
+          const ColumnStrip<T>* pair = strips + j / n;
+          const Pixels<T> pixels =
+              in_window[j / cols]
+                  ? Pixels<T>{source + pair[0].places[0], source + pair[1].places[0], offsets.of}
+                  : Pixels<T>{panels_b + (j - first) * depth, nullptr, nullptr};
+          multiply(s, s.panel(b, i / kRows), pixels, depth, i, rows, stretches + j,
+                   counts[j / cols], b > 0, b + 1 == sums, kept);
           kept += keeps ? kRows * cols : 0;
         }
       }
@@ -301,32 +281,18 @@ bool reads_in_place(const ConvSum& g, const ConvPart& part) {
   return g.rows <= kRows && g.step[2] <= 2 && 5 * width >= 3 * round_up(width, lanes<T>);
 }
 
-// sums (Rows, kCols) = panel a (depth, Rows)^T times L pixels at `low` and L at `high`.
 template <class T, int Rows, int Along>
-void multiply_pixels(const T* panel_a, const T* low, const T* high, const int64_t* offsets,
-                     int64_t depth, T* sums) {
-  constexpr int n = lanes<T>;
-  Vec<T> sum[Rows][2] = {};
-  for (int64_t k = 0; k < depth; ++k) {
-    const Vec<T> b0 = load_along<T, Along>(low + offsets[k]);
-    const Vec<T> b1 = load_along<T, Along>(high + offsets[k]);
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      sum[r][0] += panel_a[k * Rows + r] * b0;
-      sum[r][1] += panel_a[k * Rows + r] * b1;
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    store(sums + 2 * r * n, sum[r][0]);
-    store(sums + 2 * r * n + n, sum[r][1]);
-  }
+void multiply_strips(const T* panel_a, const Pixels<T>& b, int64_t depth, T* tile) {
+  Vec<T> sums[Rows][2] = {};
+  add_strips<T, Rows, Along>(sums, panel_a, b, depth);
+  __builtin_memcpy(tile, sums, sizeof sums);
 }
 
 template <class T, int Along>
 struct InPlace {
   template <int Rows>
   struct Kernel {
-    static constexpr auto function = multiply_pixels<T, Rows, Along>;
+    static constexpr auto function = multiply_strips<T, Rows, Along>;
   };
 };
 
@@ -364,101 +330,9 @@ void block_in_place(const Sums<T>& s, const Block& at, T* window_memory) {
     for (int v = 0; v < strips; v += 2) {
       const int count = v + 1 < strips ? 2 : 1;
       T tile[kRows * kCols<T>];
-      multiply(s.panel(b, 0), source + places[v], source + places[v + count - 1], offsets.of,
+      multiply(s.panel(b, 0), {source + places[v], source + places[v + count - 1], offsets.of},
                block.depth(), tile);
       store_columns(s, tile, 0, g.rows, stretches + v, count, b > 0, b + 1 == sums);
-    }
-  }
-}
-
-// Pixels as rows, channels as columns.
-template <class T, int Rows>
-void multiply_rows(const Sums<T>& s, const T* a, int64_t a_row, const Segment* segments,
-                   int segment_count, const T* panel_b, int64_t column, const Stretch* stretches,
-                   int count, bool add, bool last) {
-  constexpr int cols = kCols<T>, n = lanes<T>;
-  Vec<T> sums[Rows][2] = {};
-  for (int i = 0; i < segment_count; ++i) {
-    const Segment& segment = segments[i];
-    const T* b = panel_b + segment.place * cols;
-    if (s.g.rows - column <= n) {
-      add_half_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
-    } else {
-      add_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
-    }
-  }
-  T bias[cols] = {};
-  const int64_t width = smaller(cols, s.g.rows - column), step = pixel_step(s.part);
-  if (last && s.g.bias) {
-    for (int64_t c = 0; c < width; ++c) bias[c] = s.bias(column + c);
-  }
-  for (int q = 0; q < count; ++q) {
-    T* to = s.result(column) + stretches[q].offset;
-    const Vec<T>* sum = sums[stretches[q].lane];
-    for (int64_t p = 0; p < stretches[q].length; ++p, to += step, sum += 2) {
-      if (width == cols) {
-        const Vec<T> low = add ? load(to) + sum[0] : sum[0];
-        const Vec<T> high = add ? load(to + n) + sum[1] : sum[1];
-        store(to, low + load(bias));
-        store(to + n, high + load(bias + n));
-      } else {
-        for (int64_t c = 0; c < width; ++c) {
-          to[c] = (add ? to[c] + sum[c / n][c % n] : sum[c / n][c % n]) + bias[c];
-        }
-      }
-    }
-  }
-}
-
-template <class T>
-struct Rows {
-  template <int Count>
-  struct Kernel {
-    static constexpr auto function = multiply_rows<T, Count>;
-  };
-};
-
-template <class T>
-void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
-  constexpr int64_t cols = kCols<T>;
-  const int64_t first_channel = s.group * s.g.channels, sums = s.weights.order.size();
-  Window<T> window(s.g, s.part, {true, false}, at.j, at.j_end, window_memory);
-  for (int64_t b = 0; b < sums; ++b) {
-    const SumBlock block = s.weights.order.at(b);
-    const T* source = window.channels(first_channel + block.channel, block.channels);
-    const int64_t* step = s.g.step;
-    Segment segments[kMostSegments];
-    const int segment_count = find_segments(s.part, window, block, segments);
-    const Segment packed = {0, 0, block.depth()};
-    int64_t reach = 0;  // from a pixel to the end of what its taps see
-    for (int i = 0; i < segment_count; ++i) {
-      const int64_t end = segments[i].offset + segments[i].count;
-      if (end > reach) reach = end;
-    }
-    for (int64_t j = at.j, rows; j < at.j_end; j += rows) {
-      rows = smaller(kRows, at.j_end - j);
-      // Few channels do not pay for a copy of pixels: tiles end where rows of pixels do.
-      const int64_t in_row = s.part.size[2] - j % s.part.size[2];
-      if (at.i_end - at.i <= 2 * cols && 2 * in_row > kRows) rows = smaller(rows, in_row);
-      Stretch stretches[kRows];
-      const int count = find_stretches(s.g, s.part, j, rows, stretches);
-      Run runs[kRows];
-      const int run_count = find_runs(s.part.size, j, rows, runs);
-      // Neighbours in a row are read where they are.
-      const T* first = source + window.offset(runs[0].n, runs[0].p[0] * step[0],
-                                              runs[0].p[1] * step[1], runs[0].p[2] * step[2]);
-      const int64_t pixel = step[2] * window.strides[2];
-      const bool direct = run_count == 1 && window.end() - first >= reach + tile_rows(rows) * pixel;
-      if (!direct) {
-        gather_rows(s.g, window, source, runs, run_count, segments, segment_count, panel);
-      }
-      const T* a = direct ? first : panel;
-      const auto multiply = choose_tile<Rows<T>::template Kernel>(rows);
-      for (int64_t i = at.i; i < at.i_end; i += cols) {
-        multiply(s, a, direct ? pixel : kPanelRow, direct ? segments : &packed,
-                 direct ? segment_count : 1, s.panel(b, i / cols), i, stretches, count, b > 0,
-                 b + 1 == sums);
-      }
     }
   }
 }

@@ -67,6 +67,12 @@ ColumnStrip<T> make_strip(const ConvSum& g, const ConvPart& part, const Window<T
   return strip;
 }
 
+// Whether its pixels are L neighbours of the window.
+template <class T>
+bool is_whole(const ColumnStrip<T>& strip) {
+  return strip.count == lanes<T> && strip.piece_count == 1;
+}
+
 // to[k * kCols + lane] for `depth` rows of the patch matrix, from up to four pieces.
 template <class T, int Along, int Count>
 void gather_pieces(const T* source, const LanePiece* pieces, const int64_t* offsets, int64_t depth,
@@ -156,7 +162,8 @@ struct Views {
 template <class T>
 bool find_views(const ConvSum& g, const ConvPart& part, int64_t j, int64_t j_end, Views& views) {
   constexpr int64_t n = lanes<T>;
-  if (g.source_strides[4] != 1 || g.step[2] > 2 || g.channels < 16 ||
+  const bool whole_strips = part.size[2] % n == 0 && g.step[2] == 1;
+  if (g.source_strides[4] != 1 || g.step[2] > 2 || g.channels < 16 || whole_strips ||
       g.source_strides[1] * int64_t(sizeof(T)) >= 4096 ||
       blocks(j_end - j, n) * part.tap_count > kMostViews) {
     return false;
