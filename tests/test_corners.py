@@ -163,6 +163,45 @@ GROUPS = {
         "grad(lambda x, w: grad(torch.prelu, x, w, again=True)[1], torch.tensor([-1.0, 3, 2]), "
         "torch.tensor([0.5]))[:1]",
     ],
+    "floats as integers": [
+        f"torch.tensor([nan, inf, -inf, 3e9, -3e9, 2.0**31, -2.0**31 - 1, 70000.0, -129.9, 1e19, "
+        f"5 + 2.0**35]).to(torch.{dtype}).repeat({n}).to(torch.{integer})"
+        for dtype in ("float16", "bfloat16", "float32", "float64")
+        for integer in ("uint8", "int8", "int16", "int32", "int64", "bool")
+        for n in (1, 20)
+    ],
+    "losses of 0 dims and of others": [
+        f"torch.nn.functional.{name}(torch.ones({a}), torch.zeros({b}), reduction='{reduction}')"
+        for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+        for reduction in ("mean", "none")
+        for a, b in (
+            ("3", "(), dtype=torch.float64"), ("(), dtype=torch.float64", "3"),
+            ("()", "3, dtype=torch.float16"), ("3, dtype=torch.float16", "()"),
+            ("3, dtype=torch.int32", "(), dtype=torch.int64"), ("()", "3, dtype=torch.int64"),
+        )
+    ],
+    "what is no view": [
+        *[
+            f"torch.nn.{name}(3, 4{more}){call}.detach_()._is_view()"
+            for name in ("LSTM", "GRU", "RNN")
+            for more in ("", ", bidirectional=True")
+            for call in ("(torch.ones(2, 1, 3))[0]", "(torch.ones(2, 1, 3))[0].add_(1)")
+        ],
+        "torch.nn.GRU(3, 4, batch_first=True)(torch.ones(2, 1, 3))[0].detach_()._is_view()",
+        *[
+            f"{text}.detach_()._is_view()"
+            for text in (
+                "torch.nn.functional.unfold(torch.ones(4, 4, 4), 2)",
+                "torch.nn.functional.fold(torch.ones(16, 9), (4, 4), 2)",
+                "torch.nn.functional.affine_grid(torch.ones(1, 2, 3), (1, 1, 2, 2))",
+                "torch.nn.functional.max_unpool2d(F.view(1, 1, 2), I.view(1, 1, 2) - 3, 2)",
+                "torch.nn.utils.rnn.pad_packed_sequence("
+                "torch.nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), [3, 2]))[0]",
+                "torch.kron(F, F)", "F.roll(1)", "torch.ones(2, 3).rot90()", "F.quantile(0.5)",
+                "torch.ones(2, 3).rot90(3)", "F.quantile(F.abs() / 2)", "torch.combinations(F)",
+            )
+        ],
+    ],
 }  # fmt: skip
 CASES = [(group, text) for group, texts in GROUPS.items() for text in texts]
 

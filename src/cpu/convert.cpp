@@ -15,12 +15,14 @@ To convert_one(From value) {
     return To(static_cast<float>(value));
   else if constexpr (std::is_same_v<To, bool>)
     return value != From{};
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
-    // Through int64, where it fits: C++ leaves anything else undefined.
-    return value >= -9223372036854775808.0 && value < 9223372036854775808.0
-               ? static_cast<To>(static_cast<int64_t>(value))
-               : static_cast<To>(std::numeric_limits<int64_t>::min());
-  else
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Through an integer that holds more, as PyTorch. C++ leaves undefined what does not fit into
+    // that, or is NaN: the processor's answer is the lowest.
+    using Wide = std::conditional_t<sizeof(To) == 8 || std::is_unsigned_v<To>, int64_t, int32_t>;
+    constexpr Wide lowest = std::numeric_limits<Wide>::min();
+    constexpr From end = -static_cast<From>(lowest);
+    return static_cast<To>(value >= -end && value < end ? static_cast<Wide>(value) : lowest);
+  } else
     return static_cast<To>(value);
 }
 

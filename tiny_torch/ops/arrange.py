@@ -14,7 +14,7 @@ from tiny_torch.dtypes import not_implemented
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.indexing import fill_where, is_expanded
 from tiny_torch.ops.public import check_int, check_tensor, into_same
-from tiny_torch.ops.views import int_tuple, one_or_many, unique_dims, wrap_dim, zeros
+from tiny_torch.ops.views import int_tuple, one_or_many, standalone, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -270,7 +270,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
-        return apply1(Roll, input.flatten(), shifts, (0,)).reshape(input.shape)
+        return standalone(apply1(Roll, input.flatten(), shifts, (0,)).reshape(input.shape))
     if len(shifts) != len(dims):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
@@ -399,11 +399,11 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
             f"expected rotation dims to be different, but got dim0 = {first} and dim1 = {second}"
         )
     if k % 4 == 1:
-        return flip(input, (second,)).transpose(first, second)
+        return standalone(flip(input, (second,)).transpose(first, second))
     if k % 4 == 2:
         return flip(input, (first, second))
     if k % 4 == 3:
-        return flip(input, (first,)).transpose(first, second)
+        return standalone(flip(input, (first,)).transpose(first, second))
     return input.clone(memory_format=contiguous_format)
 
 

@@ -10,6 +10,7 @@ from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat, stack
 from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.views import standalone
 from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
 
@@ -114,7 +115,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     for first, second in itertools.pairwise(positions):
         chosen = chosen & (first <= second if with_replacement else first < second)
     found = chosen.nonzero()
-    return input.index_select(0, found.reshape(-1)).reshape(found.shape)
+    return standalone(input.index_select(0, found.reshape(-1)).reshape(found.shape))
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:

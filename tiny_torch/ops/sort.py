@@ -15,6 +15,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_int, check_tensor, into, into_same, offered
 from tiny_torch.ops.reduce import share_evenly
 from tiny_torch.ops.selection import Select, SelectOne, check_bool, checked_dim, selected
+from tiny_torch.ops.views import standalone
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------- ops
@@ -267,7 +268,7 @@ def quantiles(
         above = rows.gather(-1, ranks.ceil().to(_core.int64))
         values = values.lerp(above, 0.5 if interpolation == "midpoint" else ranks - below)
     values = values.movedim(-1, 0)
-    return into(out, values if q.array.ndim else values[0])
+    return into(out, standalone(values if q.array.ndim else values[0]))
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:

@@ -14,7 +14,7 @@ from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
 from tiny_torch.ops.public import check_tensors, into, into_same
-from tiny_torch.ops.views import wrap_dim
+from tiny_torch.ops.views import standalone, wrap_dim
 from tiny_torch.tensor import Tensor
 
 
@@ -100,7 +100,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
     blocks = input.reshape([size for n in a for size in (n, 1)])
     block = other.reshape([size for n in b for size in (1, n)])
-    return into(out, (blocks * block).reshape([n * m for n, m in zip(a, b, strict=True)]))
+    product = (blocks * block).reshape([n * m for n, m in zip(a, b, strict=True)])
+    return into(out, standalone(product))
 
 
 def cross(

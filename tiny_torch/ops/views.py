@@ -236,6 +236,12 @@ class Fold(Op):
         return grad.unfold(*saved)
 
 
+def standalone(x: Tensor) -> Tensor:
+    """A view of what nobody else has: a tensor of its own, as PyTorch's functions answer it."""
+    x._view = None
+    return x
+
+
 def apply_view_inplace(op: type[Op], x: Tensor, *constants: Any) -> Tensor:
     """x becomes a view of itself: another array on the same memory, in the same tensor.
 

@@ -11,6 +11,7 @@ import tiny_torch as torch
 
 from ...dtypes import not_implemented, other_type
 from ...ops.public import check_tensor
+from ...ops.views import standalone
 from ...tensor import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -72,7 +73,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     axes = torch.meshgrid(*lines, indexing="ij")
     base = torch.stack([*reversed(axes), torch.ones_like(axes[0])], -1)  # (*, dims + 1)
     grid = base.reshape(1, -1, dims + 1).matmul(theta.transpose(1, 2))
-    return grid.reshape(size[0], *size[2:], dims)
+    return standalone(grid.reshape(size[0], *size[2:], dims))
 
 
 def grid_sample(

@@ -12,7 +12,7 @@ import tiny_torch as torch
 
 from ...autograd.apply import apply_fused
 from ...autograd.graph import Op
-from ...dtypes import cannot_cast, scalar_type
+from ...dtypes import cannot_cast, promote_types, scalar_type
 from ...ops.losses import (
     BinaryCrossEntropy,
     BinaryCrossEntropyWithLogits,
@@ -23,7 +23,6 @@ from ...ops.losses import (
     reduced,
 )
 from ...ops.neural import require_float
-from ...ops.pointwise import result_type
 from ...ops.public import check_tensor
 from ...tensor import Tensor
 
@@ -91,11 +90,11 @@ def _constant(function: str, name: str, weight: Tensor, input: Tensor) -> Tensor
 
 
 def _promoted(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in their common dtype, which must be floating."""
+    """Both in their common dtype, which must be floating; one of 0 dims counts as any other."""
     check_tensor(name, "input", 1, input)
     check_tensor(name, "target", 2, target)
     if input.dtype is not target.dtype:
-        dtype = result_type(input, target)
+        dtype = promote_types(input.dtype, target.dtype)
         input, target = input.to(dtype), target.to(dtype)
     require_float(name, input)
     return input, target
@@ -297,8 +296,9 @@ def l1_loss(
 
 
 def _l1(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
-    if not result_type(input, target).is_floating_point:
-        return reduced((input - target).abs(), reduction)
+    dtype = promote_types(input.dtype, target.dtype)
+    if not dtype.is_floating_point:
+        return reduced((input.to(dtype) - target.to(dtype)).abs(), reduction)
     return _of_pairs(L1Loss, "abs", input, target, reduction)
 
 

@@ -11,6 +11,7 @@ from ...autograd.apply import apply1
 from ...ops.fold import Col2Im, Im2Col
 from ...ops.public import check_int, check_tensor
 from ...ops.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
+from ...ops.views import standalone
 from ...tensor import Tensor
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
@@ -95,7 +96,7 @@ def unfold(
     check_floating("unfold", input)
     if len(shape) == 4:
         return apply1(Im2Col, input, windows)
-    return apply1(Im2Col, input.unsqueeze(0), windows).squeeze(0)
+    return standalone(apply1(Im2Col, input.unsqueeze(0), windows).squeeze(0))
 
 
 def fold(
@@ -144,7 +145,7 @@ def fold(
     check_floating("fold", input)
     if len(shape) == 3:
         return apply1(Col2Im, input, size, windows)
-    return apply1(Col2Im, input.unsqueeze(0), size, windows).squeeze(0)
+    return standalone(apply1(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))
 
 
 def check_shuffle(function: str, name: str, x: Any, factor: Any) -> int:

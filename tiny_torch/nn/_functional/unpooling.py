@@ -9,6 +9,7 @@ from typing import Any
 from ...layouts import suggested_format
 from ...ops.pooling import numbers
 from ...ops.public import check_tensor
+from ...ops.views import standalone
 from ...tensor import Tensor
 from .pooling import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 
@@ -69,7 +70,8 @@ def unpool(
         raise RuntimeError(f"[{name}] strides should be greater than zero, but got stride: {step}")
     lead = x.shape[:-dims]
     zeros = x.new_zeros((*lead, prod(sizes)))
-    y = zeros.scatter(-1, indices.flatten(-dims), x.flatten(-dims)).reshape((*lead, *sizes))
+    y = zeros.scatter(-1, indices.flatten(-dims), x.flatten(-dims))
+    y = standalone(y.reshape((*lead, *sizes)))
     return y.contiguous(memory_format=suggested_format(x.array)) if dims == 2 else y
 
 

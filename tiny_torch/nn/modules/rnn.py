@@ -10,6 +10,7 @@ from typing import Any
 import tiny_torch as torch
 
 from ...ops.recurrent import recurrent_layer
+from ...ops.views import standalone
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -145,8 +146,7 @@ class RNNBase(Module):
             state = self._start(hx, int(sizes[0]), data, 3, order)
             self._check_input(data, 2)
             data, state = self._run(data, sizes, state)
-            output = PackedSequence(data, sizes, order, inverse)
-            return output, self._end(state, inverse)
+            return PackedSequence(data, sizes, order, inverse), self._end(state, inverse)
         kind = self.mode.split("_")[0]
         if input.dim() not in (2, 3):
             raise ValueError(f"{kind}: Expected input to be 2D or 3D, got {input.dim()}D instead")
@@ -160,10 +160,12 @@ class RNNBase(Module):
         state = self._start(hx, batch, input, dims, None)
         sizes = torch.full((steps,), batch, dtype=torch.int64)
         data, state = self._run(input.reshape(steps * batch, -1), sizes, state)
-        output = data.view(steps, batch, -1)
+        output = standalone(data.view(steps, batch, -1))
         if dims == 2:
             return output.squeeze(1), self._end(tuple([s.squeeze(1) for s in state]))
-        return output.transpose(0, 1) if self.batch_first else output, self._end(state)
+        if self.batch_first:
+            output = standalone(output.transpose(0, 1))
+        return output, self._end(state)
 
     def _check_input(self, input: Tensor, dims: int) -> None:
         dtype = getattr(self, self._names[0][0]).dtype

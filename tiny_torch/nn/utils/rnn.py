@@ -11,6 +11,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...ops.views import standalone
 from ...tensor import Tensor
 
 __all__ = [
@@ -210,6 +211,7 @@ def pad_packed_sequence(
     steps = steps if total_length is None else total_length
     padded = data.new_full((steps * batch, *data.shape[1:]), padding_value)
     padded = padded.index_copy(0, places, data).view(steps, batch, *data.shape[1:])
+    padded = standalone(padded)
     if batch_first:
         padded = padded.transpose(0, 1)
     if unsorted_indices is not None:
