@@ -24,19 +24,20 @@ bool channels_as_columns(const ConvSum& g) {
   return g.result_row == 1 && g.rows * 2 > lanes<T>;
 }
 
-// Tasks of a part: blocks of (rows, pixels) for every group.
+// Tasks of a part: blocks of (rows, pixels), or of rows for all pixels if those are to stay whole,
+// for every group.
 struct Cut {
   int64_t rows, pixels, row_blocks, pixel_blocks;
   int64_t size(int64_t groups) const { return groups * row_blocks * pixel_blocks; }
 };
 
-Cut cut_part(const ConvSum& g, int64_t pixels, int64_t row_unit, int64_t pixel_unit,
+Cut cut_part(const ConvSum& g, int64_t pixels, int64_t row_unit, int64_t pixel_unit, bool whole,
              int64_t wanted) {
   int64_t rows = round_up(g.rows, row_unit),
           columns = smaller(kMostPixels, round_up(pixels, pixel_unit));
   while (g.groups * blocks(g.rows, rows) * blocks(pixels, columns) < wanted) {
     // The fewer pixels, the more often are weights read.
-    if (columns >= (rows >= 4 * row_unit ? 256 : 4 * pixel_unit)) {
+    if (!whole && columns >= (rows >= 4 * row_unit ? 256 : 4 * pixel_unit)) {
       columns = round_up(blocks(columns, 2), pixel_unit);
     } else if (rows >= 4 * row_unit) {
       rows = round_up(blocks(rows, 2), row_unit);
@@ -52,34 +53,31 @@ constexpr int64_t kPartsAtOnce = 64;
 // How a part is computed.
 template <class T>
 struct Way {
-  bool turned;  // pixels are rows
   bool packed;  // the weights
   Cut cut;
   Weights<T> weights;
 };
 
-template <class T>
-Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t tasks) {
-  constexpr int64_t cols = kCols<T>;
-  const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
-  Way<T> way;
-  way.packed = pixels > cols;  // a single tile would use them but once
-  way.turned = way.packed && channels_as_columns<T>(g);
-  const int64_t row_unit = way.turned ? cols : kRows, pixel_unit = way.turned ? kRows : cols;
-  way.cut = cut_part(g, pixels, row_unit, pixel_unit, tasks);
-  const SumOrder order = order_of(g, part);
-  const int64_t slot = round_up(order.depth() * row_unit + cols, 64);
-  way.weights = {nullptr, order, way.packed ? slot : 0, blocks(g.rows, row_unit)};
-  return way;
-}
+// Weights that are packed by each task: all pixels are one block, and weights enough.
+constexpr int64_t kOwnWeights = int64_t{1} << 16;
 
 template <class T>
-struct Packing {
-  template <int Width>
-  struct Kernel {
-    static constexpr auto function = pack_rows<T, Width>;
-  };
-};
+Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t part_count, int workers) {
+  constexpr int64_t cols = kCols<T>;
+  const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
+  const SumOrder order = order_of(g, part);
+  Way<T> way;
+  way.packed = pixels > cols;  // a single tile would use them but once
+  const bool turned = way.packed && channels_as_columns<T>(g);
+  const bool each = way.packed && pixels <= kMostPixels && g.rows >= 4 * workers * kRows &&
+                    g.rows * g.channels * part.tap_count >= kOwnWeights;
+  const int64_t row_unit = turned ? cols : kRows, pixel_unit = turned ? kRows : cols;
+  const int64_t tasks = workers == 1 ? 1 : blocks((each ? 1 : 4) * workers, part_count);
+  way.cut = cut_part(g, pixels, row_unit, pixel_unit, each, tasks);
+  const int64_t slot = round_up(order.depth() * row_unit + cols, 64);
+  way.weights = {nullptr, order, way.packed ? slot : 0, blocks(g.rows, row_unit), turned, each};
+  return way;
+}
 
 template <class T>
 void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int workers) {
@@ -87,14 +85,19 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   Way<T> ways[kPartsAtOnce];
   int64_t task_ends[kPartsAtOnce], panel_ends[kPartsAtOnce];
   int64_t tasks = 0, panels = 0, size = 0, panel_size = kRows * kPanelRow, window_size = 0;
-  int64_t kept_size = 0;
+  int64_t kept_size = 0, own_size = 0;
   bool alike = true;
   for (int i = 0; i < part_count; ++i) {
     const ConvPart& part = parts[i];
     Way<T>& way = ways[i];
-    way = choose_way<T>(g, part, workers == 1 ? 1 : blocks(4 * workers, part_count));
-    size += g.groups * way.weights.group_size();
-    panels += way.packed ? g.groups * way.weights.outer(g) : 0;
+    way = choose_way<T>(g, part, part_count, workers);
+    const bool before = way.packed && !way.weights.each;
+    size += before ? g.groups * way.weights.group_size() : 0;
+    panels += before ? g.groups * way.weights.outer(g) : 0;
+    if (way.weights.each) {
+      const int64_t own = blocks(way.cut.rows, way.weights.width()) * way.weights.slot;
+      if (own > own_size) own_size = own;
+    }
     tasks += way.cut.size(g.groups);
     alike = alike && way.cut.size(g.groups) == ways[0].cut.size(g.groups);
     panel_ends[i] = panels;
@@ -102,34 +105,32 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     const SumOrder& order = way.weights.order;
     const int64_t panel = smaller(way.cut.pixels, kPixelsAtOnce) * order.depth() + cols;
     const int64_t window = Window<T>::size_of(g, part, order.channel_step);
-    if (!way.turned && panel > panel_size) panel_size = panel;
+    if (!way.weights.turned && panel > panel_size) panel_size = panel;
     if (window > window_size) window_size = window;
     const int64_t kept = round_up(way.cut.rows, kRows) * way.cut.pixels;
-    if (!way.turned && keeps_sums(part, order) && kept > kept_size) kept_size = kept;
+    if (!way.weights.turned && keeps_sums(part, order) && kept > kept_size) kept_size = kept;
   }
   panel_size = round_up(panel_size, 64);
   window_size = round_up(window_size, 64);
-  const int64_t per_worker = panel_size + window_size + round_up(kept_size, 64);
+  const int64_t per_worker = panel_size + window_size + own_size + round_up(kept_size, 64);
   const Scratch<T> scratch(size + workers * per_worker);
   T* next = scratch.data + workers * per_worker;
   for (int i = 0; i < part_count; ++i) {
-    if (ways[i].packed) ways[i].weights.panels = next;
+    if (!ways[i].packed || ways[i].weights.each) continue;
+    ways[i].weights.panels = next;
     next += g.groups * ways[i].weights.group_size();
   }
   run_tasks(panels, size > kGrain ? workers : 1, [&](int64_t task, int64_t) {
     int i = 0;
     while (task >= panel_ends[i]) ++i;
     const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
-    const Weights<T>& own = ways[i].weights;
-    const int64_t outer = own.outer(g), group = index / outer,
-                  width = ways[i].turned ? cols : kRows;
+    Weights<T> own = ways[i].weights;
+    const int64_t outer = own.outer(g), group = index / outer;
+    own.panels += group * own.group_size();
     for (int64_t inner = 0; inner < own.order.size() * own.per_block / outer; ++inner) {
       const int64_t b = own.blockwise(g) ? index % outer : inner;
-      const int64_t row = (own.blockwise(g) ? inner : index % outer) * width;
-      const auto pack = ways[i].turned ? pack_weights<T, kCols<T>>
-                                       : choose_tile<Packing<T>::template Kernel>(g.rows - row);
-      pack(g, parts[i], own.order.at(b), group, row,
-           own.panels + group * own.group_size() + (b * own.per_block + row / width) * own.slot);
+      const int64_t row = (own.blockwise(g) ? inner : index % outer) * own.width();
+      pack_panel(g, parts[i], own, group, b, row);
     }
   });
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
@@ -150,17 +151,22 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     // Groups before pixels: where channels are last, they share lines of memory.
     const int64_t group = index % g.groups, pixel = index / g.groups * cut.pixels;
     Weights<T> own = ways[i].weights;
-    if (own.panels) own.panels += group * own.group_size();
+    T *panel = scratch.data + worker * per_worker, *window = panel + panel_size;
+    T *own_panels = window + window_size, *kept = own_panels + own_size;
+    if (own.each) {
+      own.panels = own_panels - row / own.width() * own.slot;
+    } else if (own.panels) {
+      own.panels += group * own.group_size();
+    }
     const Sums<T> sums = {g, part, own, group};
     const Block block = {group, row, smaller(row + cut.rows, g.rows), pixel,
                          smaller(pixel + cut.pixels, pixels)};
-    T* panel = scratch.data + worker * per_worker;
-    if (ways[i].turned) {
-      row_block(sums, block, panel, panel + panel_size);
+    if (ways[i].weights.turned) {
+      row_block(sums, block, panel, window);
     } else if (ways[i].packed && reads_in_place<T>(g, part)) {
-      block_in_place(sums, block, panel + panel_size);
+      block_in_place(sums, block, window);
     } else {
-      column_block(sums, block, panel, panel + panel_size, panel + panel_size + window_size);
+      column_block(sums, block, panel, window, kept);
     }
   });
 }

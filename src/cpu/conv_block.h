@@ -223,6 +223,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
   }
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);
+    pack_own(s, at, b);
     const int64_t depth = block.depth();
     const T* source = nullptr;
     if (has_views) {
@@ -264,7 +265,7 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
               in_window[j / cols]
                   ? Pixels<T>{source + pair[0].places[0], source + pair[1].places[0], offsets.of}
                   : Pixels<T>{panels_b + (j - first) * depth, nullptr, nullptr};
-          multiply(s, s.panel(b, i / kRows), pixels, depth, i, rows, stretches + j,
+          multiply(s, s.weights.panel(b, i / kRows), pixels, depth, i, rows, stretches + j,
                    counts[j / cols], b > 0, b + 1 == sums, kept);
           kept += keeps ? kRows * cols : 0;
         }
@@ -330,8 +331,9 @@ void block_in_place(const Sums<T>& s, const Block& at, T* window_memory) {
     for (int v = 0; v < strips; v += 2) {
       const int count = v + 1 < strips ? 2 : 1;
       T tile[kRows * kCols<T>];
-      multiply(s.panel(b, 0), {source + places[v], source + places[v + count - 1], offsets.of},
-               block.depth(), tile);
+      multiply(s.weights.panel(b, 0),
+               {source + places[v], source + places[v + count - 1], offsets.of}, block.depth(),
+               tile);
       store_columns(s, tile, 0, g.rows, stretches + v, count, b > 0, b + 1 == sums);
     }
   }

@@ -5,8 +5,9 @@
 namespace tt::cpu {
 namespace {
 
-// Packed once for all pixels: panels of `width` rows of w, one after another for each
-// block of the sum. Where pixels are rows, weights are columns of the product.
+// Panels of `width` rows of w, one after another for each block of the sum: packed once for all
+// pixels or, if those are one block, by each task for its own rows and the block of the sum at
+// hand. Where pixels are rows, weights are columns of the product.
 
 template <class T>
 struct Weights {
@@ -14,6 +15,12 @@ struct Weights {
   SumOrder order;
   int64_t slot;  // elements between two panels
   int64_t per_block;
+  bool turned;  // pixels are rows
+  bool each;    // packed by each task
+  int64_t width() const { return turned ? kCols<T> : kRows; }
+  T* panel(int64_t block, int64_t index) const {
+    return panels + ((each ? 0 : block * per_block) + index) * slot;
+  }
   int64_t group_size() const { return order.size() * per_block * slot; }
   // Panels are packed in the order in which the weights lie: block by block or panel by panel.
   static bool blockwise(const ConvSum& g) { return g.weight_row < g.weight_channel; }
@@ -87,6 +94,33 @@ void pack_rows(const ConvSum& g, const ConvPart& part, const SumBlock& block, in
     if (neighbours) return pack_neighbours<T, Width>(g, part, block, group, i, panel);
   }
   pack_weights<T, Width>(g, part, block, group, i, panel);
+}
+
+// The kernel for a panel of `rows` rows or less.
+template <template <int> class Kernel>
+auto choose_tile(int64_t rows) {
+  const int tile = tile_rows(rows);
+  return tile == kRows           ? Kernel<kRows>::function
+         : tile == kRows * 2 / 3 ? Kernel<kRows * 2 / 3>::function
+         : tile == kRows / 2     ? Kernel<kRows / 2>::function
+                                 : Kernel<kRows / 3>::function;
+}
+
+template <class T>
+struct Packing {
+  template <int Width>
+  struct Kernel {
+    static constexpr auto function = pack_rows<T, Width>;
+  };
+};
+
+// The panel of rows from i on, in block b of the sum.
+template <class T>
+void pack_panel(const ConvSum& g, const ConvPart& part, const Weights<T>& weights, int64_t group,
+                int64_t b, int64_t i) {
+  const auto pack = weights.turned ? pack_weights<T, kCols<T>>
+                                   : choose_tile<Packing<T>::template Kernel>(g.rows - i);
+  pack(g, part, weights.order.at(b), group, i, weights.panel(b, i / weights.width()));
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
   Window<T> window(s.g, s.part, {true, false}, at.j, at.j_end, window_memory);
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);
+    pack_own(s, at, b);
     const T* source = window.channels(first_channel + block.channel, block.channels);
     const int64_t* step = s.g.step;
     Segment segments[kMostSegments];
@@ -94,8 +95,8 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
       const auto multiply = choose_tile<Rows<T>::template Kernel>(rows);
       for (int64_t i = at.i; i < at.i_end; i += cols) {
         multiply(s, a, direct ? pixel : kPanelRow, direct ? segments : &packed,
-                 direct ? segment_count : 1, s.panel(b, i / cols), i, stretches, count, b > 0,
-                 b + 1 == sums);
+                 direct ? segment_count : 1, s.weights.panel(b, i / cols), i, stretches, count,
+                 b > 0, b + 1 == sums);
       }
     }
   }

@@ -17,7 +17,7 @@ template <class T>
 struct Sums {
   const ConvSum& g;
   const ConvPart& part;
-  Weights<T> weights;  // without panels: there is but one tile of pixels
+  Weights<T> weights;  // of this group; without panels: there is but one tile of pixels
   int64_t group;
 
   T* result(int64_t row) const {
@@ -27,10 +27,16 @@ struct Sums {
   T bias(int64_t row) const {
     return element(static_cast<const T*>(g.bias) + (group * g.rows + row) * g.bias_stride);
   }
-  const T* panel(int64_t block, int64_t index) const {
-    return weights.panels + (block * weights.per_block + index) * weights.slot;
-  }
 };
+
+// Panels of the rows of `at` in block b of the sum, if they are not packed yet.
+template <class T>
+void pack_own(const Sums<T>& s, const Block& at, int64_t b) {
+  if (!s.weights.each) return;
+  for (int64_t i = at.i; i < at.i_end; i += s.weights.width()) {
+    pack_panel(s.g, s.part, s.weights, s.group, b, i);
+  }
+}
 
 // Pixels that follow one another in the result, from `offset` on, at places [lane, lane + length)
 // of a tile.
@@ -62,16 +68,6 @@ inline int find_stretches(const ConvSum& g, const ConvPart& part, int64_t j, int
                         run.p[2] * pixel_step(part)};
   }
   return found;
-}
-
-// The kernel for a panel of `rows` rows or less.
-template <template <int> class Kernel>
-auto choose_tile(int64_t rows) {
-  const int tile = tile_rows(rows);
-  return tile == kRows           ? Kernel<kRows>::function
-         : tile == kRows * 2 / 3 ? Kernel<kRows * 2 / 3>::function
-         : tile == kRows / 2     ? Kernel<kRows / 2>::function
-                                 : Kernel<kRows / 3>::function;
 }
 
 }  // namespace
