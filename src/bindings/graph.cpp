@@ -58,7 +58,7 @@ PyObject* node_stamp(PyObject*, PyObject* saved) {
 }
 
 // Whether one reference is all that there is to an array and its memory, and it is dense: then who
-// has that may write what it likes.
+// has that may write what it likes. See Note [Gradients in place].
 bool is_sole(PyObject* value) {
   if (Py_REFCNT(value) != 1 || !is_array(value)) return false;
   const Storage& storage = *array_of(value).storage();
@@ -87,8 +87,7 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
       return nullptr;
   }
   PyObject* const first = state == kFresh ? PyTuple_GET_ITEM(args[0], 0) : nullptr;
-  const bool sole = first && is_sole(first) && array_of(first).numel() >= kWorthIt &&
-                    array_of(first).is_contiguous();
+  const bool sole = first && is_sole(first) && array_of(first).numel() >= kWorthIt;
   return PyLong_FromLong(sole ? kSole : state);
 }
 

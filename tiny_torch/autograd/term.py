@@ -2,7 +2,7 @@
 
 Of a weight that is used twice, or whose ``.grad`` holds what an earlier batch gave, each further
 gradient would be written into memory of its own, and then added. An op that can add as it computes
-answers a Term instead, and the engine says where to: engine.py.
+answers a Term instead, and the engine says where to: Note [Gradients in place], src/README.md.
 """
 
 from __future__ import annotations

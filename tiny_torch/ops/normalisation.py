@@ -35,6 +35,7 @@ def scaled(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 class NativeLayerNorm(Op):
     arity = 3
     saves = (0, 1, 2)
+    overwrites = True
     centered = True
 
     @classmethod
@@ -44,10 +45,10 @@ class NativeLayerNorm(Op):
         return y, (x, weight, bias, stats, dims)
 
     @classmethod
-    def backward(cls, saved, grad, needs):
+    def backward(cls, saved, grad, needs, overwrite=False):
         x, weight, bias, stats, dims = saved
         dx, of_weight, of_bias = array_module(x.device).layer_norm_backward(
-            grad, x, weight, stats, dims, cls.centered, needs[1] or needs[2]
+            grad, x, weight, stats, dims, cls.centered, needs[1] or needs[2], overwrite
         )
         return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
 
@@ -69,6 +70,7 @@ class NativeBatchNorm(Op):
 
     arity = 3
     saves = (0, 1, 2)
+    overwrites = True
 
     @staticmethod
     def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -79,10 +81,10 @@ class NativeBatchNorm(Op):
         return y, (x, weight, bias, mean, rstd, training, *used)  # those must not be written
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
         x, weight, bias, mean, rstd, training = saved[:6]
         dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
-            grad, x, weight, mean, rstd, 0, not training, needs[0]
+            grad, x, weight, mean, rstd, 0, not training, needs[0], overwrite
         )
         return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
 
@@ -105,6 +107,7 @@ class NativeGroupNorm(Op):
 
     arity = 3
     saves = (0, 1, 2)
+    overwrites = True
 
     @staticmethod
     def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
@@ -114,10 +117,10 @@ class NativeGroupNorm(Op):
         return y, (x, weight, bias, mean, rstd, groups)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
         x, weight, bias, mean, rstd, groups = saved
         dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
-            grad, x, weight, mean, rstd, groups, False, needs[0]
+            grad, x, weight, mean, rstd, groups, False, needs[0], overwrite
         )
         return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_fused
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
@@ -17,6 +18,7 @@ from tiny_torch.tensor import Tensor
 
 class Softmax(Op):
     saves = (~0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, dim):
@@ -24,7 +26,9 @@ class Softmax(Op):
         return y, (y, dim)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
+        if overwrite:
+            return _core.softmax_backward(grad, *saved, False, True)
         return run(SoftmaxBackward, grad, *saved)
 
     @staticmethod
@@ -56,6 +60,7 @@ class SoftmaxBackward(Op):
 
 class LogSoftmax(Op):
     saves = (~0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, dim):
@@ -63,7 +68,9 @@ class LogSoftmax(Op):
         return y, (y, dim)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
+        if overwrite:
+            return _core.softmax_backward(grad, *saved, True, True)
         return run(LogSoftmaxBackward, grad, *saved)
 
     @staticmethod

@@ -173,14 +173,15 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
 std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& given,
                                          const NDArray* weight, const NDArray& mean,
                                          const NDArray& rstd, int64_t groups, bool fixed,
-                                         bool of_input) {
+                                         bool of_input, bool overwrite) {
   Call call(given, weight, nullptr, groups);
   if (grad.shape() != given.shape())
     throw RuntimeError("[batch_norm] expected a gradient of shape ", given.shape(), ", got ",
                        grad.shape());
   BatchNormArgs& args = call.args;
   const NDArray g = call.layout.fit(grad, call.compute);
-  const NDArray dx = call.layout.empty(call.compute);
+  const bool inside = overwrite && of_input && has_strides(call.x, call.layout.strides, 0);
+  const NDArray dx = inside ? call.x : call.layout.empty(call.compute);
   const NDArray weight_grad = NDArray::empty({args.channels}, call.compute);
   const NDArray bias_grad = NDArray::empty({args.channels}, call.compute);
   args.grad = g.data();
@@ -190,6 +191,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.mean = mean.data();
   args.rstd = rstd.data();
   args.fixed = fixed;
+  if (inside) given.mark_written();
   args.weight_grad = weight_grad.data();
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {

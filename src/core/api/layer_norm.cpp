@@ -80,13 +80,13 @@ std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* 
 
 std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
                                          const NDArray* weight, const NDArray& stats, int64_t count,
-                                         bool centered, bool of_weights) {
+                                         bool centered, bool of_weights, bool overwrite) {
   Call call(x, weight, nullptr, count, centered);
   if (grad.shape() != x.shape())
     throw RuntimeError("[layer_norm] expected a gradient of shape ", x.shape(), ", got ",
                        grad.shape());
   const NDArray in = rows_of(x, count), g = rows_of(grad, count);
-  const NDArray dx = NDArray::empty(in.shape(), x.dtype());
+  const NDArray dx = over(in, overwrite);
   const int64_t rows = in.shape()[0], size = in.shape()[1];
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&g, &in, &dx});
   call.args.stats = stats.data();

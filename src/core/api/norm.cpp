@@ -147,6 +147,12 @@ struct CrossEntropy {
 
 }  // namespace
 
+NDArray over(const NDArray& x, bool overwrite) {
+  if (!overwrite || !x.is_contiguous()) return NDArray::empty(x.shape(), x.dtype());
+  x.mark_written();
+  return x;
+}
+
 // ---------------------------------------------------------------------------------------- softmax
 
 NDArray softmax(const NDArray& x, int64_t dim, bool log) {
@@ -159,13 +165,15 @@ NDArray softmax(const NDArray& x, int64_t dim, bool log) {
   return y;
 }
 
-NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, bool log) {
+NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, bool log,
+                         bool overwrite) {
   const int at = wrap_dim(dim, y.ndim());
   if (grad.shape() != y.shape())
     throw RuntimeError("[softmax] expected a gradient of shape ", y.shape(), ", got ",
                        grad.shape());
-  if (y.ndim() == 0) return softmax_backward(grad.view({1}), y.view({1}), 0, log).view({});
-  NDArray dx = NDArray::empty(y.shape(), y.dtype());
+  if (y.ndim() == 0)
+    return softmax_backward(grad.view({1}), y.view({1}), 0, log, overwrite).view({});
+  NDArray dx = over(y, overwrite);
   if (dx.numel() > 0)
     kernels().softmax_backward(
         {lines_of(y.shape(), at, computed_in(y.dtype()), {&grad, &y, &dx}), log});
@@ -210,8 +218,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   const int at = wrap_dim(dim, x.ndim());
   CrossEntropy call(x, target, weight, at, smoothing);
   CrossEntropyArgs& args = call.args;
-  // Each element of x is read before it is written.
-  const NDArray dx = overwrite ? x : NDArray::empty(x.shape(), x.dtype());
+  const NDArray dx = over(x, overwrite);
   if (args.classes)
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &dx});
   else
@@ -225,7 +232,6 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
                    ? 1 / read_number(stats, args.lines.count * kStats)
                    : 1;
   kernels().cross_entropy_backward(args);
-  if (overwrite) x.mark_written();
   return dx;
 }
 

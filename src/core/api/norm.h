@@ -8,7 +8,13 @@
 namespace tt {
 
 NDArray softmax(const NDArray& x, int64_t dim, bool log);
-NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, bool log);
+// Where a gradient like x goes, of which the kernels read each element before they write it there.
+NDArray over(const NDArray& x, bool overwrite);
+
+// The gradients here are written over y, or x, where they may `overwrite` it and are laid out like
+// it.
+NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, bool log,
+                         bool overwrite);
 
 enum class Reduction : int64_t { None, Mean, Sum };
 
@@ -17,7 +23,6 @@ enum class Reduction : int64_t { None, Mean, Sum };
 std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, const NDArray* weight,
                                    int64_t dim, int64_t reduction, int64_t ignore_index,
                                    double smoothing);
-// The gradient for x; in x's own memory, which is contiguous, if `overwrite`.
 NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDArray& target,
                                const NDArray* weight, const NDArray& stats, int64_t dim,
                                int64_t reduction, int64_t ignore_index, double smoothing,
@@ -37,7 +42,7 @@ std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* 
 // The gradients of x and, if `of_weights`, of weight and bias: (size) of the normalised dims.
 std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
                                          const NDArray* weight, const NDArray& stats, int64_t count,
-                                         bool centered, bool of_weights);
+                                         bool centered, bool of_weights, bool overwrite);
 
 // x (N, C, *) in x's memory format: (y, mean, 1 / sqrt(variance + eps)). The statistics are of each
 // channel where `groups` is 0, else of so many groups of channels for each sample. The running ones
@@ -49,6 +54,6 @@ std::vector<NDArray> batch_norm(const NDArray& x, const NDArray* weight, const N
 std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& x,
                                          const NDArray* weight, const NDArray& mean,
                                          const NDArray& rstd, int64_t groups, bool fixed,
-                                         bool of_input);
+                                         bool of_input, bool overwrite);
 
 }  // namespace tt
