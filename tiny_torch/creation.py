@@ -224,6 +224,7 @@ def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
 
 
 def fill_out(function: str, out: Tensor, shape: tuple, value: Any, dtype: Any) -> Tensor:
+    _core.check_tensor(function, "out", 2, out)
     if as_dtype(function, dtype) not in (None, out.dtype):
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
     if modes.bits & NO_GRAD == 0 and out.requires_grad:

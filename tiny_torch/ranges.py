@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range, not_implemented
-from tiny_torch.ops.public import check_int, check_tensor, into, refuse_history
+from tiny_torch.ops.public import check_int, check_tensor, into, place_of, refuse_history
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -74,7 +74,8 @@ def arange(
         start, step = int(start), int(step)
     if count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
-    return made(array_module(device).arange(start, step, count, dtype), out, requires_grad)
+    array = array_module(device).arange(start, step, count, dtype, place_of("arange", out))
+    return made(array, out, requires_grad)
 
 
 def linspace(
@@ -105,7 +106,8 @@ def linspace(
     if dtype is None:
         dtype = _core.get_default_dtype()
     first, last, count = spacing("linspace", start, end, steps, dtype)
-    return made(array_module(device).linspace(first, last, count, dtype), out, requires_grad)
+    array = array_module(device).linspace(first, last, count, dtype, place_of("linspace", out))
+    return made(array, out, requires_grad)
 
 
 def logspace(
@@ -208,7 +210,8 @@ def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
         return result
     if out.numel() == array.size:  # the values, in whatever shape it has
         refuse_history("", out)
-        out.array.copy_(array.view(out.array.shape))
+        shape = out.array.shape
+        out.array.copy_(array if array.shape == shape else array.view(shape))
         return out
     return into(out, result)
 

@@ -436,12 +436,14 @@ def full(shape: Shape, value: Any, dtype: Any) -> RefArray:
     return empty(shape, dtype)._store(elements(value, (), dtype))
 
 
+@layout.without_out
 def arange(start: Any, step: Any, count: int, dtype: Any) -> RefArray:
     """start, start + step, ...: `count` values."""
     array = empty((count,), dtype)
     return array._store((start + step * np.arange(count)).astype(numpy_type(dtype)))
 
 
+@layout.without_out
 def linspace(first: float, last: float, count: int, dtype: Any) -> RefArray:
     """From first to last, both exact: each half is counted from its own end."""
     step, i = (last - first) / max(count - 1, 1), np.arange(count)

@@ -53,8 +53,9 @@ pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
 
-pb::object randperm(int64_t n, Generator& generator, pb::handle dtype) {
-  NDArray out = NDArray::empty({n}, dtype_from(dtype.ptr()));
+pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handle wanted) {
+  NDArray out =
+      result_in(Argument<const NDArray*>::get(wanted.ptr()), {n}, dtype_from(dtype.ptr()), {});
   cpu_backend().random->randperm(generator, out.data(), out.dtype(), n, 1);
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
@@ -143,7 +144,8 @@ void add_generator(pb::module_& module) {
   module.def("dirichlet", drawn(table.dirichlet));
   module.def("dirichlet_grad", computed(table.dirichlet_grad));
   module.def("multinomial", multinomial);
-  module.def("randperm", randperm);
+  module.def("randperm", randperm, pb::arg("n"), pb::arg("generator"), pb::arg("dtype"),
+             pb::arg("out") = pb::none());
 }
 
 }  // namespace tt::py

@@ -258,17 +258,14 @@ def tolist(x: Any) -> Any:
     return x.numpy().tolist()
 
 
-def triangle(x: Any, diagonal: int, lower: bool, out: Any = None) -> Any:
+@without_out
+def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """x with zeros right of a diagonal (lower), or left of it."""
     rows, columns = x.shape[-2:]
     row, column = np.indices((rows, columns))
     keeps = column - row <= diagonal if lower else column - row >= diagonal
     values = elements(x, x.shape, x.dtype).reshape(x.shape)
-    result = x._new(x.shape, x.dtype)._store(np.where(keeps, values, 0).reshape(-1))
-    if out is None:
-        return result
-    out.copy_(result)
-    return out
+    return x._new(x.shape, x.dtype)._store(np.where(keeps, values, 0).reshape(-1))
 
 
 def repeated_positions(repeats: Any, size: int) -> Any:

@@ -13,7 +13,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.indexing import fill_where, is_expanded
-from tiny_torch.ops.public import check_int, check_tensor, into_same
+from tiny_torch.ops.public import check_int, check_tensor, into_same, offered, written
 from tiny_torch.ops.views import int_tuple, one_or_many, standalone, unique_dims, wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -60,8 +60,8 @@ class Roll(Op):
 
 
 def triangle(x, diagonal, lower, out):
-    if out is None or not is_expanded(out):
-        return x.triangle(diagonal, lower, out)
+    if out is None or not is_expanded(out) or not out.overlaps(x):
+        return written(x.triangle(diagonal, lower, out), out)
     everything = array_module(x.device).full(x.shape[-2:], True, _core.bool)
     other = everything.triangle(diagonal + (1 if lower else -1), not lower)
     fill_where(out, other, 0)
@@ -305,7 +305,9 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [1., 1.]])
     """
     check_triangle("tril", input, diagonal)
-    return into_same(out, apply1(Tril, input, diagonal), "tril")
+    if out is None:
+        return apply1(Tril, input, diagonal)
+    return into_same(out, offered(out, Tril, (input,), diagonal), "tril")
 
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -319,7 +321,9 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [0., 0.]])
     """
     check_triangle("triu", input, diagonal)
-    return into_same(out, apply1(Triu, input, diagonal), "triu")
+    if out is None:
+        return apply1(Triu, input, diagonal)
+    return into_same(out, offered(out, Triu, (input,), diagonal), "triu")
 
 
 def tril_(self: Tensor, diagonal: int = 0) -> Tensor:

@@ -408,13 +408,18 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     length = math.prod([a.shape[d] for d in inner_a])
     left = a.permute([*outer_a, *inner_a]).reshape(math.prod(sizes_a), length)
     right = b.permute([*inner_b, *outer_b]).reshape(length, math.prod(sizes_b))
-    result = mm(left, right).reshape(sizes_a + sizes_b)
-    if out is not None and out.dtype is not result.dtype:
+    if out is None:
+        return mm(left, right).reshape(sizes_a + sizes_b)
+    check_tensor("tensordot", "out", 4, out)
+    if out.dtype is not left.dtype:
         raise RuntimeError(
-            f"tensordot: Expected the output tensor to have dtype {result.dtype}, but got an "
+            f"tensordot: Expected the output tensor to have dtype {left.dtype}, but got an "
             f"output tensor with dtype {out.dtype}"
         )
-    return into(out, result)
+    if out.array.shape == (*sizes_a, *sizes_b) and out.is_contiguous():
+        mm(left, right, out=out.view(left.shape[0], right.shape[1]))
+        return out
+    return into(out, mm(left, right).reshape(sizes_a + sizes_b))
 
 
 def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list, list]:

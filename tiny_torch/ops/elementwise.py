@@ -328,8 +328,8 @@ class Where(Op):
     saves = (0,)
 
     @staticmethod
-    def forward(condition, x, y):
-        return condition.where(x, y), (condition,)
+    def forward(condition, x, y, out=None):
+        return condition.where(x, y, out), (condition,)
 
     @staticmethod
     def backward(saved, grad, needs):

@@ -22,7 +22,7 @@ from tiny_torch.ops.indexing import (
     fresh,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import applied_same, check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
@@ -36,8 +36,8 @@ class Gather(Op):
     saves = (1,)
 
     @staticmethod
-    def forward(x, index, dim):
-        return x.gather(dim, index), (index, x.shape, dim)
+    def forward(x, index, dim, out=None):
+        return x.gather(dim, index, out), (index, x.shape, dim)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -226,7 +226,7 @@ def gather(
     if sparse_grad:
         raise NotImplementedError("gather(sparse_grad=True)")
     check_tensor("gather", "index", 3, index)
-    return into_same(out, applyn(Gather, (input, index), dim), "gather")
+    return applied_same("gather", out, Gather, (input, index), dim)
 
 
 def take_along_dim(

@@ -12,7 +12,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops import split
 from tiny_torch.ops.elementwise import Cast
-from tiny_torch.ops.public import into
+from tiny_torch.ops.public import into, offered
 from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor, wrap
@@ -24,9 +24,9 @@ untracked_arrays = _core.untracked_arrays
 
 class Cat(Op):
     @staticmethod
-    def forward(*arguments):
+    def forward(*arguments, out=None):
         *arrays, dim = arguments
-        result = array_module(arrays[0].device).cat(arrays, dim)
+        result = array_module(arrays[0].device).cat(arrays, dim, out)
         return result, (dim, [(x.shape, x.dtype) for x in arrays])
 
     @staticmethod
@@ -47,9 +47,9 @@ class Cat(Op):
 
 class Stack(Op):
     @staticmethod
-    def forward(*arguments):
+    def forward(*arguments, out=None):
         *arrays, dim = arguments
-        result = array_module(arrays[0].device).stack(arrays, dim)
+        result = array_module(arrays[0].device).stack(arrays, dim, out)
         return result, (dim, [x.dtype for x in arrays])
 
     @staticmethod
@@ -91,10 +91,11 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     if not arrays:
         if not check_tensors("cat", tensors):
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-        result = applyn(Cat, tensors, dim)
-    else:
-        result = wrap(array_module(arrays[0].device).cat(arrays, dim))
-    return result if out is None else into_promoted("cat", out, result)
+        if out is None:
+            return applyn(Cat, tensors, dim)
+    elif out is None:
+        return wrap(array_module(arrays[0].device).cat(arrays, dim))
+    return into_promoted("cat", out, offered(out, Cat, tensors, dim))
 
 
 def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
@@ -121,10 +122,11 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     if not arrays:
         if not check_tensors("stack", tensors):
             raise RuntimeError("stack expects a non-empty TensorList")
-        result = applyn(Stack, tensors, dim)
-    else:
-        result = wrap(array_module(arrays[0].device).stack(arrays, dim))
-    return result if out is None else into_promoted("stack", out, result)
+        if out is None:
+            return applyn(Stack, tensors, dim)
+    elif out is None:
+        return wrap(array_module(arrays[0].device).stack(arrays, dim))
+    return into_promoted("stack", out, offered(out, Stack, tensors, dim))
 
 
 def atleast(least: int) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ from tiny_torch.ops.indexing import (
     warn_expanded,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import check_tensor, into_same, offered
 from tiny_torch.ops.views import Place
 from tiny_torch.tensor import Tensor
 
@@ -232,8 +232,9 @@ def where(
         check_beside(input, other)
     elif not isinstance(other, Tensor):
         check_beside(other, input)
-    result = applyn(Where, (condition, input, other))
-    return result if out is None else into_same(out, result, "where")
+    if out is None:
+        return applyn(Where, (condition, input, other))
+    return into_same(out, offered(out, Where, (condition, input, other)), "where")
 
 
 def check_beside(value: Any, beside: Any) -> None:

@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply1, apply_fused, applyn
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
 from tiny_torch.ops.public import check_tensor, into, named, offered
-from tiny_torch.ops.reduce import amax, amin, as_dims, count, mean, reduced, spread, sum
+from tiny_torch.ops.reduce import amax, amin, as_dims, count, dtype_of, mean, reduced, spread, sum
 from tiny_torch.tensor import Tensor
 
 
@@ -120,12 +120,14 @@ class Logsumexp(Op):
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(x))) over `dim`, without overflow."""
     check_tensor("logsumexp", "input", 1, input)
+    if out is not None:
+        check_tensor("logsumexp", "out", 4, out)
     if out is not None and not out.is_floating_point():
         raise RuntimeError(f"logsumexp(): Expected floating point result tensor, got {out.dtype}")
     if not input.is_floating_point():
         input = apply1(Cast, input, _core.get_default_dtype())
-    if out is None or out.array.device == "ref":
-        return into(out, apply_fused(Logsumexp, input, as_dims(dim), keepdim))
+    if out is None:
+        return apply_fused(Logsumexp, input, as_dims(dim), keepdim)
     return into(out, offered(out, Logsumexp, (input,), as_dims(dim), keepdim))
 
 
@@ -151,6 +153,8 @@ def nansum(
     https://pytorch.org/docs/stable/generated/torch.nansum.html
     """
     check_tensor("nansum", "input", 1, input)
+    if out is not None:
+        dtype = dtype_of(out, dtype)
     return reduced(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 

@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core, return_types
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, compute, compute_into, edges_of
+from tiny_torch.autograd.apply import (
+    apply1,
+    apply2,
+    apply_inplace,
+    applyn,
+    compute,
+    compute_into,
+    edges_of,
+)
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.tensor import Tensor, wrap
@@ -169,6 +177,15 @@ def refuse_history(function: str, *tensors: Any) -> None:
         raise RuntimeError(function + NO_HISTORY)
 
 
+def place_of(function: str, out: Any) -> Any:
+    """The array that a result may be written to; None without `out`, which may have no history."""
+    if out is None:
+        return None
+    check_tensor(function, "out", 1, out)
+    refuse_history("", out)
+    return out.array
+
+
 def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
     """The op's result: in `out`'s own memory, if it is of the result's shape and dtype there.
 
@@ -176,7 +193,16 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
     """
     check_tensor("out", "out", 1, out)
     refuse_history("", out, *inputs)
+    if op.composite is not None and out.array.device == "ref":
+        return op.composite(*inputs, *constants)
     return wrap(compute(op, inputs, constants, out.array)[0])
+
+
+def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
+    """The op's result; written into `out`, which must be of its dtype, if there is one."""
+    if out is None:
+        return applyn(op, inputs, *constants)
+    return into_same(out, offered(out, op, inputs, *constants), name)
 
 
 def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:

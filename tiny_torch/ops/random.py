@@ -12,7 +12,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, like
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, place_of
 from tiny_torch.random import Generator, core_of, default_generator
 from tiny_torch.tensor import Tensor, wrap
 
@@ -277,7 +277,7 @@ def randperm(
     dtype = as_dtype("randperm", dtype)
     if out is not None:
         dtype = dtype or out.dtype
-    array = _core.randperm(n, core_of(generator), dtype or _core.int64)
+    array = _core.randperm(n, core_of(generator), dtype or _core.int64, place_of("randperm", out))
     result = wrap(array) if device is None else wrap(array).to(device)
     return into(out, result.requires_grad_(requires_grad))
 

@@ -185,6 +185,16 @@ def as_dims(dim: Any) -> tuple | None:
     return (dim.__index__(),)
 
 
+def dtype_of(out: Any, dtype: Any) -> Any:
+    """What is computed in: out's dtype; RuntimeError where `dtype` is another."""
+    check_tensor("out", "out", 1, out)
+    if dtype is not None and dtype is not out.array.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
+        )
+    return out.array.dtype
+
+
 def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
     if out is None:
         return apply1(op, input, *constants)
@@ -203,6 +213,8 @@ def sum(
     tensor([2., 2., 2.])
     """
     check_tensor("sum", "input", 1, input)
+    if out is not None:
+        dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
         return reduced(Any_, out, input, as_dims(dim), keepdim)
     return reduced(Sum, out, input, as_dims(dim), keepdim, dtype)
@@ -213,6 +225,8 @@ def mean(
 ) -> Tensor:
     """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
     check_tensor("mean", "input", 1, input)
+    if out is not None and (dtype is not None or input.is_floating_point()):
+        dtype = dtype_of(out, dtype)
     return reduced(Mean, out, input, as_dims(dim), keepdim, dtype)
 
 
@@ -221,6 +235,8 @@ def prod(
 ) -> Tensor:
     """The product over one dim, or of all elements."""
     check_tensor("prod", "input", 1, input)
+    if out is not None:
+        dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
         return reduced(All_, out, input, as_dims(dim), keepdim)
     return reduced(Prod, out, input, as_dims(dim), keepdim, dtype)
@@ -323,6 +339,8 @@ def position(op, input, dim, keepdim, out, name):
     check_tensor(name, "input", 1, input)
     if input.dtype is _core.bool:
         raise RuntimeError(f"{name}(): does not support bool input")
+    if out is not None:
+        check_tensor(name, "out", 4, out)
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
     if dim is not None:

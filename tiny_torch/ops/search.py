@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.ops.pointwise import result_type
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, into_same, place_of
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -82,8 +82,9 @@ def searchsorted(
         )
     boundaries, values = common(sorted_sequence, input)
     order = None if sorter is None else sorter.array
-    found = boundaries.searchsorted(values, right or side == "right", out_int32, order)
-    return into(out, wrap(found))
+    place = place_of("searchsorted", out)
+    right = right or side == "right"
+    return into(out, wrap(boundaries.searchsorted(values, right, out_int32, order, place)))
 
 
 def bucketize(
@@ -134,7 +135,7 @@ def isin(
         if operand.array.dtype is _core.bool if is_tensor else isinstance(operand, bool):
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     x, others = common(elements, test_elements)
-    return into(out, wrap(x.isin(others, invert)))
+    return into_same(out, wrap(x.isin(others, invert, place_of("isin", out))))
 
 
 FUNCTIONS: dict[str, Callable] = {

@@ -25,7 +25,7 @@ from tiny_torch.ops.indexing import (
     is_expanded,
     warn_expanded,
 )
-from tiny_torch.ops.public import check_tensor, into_same
+from tiny_torch.ops.public import applied_same, check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -39,8 +39,8 @@ class IndexSelect(Op):
     saves = (1,)
 
     @staticmethod
-    def forward(x, index, dim):
-        return x.index_select(dim, index), (index, x.shape, dim)
+    def forward(x, index, dim, out=None):
+        return x.index_select(dim, index, out), (index, x.shape, dim)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -130,8 +130,8 @@ class Take(Op):
     saves = (1,)
 
     @staticmethod
-    def forward(x, index):
-        return x.take(index), (index, x.shape)
+    def forward(x, index, out=None):
+        return x.take(index, out), (index, x.shape)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -192,7 +192,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
-    return into_same(out, applyn(IndexSelect, (input, index), dim), "index_select")
+    return applied_same("index_select", out, IndexSelect, (input, index), dim)
 
 
 def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> None:
@@ -417,7 +417,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([4, 1])
     """
     check_tensor("take", "index", 2, index)
-    return into_same(out, applyn(Take, (input, index)), "take")
+    return applied_same("take", out, Take, (input, index))
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

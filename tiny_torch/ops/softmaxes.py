@@ -12,7 +12,7 @@ from tiny_torch.autograd.apply import apply_fused
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.ops.public import check_int, check_tensor, into_same
+from tiny_torch.ops.public import check_int, check_tensor, into_same, offered
 from tiny_torch.tensor import Tensor
 
 
@@ -21,8 +21,8 @@ class Softmax(Op):
     overwrites = True
 
     @staticmethod
-    def forward(x, dim):
-        y = array_module(x.device).softmax(x, dim, False)
+    def forward(x, dim, out=None):
+        y = array_module(x.device).softmax(x, dim, False, out)
         return y, (y, dim)
 
     @staticmethod
@@ -63,8 +63,8 @@ class LogSoftmax(Op):
     overwrites = True
 
     @staticmethod
-    def forward(x, dim):
-        y = array_module(x.device).softmax(x, dim, True)
+    def forward(x, dim, out=None):
+        y = array_module(x.device).softmax(x, dim, True, out)
         return y, (y, dim)
 
     @staticmethod
@@ -108,17 +108,15 @@ def shift(x: Tensor, dim: int) -> Tensor:
 
 def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along dim. https://pytorch.org/docs/stable/generated/torch.softmax.html"""
-    result = along(Softmax, "softmax", input, dim, dtype)
-    return result if out is None else into_same(out, result, "softmax")
+    return along(Softmax, "softmax", input, dim, dtype, out)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """log(softmax(x)) along dim, without overflow."""
-    result = along(LogSoftmax, "log_softmax", input, dim, dtype)
-    return result if out is None else into_same(out, result, "log_softmax")
+    return along(LogSoftmax, "log_softmax", input, dim, dtype, out)
 
 
-def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
+def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
     if type(input) is not Tensor or type(dim) is not int:
         check_tensor(name, "input", 1, input)
         check_int(name, "dim", 2, dim)
@@ -129,10 +127,12 @@ def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any) -> Tenso
     if not -ndim <= dim < ndim:
         (input if array.ndim else input.reshape((1,))).size(dim)  # raises IndexError
     if array.dtype.is_floating_point:
-        return apply_fused(op, input, dim)
+        if out is None:
+            return apply_fused(op, input, dim)
+        return into_same(out, offered(out, op, (input,), dim), name)
     if array.size:
         raise not_implemented(f"{name}_lastdim_kernel_impl", input.dtype)
-    return input.clone()
+    return into_same(out, input.clone(), name)
 
 
 FUNCTIONS = {f.__name__: f for f in (softmax, log_softmax)}

@@ -1,6 +1,7 @@
 #include "core/api/arrange.h"
 
 #include "core/api/copy.h"
+#include "core/api/result.h"
 
 namespace tt {
 
@@ -43,21 +44,15 @@ NDArray roll(const NDArray& x, const Dims& shifts, const Dims& dims) {
 
 NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* out) {
   if (x.ndim() < 2) throw RuntimeError("tril: input tensor must have at least 2 dimensions");
-  const bool direct = out && out->is_contiguous() && out->data() == x.data() && x.is_contiguous();
+  const bool in_place = out && out->data() == x.data() && x.is_contiguous();
   const NDArray from = contiguous(x);
-  NDArray result = direct ? *out : NDArray::empty(x.shape(), x.dtype());
+  NDArray result = result_in(out, x.shape(), x.dtype(), {in_place ? nullptr : &x});
   const int64_t rows = x.shape()[x.ndim() - 2], columns = x.shape()[x.ndim() - 1];
   // Beyond the corners all diagonals are alike.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   if (x.numel() > 0)
     cpu_backend().index.triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
                                  columns, diagonal, lower, itemsize(x.dtype()));
-  if (direct) {
-    out->mark_written();
-  } else if (out) {
-    copy_into(*out, &result);
-    return *out;
-  }
   return result;
 }
 

@@ -94,16 +94,17 @@ void fill_between(T* out, int64_t count, double first, double last) {
 
 }  // namespace
 
-NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype) {
-  NDArray out = NDArray::empty({count}, dtype);
+NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype,
+               const NDArray* wanted) {
+  NDArray out = result_in(wanted, {count}, dtype, {});
   with_type(dtype, [&](auto type) {
     fill_range(reinterpret_cast<decltype(type)*>(out.data()), count, start, step);
   });
   return out;
 }
 
-NDArray linspace(double first, double last, int64_t count, DType dtype) {
-  NDArray out = NDArray::empty({count}, dtype);
+NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* wanted) {
+  NDArray out = result_in(wanted, {count}, dtype, {});
   with_type(dtype, [&](auto type) {
     fill_between(reinterpret_cast<decltype(type)*>(out.data()), count, first, last);
   });

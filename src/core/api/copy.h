@@ -13,9 +13,11 @@ NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strid
 // out[...] = x, broadcast and converted. A float that goes to an integer is truncated.
 void copy_into(const NDArray& out, const Operand& x);
 NDArray full(const Dims& shape, const Scalar& value, DType dtype);
-// start, start + step, ...: `count` values.
-NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype);
+// start, start + step, ...: `count` values. `out`, here and below: core/api/result.h.
+NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype,
+               const NDArray* out = nullptr);
 // From first to last, both exact: each half is counted from its own end.
-NDArray linspace(double first, double last, int64_t count, DType dtype);
+NDArray linspace(double first, double last, int64_t count, DType dtype,
+                 const NDArray* out = nullptr);
 
 }  // namespace tt

@@ -5,6 +5,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/reduce.h"
+#include "core/api/result.h"
 #include "core/promote.h"
 #include "core/type_name.h"
 
@@ -270,7 +271,7 @@ NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Oper
                      promote(inputs, 4), out);
 }
 
-NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
+NDArray where(const NDArray& condition, const Operand& x, const Operand& y, const NDArray* wanted) {
   if (condition.dtype() != DType::Bool)
     throw RuntimeError(
         "where expected condition to be a boolean tensor, but got a tensor with "
@@ -281,7 +282,9 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y) {
   const Operand inputs[] = {&condition, x, y};
   const Dims shape = broadcast(inputs, 3);
   NDArray out =
-      NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
+      wanted
+          ? strided_result_in(wanted, shape, promoted, {&condition, as_array(x), as_array(y)})
+          : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
   const DType compute = computed_in(promoted);
   cpu_backend().elementwise.where[static_cast<int>(compute)](
       Iter(out, inputs, 3, compute, compute));

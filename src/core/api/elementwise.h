@@ -13,8 +13,9 @@ NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z
                 const NDArray* out = nullptr);
 NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Operand& z,
                    const Operand& w, const NDArray* out = nullptr);
-// condition (bool) ? x : y
-NDArray where(const NDArray& condition, const Operand& x, const Operand& y);
+// condition (bool) ? x : y; `out`, here: core/api/result.h.
+NDArray where(const NDArray& condition, const Operand& x, const Operand& y,
+              const NDArray* out = nullptr);
 // NaN, inf and -inf replaced by three numbers; integers and bool are copied.
 NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
                    const NDArray* out = nullptr);

@@ -114,16 +114,21 @@ void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
                        " and ", array->dtype());
 }
 
+// `shown`: nothing is written if a position is outside.
+bool pick(const AlongArgs& args, bool shown) {
+  return (!shown || table().inside(args)) && table().pick(args);
+}
+
 }  // namespace
 
-NDArray gather(const NDArray& x, int64_t dim, const NDArray& index) {
+NDArray gather(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
   const int d = wrap_dim(dim, x.ndim());
-  NDArray out = NDArray::empty(index.shape(), x.dtype());
-  if (!check_shapes(x, d, index, nullptr)) return out;
+  if (!check_shapes(x, d, index, nullptr)) return NDArray::empty(index.shape(), x.dtype());
   check_index_dtype("gather", index);
   const NDArray positions = positions_of(index);
+  NDArray out = strided_result_in(wanted, index.shape(), x.dtype(), {&x, &positions});
   const AlongArgs args = along(x, d, positions, out);
-  if (args.size == 0 || !table().pick(args))
+  if (args.size == 0 || !pick(args, is_direct(out, wanted)))
     throw_outside<RuntimeError>(positions, args.size, 0, d);
   return out;
 }
@@ -145,7 +150,7 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   if (!table().place(args, static_cast<Place>(place))) refuse();
 }
 
-NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
+NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
   const int d = wrap_dim(dim, x.ndim());
   if (index.ndim() > 1)
     throw IndexError("index_select(): Index is supposed to be a vector, got ", index.shape());
@@ -155,10 +160,11 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index) {
   if (!x.ndim() && index.numel() != 1)
     throw RuntimeError("index_select(): Index to scalar can have only 1 value, got ", index.numel(),
                        " value(s)");
-  NDArray out = NDArray::empty(shape, x.dtype());
   const NDArray positions = positions_of(index);
+  NDArray out = strided_result_in(wanted, shape, x.dtype(), {&x, &positions});
   const AlongArgs args = along_slices(x, d, positions, out);
-  const bool fine = out.numel() > 0 && args.size > 0 ? table().pick(args) : table().inside(args);
+  const bool fine =
+      out.numel() > 0 && args.size > 0 ? pick(args, is_direct(out, wanted)) : table().inside(args);
   if (!fine) throw IndexError("index out of range in self");
   return out;
 }
@@ -204,12 +210,13 @@ void check_take(const char* op, const NDArray& x, const NDArray& index) {
 
 }  // namespace
 
-NDArray take(const NDArray& x, const NDArray& index) {
+NDArray take(const NDArray& x, const NDArray& index, const NDArray* wanted) {
   check_take("take", x, index);
   const NDArray flat = contiguous(x), positions = contiguous(index);
-  NDArray out = NDArray::empty(index.shape(), x.dtype());
+  NDArray out = result_in(wanted, index.shape(), x.dtype(), {&x, &positions});
   const AlongArgs args = along_flat(flat, positions, out);
-  if (!table().pick(args)) throw_outside<IndexError>(positions, args.size, -args.size, 0);
+  if (!pick(args, is_direct(out, wanted)))
+    throw_outside<IndexError>(positions, args.size, -args.size, 0);
   return out;
 }
 

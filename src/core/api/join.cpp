@@ -4,11 +4,12 @@
 
 #include "core/api/copy.h"
 #include "core/api/layout.h"
+#include "core/api/result.h"
 #include "core/promote.h"
 
 namespace tt {
 
-NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
+NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, const NDArray* wanted) {
   if (arrays.empty()) throw RuntimeError("torch.cat(): expected a non-empty list of Tensors");
   // A 1-d array without elements joins anything, as in PyTorch.
   auto skipped = [](const NDArray& x) { return x.ndim() == 1 && x.numel() == 0; };
@@ -44,8 +45,11 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
     ++position;
   }
   const DType dtype = promotion.result();
-  NDArray out = NDArray::empty(shape, dtype);
-  if (channels_last) {
+  for (const NDArray* x : arrays)
+    if (wanted && overlaps(*wanted, *x)) wanted = nullptr;
+  NDArray out = strided_result_in(wanted, shape, dtype, {});
+  const bool direct = is_direct(out, wanted);
+  if (channels_last && !direct) {
     Dims rows = {shape[0]}, order = {0, shape.size() - 1};
     for (int i = 2; i < shape.size(); ++i) {
       rows.push_back(shape[i]);
@@ -54,8 +58,8 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
     rows.push_back(shape[1]);
     out = out.view(rows).permute(order);
   }
-  for (const NDArray* x : arrays)
-    same_dtype &= x->dtype() == dtype && x->is_contiguous() && !channels_last;
+  for (const NDArray* x : arrays) same_dtype &= x->dtype() == dtype && x->is_contiguous();
+  same_dtype &= direct ? out.is_contiguous() : !channels_last;
   constexpr int64_t kSmall = 4096;
   if (same_dtype && out.numel() <= kSmall) {
     // Row by row without the machinery of copies, which costs more than these bytes.
@@ -81,7 +85,7 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim) {
   return out;
 }
 
-NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim) {
+NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim, const NDArray* out) {
   if (arrays.empty() || !arrays[0]) throw RuntimeError("stack expects a non-empty TensorList");
   Dims shape = arrays[0]->shape();
   const int d = wrap_dim(dim, shape.size() + 1);
@@ -94,12 +98,12 @@ NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim) {
   }
   const bool splits = d < shape.size();  // a dim of the result of cat, and else there is none
   shape.insert(d, position);
-  if (splits) return concatenate(arrays, d).view(shape);
+  if (splits && !out) return concatenate(arrays, d).view(shape);
   std::vector<NDArray> columns;
   std::vector<const NDArray*> pointers;
   for (const NDArray* x : arrays) columns.push_back(x->unsqueeze(d));
   for (const NDArray& column : columns) pointers.push_back(&column);
-  return concatenate(pointers, d);
+  return concatenate(pointers, d, out);
 }
 
 }  // namespace tt

@@ -7,8 +7,10 @@
 namespace tt {
 
 // Dtypes promote; a 1-d array without elements joins anything. channels_last if all of them are.
-NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim);
+// `out`: core/api/result.h.
+NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim,
+                    const NDArray* out = nullptr);
 // Along a new dim, laid out as concatenate lays out the one that it splits.
-NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim);
+NDArray stack(const std::vector<const NDArray*>& arrays, int64_t dim, const NDArray* out = nullptr);
 
 }  // namespace tt

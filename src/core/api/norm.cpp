@@ -5,6 +5,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
+#include "core/api/result.h"
 #include "core/kernels/norm.h"
 #include "core/type_name.h"
 #include "core/walker.h"
@@ -155,11 +156,11 @@ NDArray over(const NDArray& x, bool overwrite) {
 
 // ---------------------------------------------------------------------------------------- softmax
 
-NDArray softmax(const NDArray& x, int64_t dim, bool log) {
+NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out) {
   check_floating(log ? "log_softmax" : "softmax", x);
   const int at = wrap_dim(dim, x.ndim());
   if (x.ndim() == 0) return softmax(x.view({1}), 0, log).view({});
-  NDArray y = NDArray::empty(x.shape(), x.dtype());
+  NDArray y = result_in(out, x.shape(), x.dtype(), {&x});
   if (y.numel() > 0)
     kernels().softmax({lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
   return y;

@@ -7,7 +7,7 @@
 
 namespace tt {
 
-NDArray softmax(const NDArray& x, int64_t dim, bool log);
+NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out = nullptr);
 // Where a gradient like x goes, of which the kernels read each element before they write it there.
 NDArray over(const NDArray& x, bool overwrite);
 

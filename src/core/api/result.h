@@ -21,4 +21,9 @@ NDArray result_in(const NDArray* out, const Dims& shape, DType dtype,
 NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype,
                           std::initializer_list<const NDArray*> reads);
 
+// Whether a result of these is `out` itself.
+inline bool is_direct(const NDArray& result, const NDArray* out) {
+  return out && result.storage() == out->storage();
+}
+
 }  // namespace tt

@@ -45,7 +45,7 @@ std::vector<NDArray> groups_of(void (*kernel)(const UniqueArgs&), const NDArray&
 }  // namespace
 
 NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bool int32,
-                     const NDArray* sorter) {
+                     const NDArray* sorter, const NDArray* wanted) {
   if (given.dtype() != values.dtype())
     throw RuntimeError("[searchsorted] expected values of dtype ", given.dtype(), ", got ",
                        values.dtype());
@@ -56,20 +56,21 @@ NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bo
   for (int64_t i = 0; sorter && i < order.numel(); ++i)
     if (const int64_t place = read<int64_t>(order.data() + 8 * i); place < 0 || place >= size)
       throw RuntimeError("torch.searchsorted(): sorter index out of range");
-  NDArray out = NDArray::empty(values.shape(), int32 ? DType::Int32 : DType::Int64);
-  if (out.numel() == 0) return out;
-  if (given.dtype() == DType::Bool)
+  if (given.dtype() == DType::Bool && values.numel() > 0)
     throw NotImplementedError("[searchsorted] is not implemented for bool on cpu");
+  NDArray out = result_in(wanted, values.shape(), int32 ? DType::Int32 : DType::Int64,
+                          {&boundaries, &flat, &order});
+  if (out.numel() == 0) return out;
   table().searchsorted({given.dtype(), rows, size, values.numel() / rows, boundaries.data(),
                         flat.data(), sorter ? order.data() : nullptr, right, int32, out.data()});
   return out;
 }
 
-NDArray isin(const NDArray& x, const NDArray& others, bool invert) {
+NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray* wanted) {
   if (x.dtype() != others.dtype())
     throw RuntimeError("[isin] expected others of dtype ", x.dtype(), ", got ", others.dtype());
   const NDArray flat = contiguous(x), flat_others = contiguous(others);
-  NDArray out = NDArray::empty(x.shape(), DType::Bool);
+  NDArray out = result_in(wanted, x.shape(), DType::Bool, {&flat, &flat_others});
   table().isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(), flat_others.numel(),
                 invert, data_of<bool>(out)});
   return out;

@@ -1,8 +1,9 @@
-// Finding elements: among sorted boundaries, among others, and those that occur again.
+// Finding elements: among sorted boundaries, among others, and those that occur again. `out`:
+// core/api/result.h.
 #pragma once
 #include <vector>
 
-#include "core/ndarray.h"
+#include "core/api/result.h"
 
 namespace tt {
 
@@ -10,10 +11,10 @@ namespace tt {
 // The boundaries are 1-d, or have the values' leading dims; each line is in ascending order, if
 // read in the order of `sorter` where that is given. Int64, or int32; contiguous.
 NDArray searchsorted(const NDArray& boundaries, const NDArray& values, bool right, bool int32,
-                     const NDArray* sorter);
+                     const NDArray* sorter, const NDArray* out = nullptr);
 
 // Whether each element (not) equals some of the others; NaN equals nothing. Contiguous.
-NDArray isin(const NDArray& x, const NDArray& others, bool invert);
+NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray* out = nullptr);
 
 // [different elements, which of them each element is (of x's shape), how often each occurs], in
 // ascending order, or in order of appearance where only neighbours are compared (`consecutive`).
