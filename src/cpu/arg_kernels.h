@@ -43,6 +43,7 @@ struct Arg {
     if (n >= kBlock) {
       V acc[kVectors];
       auto see = [&](int64_t at) {
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
           const V element = load_at(x, at + v * kLanes);
           acc[v] = select(beats(element, acc[v]), element, acc[v]);
@@ -51,6 +52,7 @@ struct Arg {
       __builtin_memcpy(acc, x, sizeof acc);
       for (i = kBlock; i + kBlock <= n; i += kBlock) see(i);
       if (i < n) see(n - kBlock);
+#pragma GCC unroll 4
       for (int v = 1; v < kVectors; ++v) acc[0] = select(beats(acc[v], acc[0]), acc[v], acc[0]);
       for (int l = 0; l < kLanes; ++l)
         if (beats(static_cast<T>(acc[0][l]), best)) best = acc[0][l];
@@ -68,6 +70,7 @@ struct Arg {
     };
     for (i = 0; i + kBlock <= n; i += kBlock) {
       Mask<T> found{};
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) found |= is_record(load_at(x, i + v * kLanes));
       if (any(found)) break;
     }
@@ -82,12 +85,14 @@ struct Arg {
     V best[kVectors];
     Mask<T> place[kVectors];
     const Place unseen = first ? -1 : 0;
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       best[v] = first ? load_at(records, j + v * kLanes) : load_at(rows[0], j + v * kLanes);
       place[v] = Mask<T>{} + unseen;
     }
     for (int64_t r = 0; r < n; ++r) {
       const Place here = static_cast<Place>(r);
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         const V element = load_at(rows[r], j + v * kLanes);
         const auto better = beats(element, best[v]);

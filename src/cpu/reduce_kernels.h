@@ -171,6 +171,7 @@ struct Columns {
 };
 template <class F, class V, int kVectors>
 void combine(Columns<V, kVectors>& a, const Columns<V, kVectors>& b) {
+#pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) a.v[v] = F::combine(a.v[v], b.v[v]);
 }
 
@@ -181,8 +182,10 @@ __attribute__((always_inline)) inline void sum_lanes(Columns<V, kVectors>& sum,
                                                      const char* const* rows, int64_t n,
                                                      int64_t lane, int64_t at) {
   if constexpr (kStep == kUsedLanes) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sum.v[v] = F::template init<V>();
     for (int64_t r = lane; r < n; r += kUsedLanes)
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         if constexpr (std::is_arithmetic_v<V>) {
           S element;
@@ -202,6 +205,17 @@ __attribute__((always_inline)) inline void sum_lanes(Columns<V, kVectors>& sum,
   }
 }
 
+// parts[0] = the first kParts * 2 of n parts, combined in halves.
+template <class F, int kParts, class C>
+void combine_parts(C* parts, int64_t n) {
+  if constexpr (kParts > 0) {
+#pragma GCC unroll 4
+    for (int q = 0; q < kParts; ++q)
+      if (q + kParts < n) combine<F>(parts[q], parts[q + kParts]);
+    combine_parts<F, kParts / 2>(parts, n);
+  }
+}
+
 // Some columns are read to their end before the next: every state is a register, and in memory
 // nothing is written but the answer.
 template <class F, class T, class S>
@@ -212,8 +226,7 @@ void columns(const char* const* rows, int64_t n, int64_t width, char* out) {
     int64_t q = 0;
     do sum_lanes<F, S, kParts>(parts[q], rows, n, q, j * sizeof(S));
     while (++q < kParts && q < n);
-    for (int half = kParts / 2; half > 0; half /= 2)
-      for (int q = 0; q < half && q + half < n; ++q) combine<F>(parts[q], parts[q + half]);
+    combine_parts<F, kParts / 2>(parts, n);
     __builtin_memcpy(out + j * sizeof(T), &parts[0], sizeof columns);
   };
   constexpr int kMany = 256 / kVectorBytes;
