@@ -45,6 +45,8 @@ def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
         size = (named,)
     if not size:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    if are_sizes(size):
+        return size
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     if are_sizes(size):

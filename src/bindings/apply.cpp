@@ -46,6 +46,24 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return result;
 }
 
+// apply_plainly(op, inputs, constants=()): the op's result as tensors; None, before it is computed,
+// where an input may have a history that is to be recorded.
+PyObject* apply_plainly(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) ||
+      (count > 2 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "apply_plainly(op, inputs, constants=())");
+  if (may_record(PySequence_Fast_ITEMS(args[1]), PySequence_Fast_GET_SIZE(args[1]))) Py_RETURN_NONE;
+  PyObject* const pair = forward_of(args[0], args[1], count > 2 ? args[2] : nullptr, nullptr);
+  if (!pair) return nullptr;
+  PyObject* tensors = nullptr;
+  if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
+    tensors = without_history(PyTuple_GET_ITEM(pair, 0));
+  else
+    PyErr_SetString(PyExc_TypeError, "forward answers (result, saved)");
+  Py_DECREF(pair);
+  return tensors;
+}
+
 // compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless that or an
 // input has a history. Whether it was.
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -146,6 +164,7 @@ PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
                            {"compute_into", fast(compute_into), METH_FASTCALL, nullptr},
+                           {"apply_plainly", fast(apply_plainly), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},
                            {"changed", fast(changed), METH_FASTCALL, nullptr},
                            {"keep", fast(keep), METH_FASTCALL, nullptr},

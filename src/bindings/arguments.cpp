@@ -245,6 +245,24 @@ PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
+// fits_slices(x, dim, index, source): whether source has x's shape and dtype, and the index a
+// position, int64, for each of its slices along a dim that is there. False for what is no NDArray.
+PyObject* fits_slices(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  int64_t dim;
+  if (count != 4 || !is_tensor(args[0]) || !is_tensor(args[2]) || !is_tensor(args[3]) ||
+      !is_int(args[1], &dim))
+    Py_RETURN_FALSE;
+  PyObject *const x = tensor_of(args[0]).array, *const source = tensor_of(args[3]).array,
+                  *const index = tensor_of(args[2]).array;
+  if (!is_array(x) || !is_array(source) || !is_array(index)) Py_RETURN_FALSE;
+  const Dims &shape = array_of(x).shape(), &positions = array_of(index).shape();
+  if (dim < 0) dim += shape.size();
+  return PyBool_FromLong(
+      shape == array_of(source).shape() && array_of(x).dtype() == array_of(source).dtype() &&
+      array_of(index).dtype() == DType::Int64 && positions.size() == 1 && 0 <= dim &&
+      dim < shape.size() && positions[0] == shape[static_cast<int>(dim)]);
+}
+
 // numbers(values, dtype): a list of Python numbers as an array of bool, int64, float32 or float64.
 // OverflowError where one does not fit an int64 or a double.
 PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -355,6 +373,7 @@ PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
                            {"basic_steps", fast(basic_steps), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
+                           {"fits_slices", fast(fits_slices), METH_FASTCALL, nullptr},
                            {"numbers", fast(numbers), METH_FASTCALL, nullptr},
                            {"plain_array", fast(plain_array), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};

@@ -163,6 +163,12 @@ PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return tensors;
 }
 
+}  // namespace
+
+PyObject* without_history(PyObject* result) { return finish(nullptr, &result, 1); }
+
+namespace {
+
 PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
   PyObject* base;
   int kind;
@@ -213,6 +219,13 @@ bool is_untracked(const TensorObject& x) {
 
 }  // namespace
 
+bool may_record(PyObject* const* inputs, Py_ssize_t count) {
+  if (mode_bits & (kNoGrad | kInference)) return false;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (is_tensor(inputs[i]) && !is_untracked(tensor_of(inputs[i]))) return true;
+  return false;
+}
+
 PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
   bool tracked = false;
   for (Py_ssize_t i = 0; i < count && !tracked; ++i)
@@ -247,17 +260,17 @@ PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
   return edges_among(args[0], args + 1, count - 1);
 }
-// edges_of_inputs(op, arguments): of those that are inputs, as many as its arity.
+// edges_of_inputs(op, arguments, arity=op.arity): of those that are inputs.
 PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyTuple_Check(args[1]))
-    return PyErr_Format(PyExc_TypeError, "edges_of_inputs(op, arguments)");
+  if (count < 2 || count > 3 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])))
+    return PyErr_Format(PyExc_TypeError, "edges_of_inputs(op, arguments, arity=op.arity)");
   static PyObject* const name = PyUnicode_InternFromString("arity");
-  PyObject* const number = PyObject_GetAttr(args[0], name);
+  PyObject* const number = count > 2 ? Py_NewRef(args[2]) : PyObject_GetAttr(args[0], name);
   const Py_ssize_t arity = number ? PyLong_AsSsize_t(number) : -1;
   Py_XDECREF(number);
   if (arity == -1 && PyErr_Occurred()) return nullptr;
-  return edges_among(args[0], &PyTuple_GET_ITEM(args[1], 0),
-                     std::min(arity, PyTuple_GET_SIZE(args[1])));
+  return edges_among(args[0], PySequence_Fast_ITEMS(args[1]),
+                     std::min(arity, PySequence_Fast_GET_SIZE(args[1])));
 }
 
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;

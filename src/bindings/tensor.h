@@ -29,6 +29,11 @@ long long stamp_of_array(PyObject* array);
 // requires grad, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
+// Whether one of the inputs may have a history, and this thread would record it.
+bool may_record(PyObject* const* inputs, Py_ssize_t count);
+// An op's array, or its tuple of them, as tensors without a history.
+PyObject* without_history(PyObject* result);
+
 // The shape of an array of any device as a torch.Size.
 PyObject* size_of(PyObject* array);
 

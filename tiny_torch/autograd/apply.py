@@ -30,9 +30,12 @@ finish = _core.finish
 # edges_of(op, *inputs): edge_of of each; None if nothing is to be recorded: no input has an edge,
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
-edges_of_inputs = _core.edges_of_inputs  # (op, arguments): of as many of them as its arity
+edges_of_inputs = _core.edges_of_inputs  # (op, arguments, arity=op.arity): of so many of them
 # compute(op, inputs, constants=(), out=None): op.forward of their arrays; it may answer in `out`.
 compute = _core.compute
+# apply_plainly(op, inputs, constants=()): the result as tensors; None, before it is computed, where
+# an input may have a history that is to be recorded.
+apply_plainly = _core.apply_plainly
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
 # has a history. Whether it was.
 compute_into = _core.compute_into
@@ -73,8 +76,11 @@ def apply2(op, x, y):
 
 def applyn(op, tensors, *constants):
     """An op of any number of tensors, of which some may be None or numbers."""
+    tensor = apply_plainly(op, tensors, constants)
+    if tensor is not None:
+        return tensor
     result, saved = compute(op, tensors, constants)
-    edges = edges_of(op, *tensors)
+    edges = edges_of_inputs(op, tensors, len(tensors))
     if edges is None:
         return finish(result)
     return recorded(op, tensors, constants, edges, result, saved)
@@ -86,6 +92,9 @@ def apply(op, *arguments):
 
 
 def applied(op, arguments):
+    tensor = apply_plainly(op, arguments)
+    if tensor is not None:
+        return tensor
     result, saved = compute(op, arguments)
     edges = edges_of_inputs(op, arguments)
     if edges is None:

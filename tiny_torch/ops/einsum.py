@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.ops.matmul import bmm, mm
 from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.shape import reshaped
 from tiny_torch.ops.views import Permute, Unsqueeze, unique_dims
 from tiny_torch.tensor import Tensor
 
@@ -390,26 +391,29 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         raise RuntimeError("both dimension lists should have same length")
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    for i, j in zip(dims_a, dims_b, strict=True):
-        n, m = a.size(i), b.size(j)
+    inner_a, inner_b = unique_dims(dims_a, a.ndim), unique_dims(dims_b, b.ndim)
+    for i, j in zip(inner_a, inner_b, strict=True):
+        n, m = a.array.shape[i], b.array.shape[j]
+        if n == m:
+            continue
         if m == 1:
             a = a.sum(i, True, dtype=a.dtype)
         elif n == 1:
             b = b.sum(j, True, dtype=b.dtype)
-        elif n != m:
+        else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and "
                 f"second has size {m} in dim {j}"
             )
-    inner_a, inner_b = unique_dims(dims_a, a.ndim), unique_dims(dims_b, b.ndim)
-    outer_a = [d for d in range(a.ndim) if d not in inner_a]
-    outer_b = [d for d in range(b.ndim) if d not in inner_b]
-    sizes_a, sizes_b = [a.shape[d] for d in outer_a], [b.shape[d] for d in outer_b]
-    length = math.prod([a.shape[d] for d in inner_a])
-    left = a.permute([*outer_a, *inner_a]).reshape(math.prod(sizes_a), length)
-    right = b.permute([*inner_b, *outer_b]).reshape(length, math.prod(sizes_b))
+    shape_a, shape_b = a.array.shape, b.array.shape
+    outer_a = tuple([d for d in range(len(shape_a)) if d not in inner_a])
+    outer_b = tuple([d for d in range(len(shape_b)) if d not in inner_b])
+    sizes_a, sizes_b = [shape_a[d] for d in outer_a], [shape_b[d] for d in outer_b]
+    length = math.prod([shape_a[d] for d in inner_a])
+    left = reshaped(apply_view(Permute, a, outer_a + inner_a), (math.prod(sizes_a), length))
+    right = reshaped(apply_view(Permute, b, inner_b + outer_b), (length, math.prod(sizes_b)))
     if out is None:
-        return mm(left, right).reshape(sizes_a + sizes_b)
+        return reshaped(mm(left, right), (*sizes_a, *sizes_b))
     check_tensor("tensordot", "out", 4, out)
     if out.dtype is not left.dtype:
         raise RuntimeError(

@@ -165,7 +165,7 @@ def fresh(x: Any) -> Any:
 
 def is_expanded(array: Any) -> bool:
     """Whether elements share an address by a stride of 0."""
-    return 0 in array.strides and any(
+    return not array.is_dense() and any(
         n > 1 and step == 0 for n, step in zip(array.shape, array.strides, strict=True)
     )
 

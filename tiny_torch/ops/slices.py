@@ -29,6 +29,10 @@ from tiny_torch.ops.public import applied_same, check_tensor, into_same
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
+# fits_slices(x, dim, index, source): whether all is as most often: source of x's shape and dtype, a
+# vector of as many int64 positions as there are slices.
+fits_slices = _core.fits_slices
+
 # ------------------------------------------------------------------------------------------- ops
 
 
@@ -197,20 +201,13 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
 
 def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> None:
     """Raises unless source has a slice for each position of a vector, of x's dtype."""
+    if fits_slices(x, dim, index, source):
+        return
     check_tensor(name, "index", 3, index)
     check_tensor(name, "source", 4, source)
     own, other, vector = x.array, source.array, index.array
     shape, others, dtype = own.shape, other.shape, vector.dtype
     dim = wrap_dim(dim, len(shape))
-    if (
-        dtype is _core.int64
-        and own.dtype is other.dtype
-        and vector.ndim == 1
-        and shape == others
-        and shape
-        and vector.size == shape[dim]
-    ):
-        return
     copies = name.startswith("index_copy")
     if vector.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {vector.ndim})")

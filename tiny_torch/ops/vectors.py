@@ -79,10 +79,10 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.outer.html
     """
     check_tensors("outer", {"input": input, "vec2": vec2})
-    for name, vector in (("self", input), ("vec2", vec2)):
-        if vector.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return into(out, apply2(Mul, input.view(-1, 1), vec2))
+    if input.ndim != 1 or vec2.ndim != 1:
+        name, vector = ("self", input) if input.ndim != 1 else ("vec2", vec2)
+        raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    return into(out, apply2(Mul, input.unsqueeze(1), vec2))
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
