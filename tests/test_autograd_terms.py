@@ -16,6 +16,7 @@ USES = {
     "linear": lambda m, w, x, i: m.nn.functional.linear(x, w),
     "linear of stacks": lambda m, w, x, i: m.nn.functional.linear(x.expand(2, 5, 6), w, w[0]),
     "mm": lambda m, w, x, i: x @ w,
+    "mm, transposed": lambda m, w, x, i: x @ w.t() + (w.transpose(0, 1) @ x.T).T + x @ w.mT,
     "mm on the left": lambda m, w, x, i: w @ x.t(),
     "matmul of stacks": lambda m, w, x, i: x.expand(2, 5, 6).transpose(1, 2).transpose(1, 2) @ w,
     "matmul with itself": lambda m, w, x, i: w @ w,
@@ -221,6 +222,14 @@ def test_parts_of_an_activation_share_a_buffer():
     y = w * 1.0
     loss = sum((y[k] * 2.0).sum() for k in range(0, SIDE, 16))
     assert peak_of(loss.backward) < 2.1 * WHOLE  # of y, and of w
+
+
+def test_a_product_with_a_transposed_weight_is_laid_out_for_the_weight():
+    m = tiny_torch
+    w = m.ones(SIDE, SIDE, requires_grad=True)
+    loss = (m.ones(4, SIDE) @ w.t()).sum()
+    assert peak_of(loss.backward) < 1.4 * WHOLE  # no copy
+    assert w.grad.is_contiguous()
 
 
 def test_a_residual_adds_in_place():

@@ -10,6 +10,7 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
 from tiny_torch.autograd.term import NDArray, Term
 from tiny_torch.ops.public import check_tensor, into_same, offered
+from tiny_torch.ops.views import T, Transpose
 from tiny_torch.tensor import Tensor
 
 
@@ -24,8 +25,11 @@ def rows_of(x):
 
 def product(edge, a, b):
     """a @ b, the gradient of a matrix, for its edge: where that is a leaf, it may have a sum."""
-    if type(edge) is tuple and type(a) is NDArray and isinstance(edge[0], TensorBase):
-        return Term(Matmul, (a, b))
+    if type(edge) is tuple and type(a) is NDArray:
+        if isinstance(edge[0], TensorBase):
+            return Term(Matmul, (a, b))
+        if edge[0].op in (T, Transpose):  # so that it is contiguous behind that
+            return transposed(transposed(b) @ transposed(a))
     return a @ b
 
 
