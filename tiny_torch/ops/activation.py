@@ -79,14 +79,16 @@ class Silu(Op):
 
 class Mish(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
         return x.mish(out), (x,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.mish_backward(saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (x,) = saved
+        return grad.mish_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):
@@ -129,13 +131,16 @@ class Softplus(Op):
 
 class LeakyRelu(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, slope, out=None):
         return x.leaky_relu(slope, out), (x, slope)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
+        if overwrite:
+            return grad.leaky_relu_backward(*saved, over(saved[0], grad))
         return run(LeakyReluBackward, grad, *saved)
 
 
@@ -169,14 +174,15 @@ class LeakyReluBackward(Op):
 
 class Elu(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, alpha, out=None):
         return x.elu(alpha, out), (x, alpha)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.elu_backward(*saved)
+    def backward(saved, grad, needs, overwrite=False):
+        return grad.elu_backward(*saved, over(saved[0], grad) if overwrite else None)
 
     @staticmethod
     def composite(x, alpha):
@@ -219,13 +225,16 @@ class Hardtanh(Op):
     """x limited to [low, high]; the gradient is 0 at the limits, unlike clamp's."""
 
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, low, high, out=None):
         return x.clamp(low, high, out), (x, low, high)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
+        if overwrite:
+            return grad.hardtanh_backward(*saved, over(saved[0], grad))
         return run(HardtanhBackward, grad, *saved)
 
 
@@ -403,14 +412,16 @@ class Hardsigmoid(Op):
 
 class Hardswish(Op):
     saves = (0,)
+    overwrites = True
 
     @staticmethod
     def forward(x, out=None):
         return x.hardswish(out), (x,)
 
     @staticmethod
-    def backward(saved, grad, needs):
-        return grad.hardswish_backward(saved[0])
+    def backward(saved, grad, needs, overwrite=False):
+        (x,) = saved
+        return grad.hardswish_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):
