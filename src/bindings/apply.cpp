@@ -1,9 +1,11 @@
 // What apply.py asks in every call: an op's forward, and what a node has to keep of it.
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "bindings/tensor.h"
 #include "bindings/types.h"
+#include "core/api/result.h"
 
 namespace tt::py {
 
@@ -64,23 +66,81 @@ PyObject* apply_plainly(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return tensors;
 }
 
+// Whether one of the tensors has a history.
+std::optional<bool> has_history(PyObject* const* tensors, Py_ssize_t count) {
+  PyObject* const edges = edges_among(Py_None, tensors, count);
+  if (!edges) return std::nullopt;
+  Py_DECREF(edges);
+  return edges != Py_None;
+}
+
 // compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless that or an
 // input has a history. Whether it was.
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
     return PyErr_Format(PyExc_TypeError, "compute_into(op, out, inputs)");
   for (const bool of_out : {true, false}) {
-    PyObject* const edges =
-        of_out ? edges_among(Py_None, args + 1, 1)
-               : edges_among(Py_None, &PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]));
-    if (!edges) return nullptr;
-    Py_DECREF(edges);
-    if (edges != Py_None) Py_RETURN_FALSE;
+    const auto recorded =
+        of_out ? has_history(args + 1, 1)
+               : has_history(&PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]));
+    if (!recorded) return nullptr;
+    if (*recorded) Py_RETURN_FALSE;
   }
   PyObject* const result = forward_of(args[0], args[2], nullptr, tensor_of(args[1]).array);
   if (!result) return nullptr;
   Py_DECREF(result);
   Py_RETURN_TRUE;
+}
+
+// `out`, now marked as written, if the result is its array; else the result. A new reference.
+PyObject* settled(PyObject* result, PyObject* out) {
+  if (is_array(result)) {
+    const NDArray &x = array_of(result), &y = array_of(tensor_of(out).array);
+    if (is_direct(x, &y) && x.data() == y.data() && x.dtype() == y.dtype() &&
+        x.shape() == y.shape() && x.strides() == y.strides()) {
+      y.mark_written();
+      return Py_NewRef(out);
+    }
+  }
+  return Py_NewRef(result);
+}
+
+// offer(op, outs, inputs, constants): the op's results, one or two, computed where the tensors of
+// the tuple `outs` are, if they fit: in their places the tensors, else the arrays. None where a
+// tensor has a history, or is not of this device.
+PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[3]))
+    return PyErr_Format(PyExc_TypeError, "offer(op, outs, inputs, constants)");
+  PyObject* const* const outs = &PyTuple_GET_ITEM(args[1], 0);
+  const Py_ssize_t results = PyTuple_GET_SIZE(args[1]);
+  for (Py_ssize_t i = 0; i < results; ++i)
+    if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
+  PyObject* const inputs = PySequence_Fast(args[2], "offer(): inputs must be a tuple or list");
+  if (!inputs) return nullptr;
+  const auto of_outs = has_history(outs, results);
+  const auto of_inputs =
+      has_history(PySequence_Fast_ITEMS(inputs), PySequence_Fast_GET_SIZE(inputs));
+  PyObject *found = nullptr, *places = nullptr, *answer = nullptr;
+  if (of_outs && of_inputs && (*of_outs || *of_inputs)) answer = Py_NewRef(Py_None);
+  if (of_outs && of_inputs && !answer) {
+    places = results == 1 ? Py_NewRef(tensor_of(outs[0]).array) : PyTuple_New(results);
+    for (Py_ssize_t i = 0; results > 1 && places && i < results; ++i)
+      PyTuple_SET_ITEM(places, i, Py_NewRef(tensor_of(outs[i]).array));
+    if (places) found = forward_of(args[0], inputs, args[3], places);
+  }
+  if (found) try {
+      PyObject* const result = PyTuple_GET_ITEM(found, 0);
+      answer = results == 1 ? settled(result, outs[0]) : PyTuple_New(results);
+      for (Py_ssize_t i = 0; results > 1 && answer && i < results; ++i)
+        PyTuple_SET_ITEM(answer, i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
+    } catch (...) {
+      Py_CLEAR(answer);
+      raise_current();
+    }
+  Py_DECREF(inputs);
+  Py_XDECREF(places);
+  Py_XDECREF(found);
+  return answer;
 }
 
 // arrays_of(inputs): the arrays of tensors, and what is none as it is.
@@ -165,6 +225,7 @@ PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
                            {"compute_into", fast(compute_into), METH_FASTCALL, nullptr},
                            {"apply_plainly", fast(apply_plainly), METH_FASTCALL, nullptr},
+                           {"offer", fast(offer), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},
                            {"changed", fast(changed), METH_FASTCALL, nullptr},
                            {"keep", fast(keep), METH_FASTCALL, nullptr},

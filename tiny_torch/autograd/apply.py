@@ -39,6 +39,10 @@ apply_plainly = _core.apply_plainly
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
 # has a history. Whether it was.
 compute_into = _core.compute_into
+# offer(op, outs, inputs, constants): op.forward, computed where the tensors of the tuple `outs`
+# are, if they fit: in their places the tensors, else the arrays. None where one has a history, or
+# is on another device.
+offer = _core.offer
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from

@@ -20,6 +20,7 @@ from tiny_torch.autograd.apply import (
     compute,
     compute_into,
     edges_of,
+    offer,
 )
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
@@ -191,6 +192,9 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
 
     To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
     """
+    result = offer(op, (out,), inputs, constants)
+    if result is not None:
+        return result if result is out else wrap(result)
     check_tensor("out", "out", 1, out)
     refuse_history("", out, *inputs)
     if op.composite is not None and out.array.device == "ref":
@@ -208,11 +212,14 @@ def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants
 def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:
     """`offered`, of an op that answers elements of its input and where they stand; for `named`."""
     check_outs(name, out, 2)
-    refuse_history("", input, *out)
-    values, positions = out[0].array, out[1].array
-    fits = values.dtype is input.array.dtype and positions.dtype is _core.int64
-    result = compute(op, (input,), constants, (values, positions) if fits else None)[0]
-    return wrap(result[0]), wrap(result[1])
+    values, positions = out
+    found = None
+    if values.array.dtype is input.array.dtype and positions.array.dtype is _core.int64:
+        found = offer(op, (values, positions), (input,), constants)
+    if found is None:
+        refuse_history("", input, *out)
+        found = compute(op, (input,), constants)[0]
+    return tuple([x if isinstance(x, Tensor) else wrap(x) for x in found])
 
 
 def check_outs(name: str, out: Any, count: int) -> None:
@@ -238,7 +245,7 @@ def into(out: Tensor | None, result: Tensor) -> Tensor:
 
     Raises RuntimeError if `out` cannot hold the result.
     """
-    if out is None:
+    if out is None or result is out:
         return result
     check_tensor("out", "out", 1, out)
     refuse_history("", out, result)
@@ -252,6 +259,8 @@ def into(out: Tensor | None, result: Tensor) -> Tensor:
 
 def into_same(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
     """`into`, for functions whose `out` must have the result's dtype: else RuntimeError."""
+    if result is out:
+        return result
     if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
         where = f"{function}(): " if function else ""
         raise RuntimeError(
@@ -292,4 +301,4 @@ def named(name: str, results: Any, out: Any = None) -> Any:
                 f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead"
             )
     written = [into(target, result) for target, result in zip(out, results, strict=True)]
-    return getattr(return_types, name + "_out")(written)
+    return tuple.__new__(getattr(return_types, name + "_out"), written)
