@@ -46,9 +46,28 @@ T modulo(T x, T y) {
   return std::is_signed_v<T> && y == static_cast<T>(-1) ? T{} : static_cast<T>(x % y);
 }
 
+// f(x, y, q) of numbers below 2^51, in double, where q = x / y is so near the exact quotient that
+// no integer lies between them; other lanes make a vector go the slow way, by divisions of
+// integers.
+template <class F, class Slow>
+Vec<int64_t> by_doubles(Vec<int64_t> x, Vec<int64_t> y, F f, Slow slow) {
+  using Bits = Vec<uint64_t>;
+  const Bits zero = as_bits(splat(kRoundDouble)), half = Bits{} + (uint64_t{1} << 51);
+  const Bits a = reinterpret_cast<Bits>(x), b = reinterpret_cast<Bits>(y);
+  if (any((((a + half) | (b + half)) >> 52) != 0)) return map_lanes(x, y, slow);
+  const auto number = [=](Bits v) { return from_bits(v + zero) - kRoundDouble; };
+  const Vec<double> r = f(number(a), number(b), number(a) / number(b));
+  return reinterpret_cast<Vec<int64_t>>(as_bits(r + kRoundDouble) - zero);
+}
+template <class V, class F, class Slow>
+V by_doubles(V x, V y, F, Slow slow) {
+  return map_lanes(x, y, slow);
+}
+
 template <class V>
 IfIntegers<V> floor_divide(V x, V y) {
-  return map_lanes(x, y, [](auto a, auto b) {
+  const auto down = [](auto, auto, auto q) { return floor(q); };
+  return by_doubles(x, y, down, [](auto a, auto b) {
     using T = decltype(a);
     const T remainder = modulo(a, b);
     return static_cast<T>(divide(a, b) - (remainder != 0 && (remainder < 0) != (b < 0)));
@@ -65,7 +84,8 @@ IfIntegers<V> fmod(V x, V y) {
 // The sign is y's.
 template <class V>
 IfIntegers<V> remainder(V x, V y) {
-  return map_lanes(x, y, [](auto a, auto b) {
+  const auto rest = [](auto a, auto b, auto q) { return a - floor(q) * b; };
+  return by_doubles(x, y, rest, [](auto a, auto b) {
     using T = decltype(a);
     const T remainder = modulo(a, b);
     return static_cast<T>(remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder);

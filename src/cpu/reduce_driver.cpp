@@ -57,6 +57,7 @@ struct Reduction {
     reader = args.dtype == args.compute      ? ops.native
              : args.dtype == DType::Float16  ? ops.half
              : args.dtype == DType::BFloat16 ? ops.bfloat16
+             : args.dtype == DType::Bool     ? ops.boolean
                                              : ReduceOps::Reader{};
     merge(kept, kept_strides);
     merge(reduced, reduced_strides);
@@ -89,9 +90,17 @@ struct Reduction {
   void row(const char* x, int64_t chunk, char* lanes) const {
     const int64_t n = chunk_length(chunk);
     if (reads_rows()) return reader.inner(lanes, x + chunk * ops.chunk * size, n, true, 1, 0);
+    Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
+    if (reader.inner && reduced_strides.back() == size && reduced.back() % kLanes == 0) {
+      for (int64_t done = 0, run; done < n; done += run) {
+        run = std::min(walker.run(), n - done);
+        reader.inner(lanes, x + walker.offset(), run, done == 0, 1, 0);
+        walker.advance(run);
+      }
+      return;
+    }
     alignas(64) char scratch[kScratch * 8];
     const Loop convert = conversion(args.dtype, args.compute);
-    Walker<1> walker(reduced, {reduced_strides}, chunk * ops.chunk);
     for (int64_t done = 0; done < n;) {
       const int64_t piece = std::min(kScratch, n - done);
       for (int64_t have = 0; have < piece;) {
@@ -137,7 +146,7 @@ struct Reduction {
     return std::clamp<int64_t>((share + 63) / 64 * 64, 64,
                                is_direct() ? most : std::min(most, kScratch / kLanes));
   }
-  bool is_direct() const { return args.dtype == args.compute && kept_strides.back() == size; }
+  bool is_direct() const { return reader.outer && kept_strides.back() == size; }
   int64_t blocks_per_row() const { return (kept.back() + columns - 1) / columns; }
   // Whether n rows are read column by column, without states in memory.
   bool by_column(int64_t n) const {
@@ -170,6 +179,7 @@ struct Reduction {
       return reader.columns(rows, n, width, state(chunk, output));
     }
     alignas(64) char lanes[kStateBytes], scratch[kScratch * 8];
+    const ReduceOps::Reader& taken = is_direct() ? reader : ops.native;
     // The same, gathered (and converted) where they must be.
     auto take = [&](int64_t count) {
       find(count);
@@ -183,7 +193,7 @@ struct Reduction {
     };
     if (length <= kLanes) {
       take(n);
-      return ops.native.columns(rows, n, width, state(0, output));
+      return taken.columns(rows, n, width, state(0, output));
     }
     int64_t used = std::min(ops.lanes, n), done = 0;
     if (adjoin && n >= kLanes) {
@@ -194,7 +204,7 @@ struct Reduction {
         int64_t count = 0;
         for (; count < kPiece && done + kLanes <= n; ++count, done += kLanes)
           rows[count] = at + done * reduced_strides[0];
-        ops.outer(lanes, rows, count, 1, kLanes * width);
+        reader.outer(lanes, rows, count, 1, kLanes * width);
       }
       walker = Walker<1>(reduced, {reduced_strides}, chunk * ops.chunk + done);
     } else {
@@ -203,7 +213,7 @@ struct Reduction {
     for (const int64_t most = is_direct() ? kPiece : kLanes; done < n; done += most) {
       const int64_t count = std::min(most, n - done);
       take(count);
-      ops.outer(lanes, rows, count, used, width);
+      taken.outer(lanes, rows, count, used, width);
     }
     ops.fold(lanes, used, width, state(chunk, output));
   }

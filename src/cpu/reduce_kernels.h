@@ -88,6 +88,26 @@ void inner(char* states, const char* x, int64_t n, bool first, int64_t rows, int
     inner_row<F, T, S>(states + r * kLanes * sizeof(T), x + r * row_step, n, first);
 }
 
+// As inner, of a sum of bools: how many bytes are not 0. A byte of the counts holds up to 255.
+inline void count_true(char* states, const char* x, int64_t n, bool first, int64_t rows,
+                       int64_t row_step) {
+  constexpr int64_t kBytes = lanes<uint8_t>;
+  for (int64_t r = 0; r < rows; ++r, x += row_step, states += kLanes * sizeof(int64_t)) {
+    if (first) __builtin_memset(states, 0, kLanes * sizeof(int64_t));
+    int64_t total, i = 0;
+    __builtin_memcpy(&total, states, sizeof total);
+    while (i + kBytes <= n) {
+      Vec<uint8_t> counts{};
+      const int64_t most = i + 255 * kBytes, end = most < n ? most : n;
+      for (; i + kBytes <= end; i += kBytes)
+        counts -= reinterpret_cast<Vec<uint8_t>>(load<uint8_t>(x + i) != 0);
+      for (int64_t l = 0; l < kBytes; ++l) total += counts[l];
+    }
+    for (; i < n; ++i) total += x[i] != 0;
+    __builtin_memcpy(states, &total, sizeof total);
+  }
+}
+
 // out[r] = the lanes of row r combined in halves: 16 apart, 8 apart, ...; as many rows as a vector
 // has lanes, side by side.
 template <class F, class T>
@@ -108,50 +128,48 @@ void fold_rows(const char* states, int64_t rows, char* out) {
   }
 }
 
-// kVectors vectors of states, stepped with each of the rows from `begin` on.
-template <class F, class T, int kVectors>
-void step_vectors(char* to, const char* from, const char* const* rows, int64_t begin, int64_t end,
-                  int64_t step, int64_t offset) {
+// kVectors vectors of states, stepped with each of the rows from `begin` on, from a column on.
+template <class F, class S, int kVectors, class T>
+void step_vectors(T* to, const T* from, const char* const* rows, int64_t begin, int64_t end,
+                  int64_t step, int64_t column) {
+  constexpr int64_t kStep = lanes<T> * sizeof(S);
   Vec<T> acc[kVectors];
-  for (int v = 0; v < kVectors; ++v) acc[v] = load<T>(from + v * kVectorBytes);
+  __builtin_memcpy(acc, from, sizeof acc);
   for (int64_t r = begin; r < end; r += step)
     for (int v = 0; v < kVectors; ++v)
-      acc[v] = F::step(acc[v], load<T>(rows[r] + offset + v * kVectorBytes));
+      acc[v] = F::step(acc[v], load<T, S>(rows[r] + column * sizeof(S) + v * kStep));
   __builtin_memcpy(to, acc, sizeof acc);
 }
 
 // One lane steps with the rows begin, begin + step, ...
-template <class F, class T>
-void step_columns(char* state, const char* const* rows, int64_t begin, int64_t end, int64_t step,
+template <class F, class S, class T>
+void step_columns(T* state, const char* const* rows, int64_t begin, int64_t end, int64_t step,
                   int64_t width) {
-  constexpr int64_t kVectors = 4, kWide = kVectors * kVectorBytes;
-  const int64_t bytes = width * sizeof(T);
-  if (bytes < kVectorBytes) {
-    T* const s = reinterpret_cast<T*>(state);
+  constexpr int64_t kVectors = 4, n = lanes<T>;
+  if (width < n) {
     for (int64_t r = begin; r < end; r += step)
       for (int64_t j = 0; j < width; ++j) {
-        T element;
-        __builtin_memcpy(&element, rows[r] + j * sizeof(T), sizeof(T));
-        s[j] = F::step(s[j], element);
+        S element;
+        __builtin_memcpy(&element, rows[r] + j * sizeof(S), sizeof(S));
+        state[j] = F::step(state[j], static_cast<T>(element));
       }
     return;
   }
   // A last vector that is not whole overlaps the one before: it is computed first, from states that
   // have not been stepped yet.
-  const bool ragged = bytes % kVectorBytes != 0;
-  const int64_t at = bytes - kVectorBytes;
-  Vec<T> last{};
-  if (ragged)
-    step_vectors<F, T, 1>(reinterpret_cast<char*>(&last), state + at, rows, begin, end, step, at);
+  const bool ragged = width % n != 0;
+  const int64_t at = width - n;
+  T last[n] = {};
+  if (ragged) step_vectors<F, S, 1>(last, state + at, rows, begin, end, step, at);
   int64_t j = 0;
-  for (; j + kWide <= bytes; j += kWide)
-    step_vectors<F, T, kVectors>(state + j, state + j, rows, begin, end, step, j);
-  for (; j + kVectorBytes <= bytes; j += kVectorBytes)
-    step_vectors<F, T, 1>(state + j, state + j, rows, begin, end, step, j);
-  if (ragged) __builtin_memcpy(state + at, &last, sizeof last);
+  for (; j + kVectors * n <= width; j += kVectors * n)
+    step_vectors<F, S, kVectors>(state + j, state + j, rows, begin, end, step, j);
+  for (; j + n <= width; j += n)
+    step_vectors<F, S, 1>(state + j, state + j, rows, begin, end, step, j);
+  if (ragged) __builtin_memcpy(state + at, last, sizeof last);
 }
 
-template <class F, class T>
+template <class F, class T, class S>
 void outer(char* states, const char* const* rows, int64_t n, int64_t count, int64_t width) {
   // Rows that are read side by side, and share a load and a store of the state; of long ones fewer
   // at a time arrive sooner.
@@ -159,8 +177,8 @@ void outer(char* states, const char* const* rows, int64_t n, int64_t count, int6
   for (int64_t first = 0; first < n; first += side_by_side * count)
     for (int64_t lane = 0; lane < count && first + lane < n; ++lane) {
       const int64_t end = first + side_by_side * count;
-      step_columns<F, T>(states + lane * width * sizeof(T), rows, first + lane, end < n ? end : n,
-                         count, width);
+      step_columns<F, S>(reinterpret_cast<T*>(states) + lane * width, rows, first + lane,
+                         end < n ? end : n, count, width);
     }
 }
 
@@ -276,16 +294,18 @@ template <class F, class Type, Result result>
 void kernel(const ReduceArgs& args) {
   using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
   using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
-  constexpr ReduceOps::Reader native = {inner<F, T, T>, columns<F, T, T>};
-  ReduceOps ops = {native,          {},          {},         fold_rows<F, T>,
-                   init<F, T>,      outer<F, T>, fold<F, T>, combine<F, T>,
-                   finish<F, T, R>, sizeof(T),   kUsedLanes, chunk_of<F>};
+  constexpr ReduceOps::Reader native = {inner<F, T, T>, columns<F, T, T>, outer<F, T, T>};
+  ReduceOps ops = {native,          {},         {},         {},
+                   fold_rows<F, T>, init<F, T>, fold<F, T>, combine<F, T>,
+                   finish<F, T, R>, sizeof(T),  kUsedLanes, chunk_of<F>};
   if constexpr (std::is_same_v<T, float>) {
 #ifdef __F16C__
-    ops.half = {inner<F, T, Half>, columns<F, T, Half>};
+    ops.half = {inner<F, T, Half>, columns<F, T, Half>, outer<F, T, Half>};
 #endif
-    ops.bfloat16 = {inner<F, T, BFloat16>, columns<F, T, BFloat16>};
+    ops.bfloat16 = {inner<F, T, BFloat16>, columns<F, T, BFloat16>, outer<F, T, BFloat16>};
   }
+  if constexpr (std::is_same_v<F, sum_op> && std::is_same_v<T, int64_t>)
+    ops.boolean = {count_true, nullptr, nullptr};
   run_reduce(args, ops);
 }
 

@@ -22,13 +22,13 @@ struct ReduceOps {
                   int64_t row_step);
     // out[j] = all of the n rows' elements j, up to `width`.
     void (*columns)(const char* const* rows, int64_t n, int64_t width, char* out);
+    // `width` outputs step with n rows of elements: row r goes to lane r % lanes.
+    void (*outer)(char* states, const char* const* rows, int64_t n, int64_t lanes, int64_t width);
   };
-  Reader native, half, bfloat16;  // elements of compute dtype, or of these; null where none is
+  Reader native, half, bfloat16, boolean;  // of compute dtype, or of these; null where none is
   // out[r] = the 32 lanes of row r, states[r * 32 + lane], combined.
   void (*fold_rows)(const char* states, int64_t rows, char* out);
   void (*init)(char* states, int64_t count);
-  // `width` outputs step with n rows of elements: row r goes to lane r % lanes.
-  void (*outer)(char* states, const char* const* rows, int64_t n, int64_t lanes, int64_t width);
   // out[j] = the lanes of output j, combined; only the first `used` have seen elements.
   void (*fold)(char* states, int64_t used, int64_t width, char* out);
   void (*combine)(char* states, const char* others, int64_t count);

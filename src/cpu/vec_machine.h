@@ -96,6 +96,21 @@ inline Vec<double> reciprocal_of_number(Vec<double> x) {
 #endif
 }
 
+// 1 / sqrt(x) of any x: one step of Newton's from 14 bits, which leaves 0, inf and NaN as they are.
+inline Vec<float> rsqrt(Vec<float> x) {
+#ifdef __AVX512F__
+  const Vec<float> one = 1 - Vec<float>{}, r = _mm512_maskz_rsqrt14_ps(-1, x), h = x * r;
+  const Vec<float> miss = fused(-fused(x, r, -h), r, fused(-h, r, one));  // 1 - x r^2
+  const Vec<float> better =
+      fused(fused(miss, 0.375f - Vec<float>{}, 0.5f - Vec<float>{}) * miss, r, r);
+  return select(better == better, better, r);
+#else
+  Vec<float> root;
+  for (int i = 0; i < lanes<float>; ++i) root[i] = __builtin_sqrtf(x[i]);
+  return 1 / root;
+#endif
+}
+
 // A vector's part of n elements in memory: all its lanes, or the first n where those are fewer; the
 // others are `pad`, and are not written.
 template <class T>

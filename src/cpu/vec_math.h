@@ -108,10 +108,7 @@ TT_EACH_LANE(double, round, __builtin_nearbyint)
 TT_EACH_LANE(float, sqrt, __builtin_sqrtf)
 TT_EACH_LANE(double, sqrt, __builtin_sqrt)
 
-template <class V>
-inline V rsqrt(V x) {
-  return 1 / sqrt(x);
-}
+inline Vec<double> rsqrt(Vec<double> x) { return 1 / sqrt(x); }
 
 // -------------------------------------------------------------- float: exp and what is built on it
 
