@@ -98,13 +98,6 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
     copy_into(out, Scalar::of_double(info.empty));
     return out;
   }
-  if (op == Reduce::sum && x.dtype() == DType::Bool && compute == DType::Int64 &&
-      out.numel() == 1 && x.is_contiguous()) {
-    std::vector<int64_t> starts((x.numel() + kMaskBlock - 1) / kMaskBlock + 1);
-    cpu_backend().index.mask_count({x.data(), x.numel(), starts.data()});
-    copy_into(out, Scalar::of_int(starts.back()));
-    return out;
-  }
   ReduceArgs args{x.data(), x.dtype(), compute, out.data(), {}, {}, {}, {}};
   const int64_t size = itemsize(x.dtype());
   for (int i = 0; i < x.ndim(); ++i) {
