@@ -14,7 +14,8 @@ from tiny_torch import _core
 
 SHAPES = [
     *[(3,), (1000,), (70, 300), (5, 7, 11), (3, 100_000), (40_000, 3)],
-    *[(900, 10), (40, 50, 20), (33, 65), (300_000,)],  # short rows, narrow columns, many chunks
+    # Short rows, narrow columns, many chunks.
+    *[(900, 10), (70, 5, 96), (40, 50, 20), (33, 65), (300_000,)],
 ]
 
 
@@ -70,6 +71,23 @@ def test_reductions_have_the_same_bits_in_every_layout_and_number_of_threads(nam
         for other in layouts(x):
             for got, want in zip(REDUCE[name](other), expected, strict=True):
                 assert same_bits(got, want), (n, other.stride())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [*SHAPES, (5000, 300)])
+def test_sums_of_halves_are_those_of_float32(dtype, shape):
+    x = draw(shape).to(getattr(torch, dtype))
+    for other in layouts(x):
+        for got, want in zip(REDUCE["sum"](other), REDUCE["sum"](x.float()), strict=True):
+            assert same_bits(got.float(), want.to(x.dtype).float())
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (20, 9000)])
+def test_sums_of_bools(shape):
+    x = draw(shape) > 0
+    for other in layouts(x):
+        for got, want in zip(REDUCE["sum"](other), REDUCE["sum"](x.long()), strict=True):
+            assert got.dtype == torch.int64 and same_bits(got, want)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

@@ -160,6 +160,7 @@ ACCURACY = {
     "log": (POSITIVE, 1),
     "log2": (POSITIVE, 2),
     "log10": (POSITIVE, 1.5),
+    "rsqrt": (POSITIVE, 1.5),
     "asin": (np.linspace(-1, 1, 4001), 2),
     "acos": (np.linspace(-1, 1, 4001), 2),
     "sinh": (np.linspace(-89, 89, 4001), 2.5),
@@ -188,6 +189,17 @@ def test_float32_accuracy(name):
     floor = 1e-9 if name in ("lgamma", "digamma") else 0
     assert (np.maximum(error - floor, 0) / spacing).max() <= limit
     assert np.array_equal(np.isnan(ours), np.isnan(exact))
+
+
+def test_integer_division_is_pythons():
+    """Also where doubles would round."""
+    random = np.random.default_rng(0)
+    edges = [s * 2**k + d for k in (0, 1, 26, 51, 52, 53, 62) for s in (-1, 1) for d in (-1, 0, 1)]
+    x = [*edges, -(2**63), 2**63 - 1, *random.integers(-(2**51), 2**51, 99).tolist()]
+    pairs = [(a, b) for a in x for b in x if b != 0 and (a, b) != (-(2**63), -1)]
+    a, b = (tiny_torch.tensor(side) for side in zip(*pairs, strict=True))
+    assert tiny_torch.floor_divide(a, b).tolist() == [i // j for i, j in pairs]
+    assert tiny_torch.remainder(a, b).tolist() == [i % j for i, j in pairs]
 
 
 def test_float64_power_accuracy():

@@ -3,7 +3,7 @@
 //
 // float: evaluated in float, for speed. Largest errors found, in ulp: log 0.78, log10 0.81 (1.28
 // without a fused multiply-add), exp 0.98, log2 1.10 (1.42), exp2 1.08, erf 1.21, tanh 1.25, rsqrt
-// 1.49, sigmoid 1.97, erfc 2.75 (3.30). expm1, log1p, pow and fmod go in double on two half
+// 0.51 (1.49), sigmoid 1.97, erfc 2.75 (3.30). expm1, log1p, pow, fmod go in double on two half
 // vectors, where a polynomial good to 2^-34 leaves only the last rounding: 0.51. double: one libm
 // call per lane, no speed claim.
 //
