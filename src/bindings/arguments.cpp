@@ -98,9 +98,13 @@ PyObject* show(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return PyErr_Format(PyExc_TypeError, "show(array, steps)");
   PyObject *array = Py_NewRef(args[0]), *const steps = args[1];
   for (Py_ssize_t i = 0; array && i < PyTuple_GET_SIZE(steps); ++i) {
-    PyObject* const step = PyTuple_GET_ITEM(steps, i);
-    PyObject *name, *arguments, *next = nullptr;
-    if (PyTuple_Check(step) && PyArg_ParseTuple(step, "UO!", &name, &PyTuple_Type, &arguments)) {
+    PyObject *const step = PyTuple_GET_ITEM(steps, i), *next = nullptr;
+    if (!PyTuple_Check(step) || PyTuple_GET_SIZE(step) != 2 ||
+        !PyUnicode_Check(PyTuple_GET_ITEM(step, 0)) || !PyTuple_Check(PyTuple_GET_ITEM(step, 1))) {
+      PyErr_SetString(PyExc_TypeError, "show(array, ((name, arguments), ...))");
+    } else {
+      PyObject *const name = PyTuple_GET_ITEM(step, 0), *const arguments =
+                                                            PyTuple_GET_ITEM(step, 1);
       PyObject* values[1 + kMaxDims] = {array};
       const Py_ssize_t size = std::min<Py_ssize_t>(PyTuple_GET_SIZE(arguments), kMaxDims);
       for (Py_ssize_t k = 0; k < size; ++k) values[1 + k] = PyTuple_GET_ITEM(arguments, k);
@@ -162,6 +166,10 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const NDArray& array = array_of(args[0]);
   const Items index(args[1]);
   if (!index.fit(array.ndim())) Py_RETURN_NONE;
+  // Interned: Python remembers where it found a method only by such names.
+  static PyObject* const unsqueeze = PyUnicode_InternFromString("unsqueeze");
+  static PyObject* const select = PyUnicode_InternFromString("select");
+  static PyObject* const slice = PyUnicode_InternFromString("slice");
   PyObject* const steps = PyList_New(0);
   int dim = 0, axis = 0;  // of the view so far, and of the array
   auto add = [&](PyObject* step) {
@@ -174,12 +182,12 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyObject* const item = index.items[i];
     int64_t place;
     if (item == Py_None) {
-      added = add(Py_BuildValue("s(i)", "unsqueeze", dim++));
+      added = add(Py_BuildValue("O(i)", unsqueeze, dim++));
     } else if (item == Py_Ellipsis) {
       dim += array.ndim() - index.dims;
       axis += array.ndim() - index.dims;
     } else if (is_int(item, &place)) {
-      added = add(Py_BuildValue("s(iL)", "select", dim, static_cast<long long>(place)));
+      added = add(Py_BuildValue("O(iL)", select, dim, static_cast<long long>(place)));
       ++axis;
     } else if (PySlice_Check(item)) {
       Py_ssize_t start, stop, step;
@@ -188,7 +196,7 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (!added || !known) break;
       PySlice_AdjustIndices(array.shape()[axis], &start, &stop, step);
       if (start != 0 || stop != array.shape()[axis] || step != 1)
-        added = add(Py_BuildValue("s(innn)", "slice", dim, start, stop, step));
+        added = add(Py_BuildValue("O(innn)", slice, dim, start, stop, step));
       ++dim;
       ++axis;
     } else {

@@ -17,7 +17,7 @@ from tiny_torch.autograd.apply import apply_view
 from tiny_torch.ops.matmul import bmm, mm
 from tiny_torch.ops.public import check_tensor, into
 from tiny_torch.ops.shape import reshaped
-from tiny_torch.ops.views import Permute, Unsqueeze, unique_dims
+from tiny_torch.ops.views import Permute, Unsqueeze, are_ints, unique_dims
 from tiny_torch.tensor import Tensor
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an implicit output
@@ -391,49 +391,80 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         raise RuntimeError("both dimension lists should have same length")
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
-    inner_a, inner_b = unique_dims(dims_a, a.ndim), unique_dims(dims_b, b.ndim)
-    for i, j in zip(inner_a, inner_b, strict=True):
-        n, m = a.array.shape[i], b.array.shape[j]
-        if n == m:
-            continue
-        if m == 1:
-            a = a.sum(i, True, dtype=a.dtype)
-        elif n == 1:
-            b = b.sum(j, True, dtype=b.dtype)
-        else:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and "
-                f"second has size {m} in dim {j}"
-            )
-    shape_a, shape_b = a.array.shape, b.array.shape
-    outer_a = tuple([d for d in range(len(shape_a)) if d not in inner_a])
-    outer_b = tuple([d for d in range(len(shape_b)) if d not in inner_b])
-    sizes_a, sizes_b = [shape_a[d] for d in outer_a], [shape_b[d] for d in outer_b]
-    length = math.prod([shape_a[d] for d in inner_a])
-    left = reshaped(apply_view(Permute, a, outer_a + inner_a), (math.prod(sizes_a), length))
-    right = reshaped(apply_view(Permute, b, inner_b + outer_b), (length, math.prod(sizes_b)))
+    if not are_ints(dims_a) or not are_ints(dims_b):
+        dims_a, dims_b = unique_dims(dims_a, a.ndim), unique_dims(dims_b, b.ndim)
+    plan = contraction(a.array.shape, b.array.shape, dims_a, dims_b)
+    for dim in plan.sums_a:
+        a = a.sum(dim, True, dtype=a.dtype)
+    for dim in plan.sums_b:
+        b = b.sum(dim, True, dtype=b.dtype)
+    left = reshaped(apply_view(Permute, a, plan.order_a), plan.left)
+    right = reshaped(apply_view(Permute, b, plan.order_b), plan.right)
     if out is None:
-        return reshaped(mm(left, right), (*sizes_a, *sizes_b))
+        return reshaped(mm(left, right), plan.shape)
     check_tensor("tensordot", "out", 4, out)
     if out.dtype is not left.dtype:
         raise RuntimeError(
             f"tensordot: Expected the output tensor to have dtype {left.dtype}, but got an "
             f"output tensor with dtype {out.dtype}"
         )
-    if out.array.shape == (*sizes_a, *sizes_b) and out.is_contiguous():
+    if out.array.shape == plan.shape and out.is_contiguous():
         mm(left, right, out=out.view(left.shape[0], right.shape[1]))
         return out
-    return into(out, mm(left, right).reshape(sizes_a + sizes_b))
+    return into(out, reshaped(mm(left, right), plan.shape))
 
 
-def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list, list]:
+class Contraction(NamedTuple):
+    sums_a: tuple  # dims where the other has size 1
+    sums_b: tuple
+    order_a: tuple  # of dims: what is kept, what is contracted
+    order_b: tuple  # the reverse
+    left: tuple  # sizes as a matrix
+    right: tuple
+    shape: tuple
+
+
+@functools.lru_cache(maxsize=256)
+def contraction(shape_a: tuple, shape_b: tuple, dims_a: tuple, dims_b: tuple) -> Contraction:
+    """How tensordot becomes a matrix product, for two shapes."""
+    inner_a, inner_b = unique_dims(dims_a, len(shape_a)), unique_dims(dims_b, len(shape_b))
+    sums_a, sums_b = [], []
+    length = 1
+    for i, j in zip(inner_a, inner_b, strict=True):
+        n, m = shape_a[i], shape_b[j]
+        if n == m:
+            length *= n
+        elif m == 1:
+            sums_a.append(i)
+        elif n == 1:
+            sums_b.append(j)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {n} in dim {i} and "
+                f"second has size {m} in dim {j}"
+            )
+    outer_a = tuple([d for d in range(len(shape_a)) if d not in inner_a])
+    outer_b = tuple([d for d in range(len(shape_b)) if d not in inner_b])
+    sizes_a, sizes_b = tuple([shape_a[d] for d in outer_a]), tuple([shape_b[d] for d in outer_b])
+    return Contraction(
+        tuple(sums_a),
+        tuple(sums_b),
+        outer_a + inner_a,
+        inner_b + outer_b,
+        (math.prod(sizes_a), length),
+        (length, math.prod(sizes_b)),
+        sizes_a + sizes_b,
+    )
+
+
+def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple, tuple]:
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)):
         dims_a, dims_b = dims
         if not all(isinstance(part, (tuple, list)) for part in (dims_a, dims_b)):
             raise TypeError("tensordot(): dims must be an int or two lists of ints")
-        return list(dims_a), list(dims_b)
+        return tuple(dims_a), tuple(dims_b)
     if not isinstance(dims, int):
         raise RuntimeError(
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
@@ -443,7 +474,7 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list, list]:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     if dims > min(a.ndim, b.ndim):
         raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-    return list(range(-dims, 0)), list(range(dims))
+    return tuple(range(-dims, 0)), tuple(range(dims))
 
 
 FUNCTIONS = {f.__name__: f for f in (einsum, tensordot)}

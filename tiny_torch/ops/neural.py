@@ -23,8 +23,9 @@ from tiny_torch.tensor import Tensor, wrap
 
 
 def require_float(name: str, input: Tensor) -> None:
-    check_tensor(name, "input", 1, input)
-    if not input.is_floating_point():
+    if not isinstance(input, Tensor):
+        check_tensor(name, "input", 1, input)
+    if not input.array.dtype.is_floating_point:
         raise not_implemented(f"{name}_cpu", input.dtype)
 
 

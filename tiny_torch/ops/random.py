@@ -287,7 +287,7 @@ def rand_like(input: Tensor, **options: Any) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.rand_like.html
     """
-    return random_like("rand_like", uniform_, input, **options)
+    return random_like("rand_like", _core.uniform_, (0.0, 1.0), input, **options)
 
 
 def randn_like(input: Tensor, **options: Any) -> Tensor:
@@ -295,7 +295,7 @@ def randn_like(input: Tensor, **options: Any) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.randn_like.html
     """
-    return random_like("randn_like", normal_, input, **options)
+    return random_like("randn_like", _core.normal_, (0, 1), input, **options)
 
 
 def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
@@ -307,14 +307,15 @@ def randint_like(input: Tensor, *bounds: Any, **options: Any) -> Tensor:
     named = {name: options.pop(name) for name in ("low", "high") if name in options}
     given = bind("randint_like", bounds, named, ("high",), ("low", "high"))
     low, high = ordered("randint_like", given.get("low", 0), given["high"])
-    return random_like("randint_like", random_, input, low, high, **options)
+    return random_like("randint_like", _core.random_range_, (low, high), input, **options)
 
 
 def random_like(
     function: str,
     sampler: Callable,
+    numbers: tuple,
     input: Tensor,
-    *numbers: Any,
+    *,
     generator: Generator | None = None,
     dtype: Any = None,
     layout: Any = None,
@@ -324,7 +325,7 @@ def random_like(
     pin_memory: bool = False,
 ) -> Tensor:
     result = like(function, input, None, dtype, device, False, layout, memory_format, pin_memory)
-    sampler(result, *numbers, generator=generator)
+    draw(result, sampler, generator, *numbers)
     return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
