@@ -69,6 +69,8 @@ CASES = [
     ("conv2d", (2, 3, 11, 12), (5, 3, 3, 3), {"padding": 5, "stride": 3, "dilation": (1, 3)}),
     ("conv2d", (2, 20, 7, 7), (17, 20, 3, 3), {"padding": 1}),
     ("conv2d", (2, 48, 5, 5), (40, 48, 3, 3), {"padding": 1}),  # more than a block of k
+    ("conv2d", (2, 20, 3, 32), (13, 20, 3, 3), {"padding": 1}),  # rows of whole vectors
+    ("conv2d", (2, 240, 5, 7), (300, 240, 3, 3), {"padding": 1}),  # more weights than pixels
     ("conv2d", (3, 40, 4, 4), (70, 40, 1, 1), {"stride": 2}),
     ("conv2d", (40, 8, 1, 1), (9, 8, 3, 3), {"padding": 1}),
     ("conv2d", (5, 8, 2, 2), (9, 8, 5, 5), {"padding": 2}),
@@ -213,6 +215,7 @@ def test_gradcheck_twice(function, x, w, settings):
         ((9, 32, 20, 20), (32, 1, 3, 3), {"groups": 32, "stride": 2}),
         ((9, 48, 20, 20), (48, 4, 3, 3), {"groups": 12, "padding": 1}),
         ((9, 3, 40, 40), (64, 3, 3, 3), {"padding": 1}),
+        ((2, 240, 5, 7), (300, 240, 3, 3), {"padding": 1}),
     ],
 )
 def test_same_bits_for_any_number_of_threads(x, w, settings, layout):

@@ -28,7 +28,12 @@ struct WeightPlan {
   int64_t lines_per_block, block, blocks_per_chunk, chunks;  // block: pixels at most
   int64_t taps, columns;                                     // channels of y, rounded up to panels
   int64_t channels_per_task;                                 // of x
+  // Where nothing is left to add, tasks sum channels of y and write them, while those are in the
+  // caches: of so many, 0 if that does not pay.
+  int64_t written_per_task;
 };
+
+constexpr int64_t kKeptSums = int64_t{1} << 18;
 
 // From a pixel of a line to the next, in x.
 inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
@@ -67,6 +72,9 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   const int64_t tasks = plan.chunks * g.groups;
   const int64_t wanted = workers == 1 ? 1 : blocks(4 * workers, tasks);
   plan.channels_per_task = round_up(blocks(g.x_channels, wanted), kRows);
+  const int64_t most = kKeptSums / (plan.taps * g.x_channels) / kCols<T> * kCols<T>;
+  const bool writes = plan.chunks == 1 && weights > 2 * kKeptSums && g.x_channels >= 16;
+  plan.written_per_task = !writes ? 0 : most > 0 ? most : kCols<T>;
   return plan;
 }
 

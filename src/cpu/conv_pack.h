@@ -69,6 +69,7 @@ void pack_neighbours(const ConvSum& g, const ConvPart& part, const SumBlock& at,
         const int64_t offset = start + r * g.weight_row + m;
         const T* row = static_cast<const T*>(g.weight) + offset;
         block[r] = offset + n <= g.weight_extent ? load(row) : load_partial(row, count);
+        __builtin_prefetch(row + (all ? 4 * n : 8 * g.weight_channel));
       }
       transpose<T>(block);
       for (int64_t j = 0; j < count; ++j) {

@@ -361,6 +361,30 @@ void write_weight(const ConvArgs& g, const WeightPlan& plan, const T* sums, int6
   }
 }
 
+// The sums of some channels of y at a time, and all that w has of them.
+template <class T>
+void sum_and_write(const ConvArgs& g, WeightPlan plan, int workers) {
+  const int64_t step = plan.written_per_task, parts = blocks(g.y_channels, step);
+  const int64_t row = plan.taps * g.x_channels;
+  plan.columns = smaller(plan.columns, step);
+  const int64_t sums_size = row * plan.columns, per_worker = sums_size + plan.block * plan.columns;
+  const Scratch<T> memory(workers * per_worker);
+  run_tasks(g.groups * parts, workers, [&](int64_t task, int64_t worker) {
+    const int64_t group = task / parts, first = task % parts * step;
+    const int64_t channel = group * g.y_channels + first;
+    ConvArgs own = g;
+    own.x = static_cast<T*>(g.x) + group * g.x_channels * g.x_strides[1];
+    own.y = static_cast<T*>(g.y) + channel * g.y_strides[1];
+    own.w = static_cast<T*>(g.w) + channel * row;
+    own.y_channels = smaller(step, g.y_channels - first);
+    T *const sums = memory.data + worker * per_worker, *const panels = sums + sums_size;
+    sum_chunk(own, plan, 0, 0, 0, g.x_channels, sums, panels);
+    for (int64_t o = 0; o < own.y_channels; o += lanes<T>) {
+      write_weight(own, plan, sums, 0, 0, o, 0, row);
+    }
+  });
+}
+
 template <class T>
 void sum_weight(const ConvArgs& g) {
   const double work = double(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2]) *
@@ -368,6 +392,7 @@ void sum_weight(const ConvArgs& g) {
                       double(g.groups * g.x_channels * g.y_channels);
   const int workers = work > kParallelWork ? num_threads() : 1;
   const WeightPlan plan = plan_weight<T>(g, workers);
+  if (plan.written_per_task > 0) return sum_and_write<T>(g, plan, workers);
   const int64_t group_size = plan.taps * g.x_channels * plan.columns;
   const int64_t chunk_size = g.groups * group_size;
   const int64_t panels_size = plan.block * plan.columns;
