@@ -94,6 +94,15 @@ AROUND = {
 }
 
 
+def contents(kept):
+    """A copy of a tensor's or an array's elements, or of a storage's first bytes."""
+    if isinstance(kept, np.ndarray):
+        return kept.copy()
+    if hasattr(kept, "detach"):
+        return kept.detach().numpy().copy()
+    return [kept[i] for i in range(min(64, len(kept)))]
+
+
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", OPS)
 def test_the_gradient_is_the_same_and_nothing_else_changes(oracle, name, around):
@@ -103,13 +112,12 @@ def test_the_gradient_is_the_same_and_nothing_else_changes(oracle, name, around)
         z = x * 2.0
         y = OPS[name](m, z)
         kept = AROUND[around](m, z, y)
-        read = [np.array(k.tolist() if hasattr(k, "tolist") else bytes(k)) for k in kept]
+        before = [contents(k) for k in kept]
         loss = weighted(m, y)
         del z, y
         loss.backward()
-        for k, before in zip(kept, read, strict=True):
-            after = np.array(k.tolist() if hasattr(k, "tolist") else bytes(k))
-            assert (after == before).all()
+        for k, expected in zip(kept, before, strict=True):
+            np.testing.assert_array_equal(contents(k), expected)
         results.append(x.grad.numpy())
     np.testing.assert_allclose(*results, rtol=1e-4, atol=5e-5)
 
