@@ -196,3 +196,14 @@ def test_no_buffer_beside_what_was_saved(name):
     y.backward(upstream)
     peak = _core.memory_statistics()["peak_allocated"] - before
     assert peak < 0.7 * x.numel() * 4 and x.grad is not None
+
+
+def test_numpys_memory_is_left_alone(torch):
+    array = np.ones((ROWS, SIDE), "float32")
+    x = operand(torch)
+    z = x + 0.0
+    z.data = torch.from_numpy(array)
+    loss = weighted(torch, torch.nn.functional.gelu(z))
+    del z
+    loss.backward()
+    assert (array == 1).all() and x.grad is not None
