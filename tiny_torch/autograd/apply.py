@@ -55,7 +55,7 @@ def apply1(op, x, *constants):
     elif len(constants) == 1:  # spread out: `*constants` costs a tenth of a microsecond
         result, saved = op.forward(x.array, constants[0])
     else:
-        result, saved = op.forward(x.array, *constants)
+        return applied(op, (x, *constants))
     edges = edges_of(op, x)
     if edges is None:
         return finish(result)

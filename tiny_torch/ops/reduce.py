@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply2
+from tiny_torch.autograd.apply import applied, apply1, apply2
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, into_same, offered, write_out
@@ -197,7 +197,7 @@ def dtype_of(out: Any, dtype: Any) -> Any:
 
 def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
     if out is None:
-        return apply1(op, input, *constants)
+        return applied(op, (input, *constants))
     return into(out, offered(out, op, (input,), *constants))
 
 
@@ -246,7 +246,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The largest elements over `dim`; equal ones share the gradient."""
     check_tensor("amax", "input", 1, input)
     if out is None:
-        return apply1(Amax, input, as_dims(dim), keepdim)
+        return applied(Amax, (input, as_dims(dim), keepdim))
     return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
 
 
@@ -254,7 +254,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The smallest elements over `dim`; equal ones share the gradient."""
     check_tensor("amin", "input", 1, input)
     if out is None:
-        return apply1(Amin, input, as_dims(dim), keepdim)
+        return applied(Amin, (input, as_dims(dim), keepdim))
     return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
 
 
@@ -264,7 +264,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     if dim == () or dim == []:
         return into_truth("any", out, truth(input.contiguous()))
     if out is None:
-        return apply1(Any_, input, as_dims(dim), keepdim)
+        return applied(Any_, (input, as_dims(dim), keepdim))
     return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
 
 
@@ -274,7 +274,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     if dim == () or dim == []:
         return into_truth("all", out, truth(input.contiguous()))
     if out is None:
-        return apply1(All_, input, as_dims(dim), keepdim)
+        return applied(All_, (input, as_dims(dim), keepdim))
     return into_truth("all", out, offered(out, All_, (input,), as_dims(dim), keepdim))
 
 

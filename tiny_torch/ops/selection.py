@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import applied
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.term import term
 from tiny_torch.ops.gather import FromGather
@@ -21,12 +21,8 @@ class Select(Op):
     method = ""  # of arrays: method(dim, *arguments, out) answers the two
 
     @classmethod
-    def pick(cls, x, dim, keepdim, *arguments):
-        return getattr(x, cls.method)(dim, *arguments)
-
-    @classmethod
     def forward(cls, x, dim, keepdim, *arguments, out=None):
-        values, positions = cls.pick(x, dim, keepdim, *arguments, out)
+        values, positions = getattr(x, cls.method)(dim, *arguments, out)
         return (values, positions), (positions, x.shape, dim, keepdim)
 
     @staticmethod
@@ -42,14 +38,15 @@ class SelectOne(Select):
     """One element per line, whose dim is dropped unless `keepdim`."""
 
     @classmethod
-    def pick(cls, x, dim, keepdim, *arguments):
-        return getattr(x, cls.method)(dim, keepdim, *arguments)
+    def forward(cls, x, dim, keepdim, *arguments, out=None):
+        values, positions = getattr(x, cls.method)(dim, keepdim, *arguments, out)
+        return (values, positions), (positions, x.shape, dim, keepdim)
 
 
 def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
     """The op's two results with their names, written into those of `out` if it is given."""
     if out is None:
-        return named(name, apply1(op, input, *constants))
+        return named(name, applied(op, (input, *constants)))
     return named(name, offered_pair(name, out, op, input, *constants), out)
 
 

@@ -134,8 +134,9 @@ def topk(
     tensor([5, 4])
     """
     dim = checked_dim("topk", input, dim, 3)
-    check_bool("topk", "largest", 4, largest)
-    check_bool("topk", "sorted", 5, sorted)
+    if type(largest) is not bool or type(sorted) is not bool:
+        check_bool("topk", "largest", 4, largest)
+        check_bool("topk", "sorted", 5, sorted)
     k = check_int("topk", "k", 2, k)
     return selected("topk", Topk, out, input, dim, True, k, largest)
 

@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import ops
 
-from ...autograd.apply import apply1, apply_inplace
+from ...autograd.apply import applied, apply1, apply_inplace
 from ...ops.activation import (
     Elu,
     Gelu,
@@ -271,7 +271,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    return _applied(Softplus, "softplus", input, False, beta, threshold)
+    require_float("softplus", input)
+    return applied(Softplus, (input, beta, threshold))
 
 
 def logsigmoid(input: Tensor) -> Tensor:
