@@ -339,16 +339,16 @@ bool inside(const AlongArgs& args) {
   }
   shape.push_back(args.count);
   strides.push_back(args.index_step);
-  const int64_t low = args.wraps ? -args.size : 0, high = args.size;
+  const uint64_t low = args.wraps ? -args.size : 0, highest = args.size - 1;
   return all_runs(shape, strides, args.index,
                   [=](const char* from, int64_t n, int64_t step, int64_t) {
                     auto row = [=](int64_t step) {
-                      bool outside = false;
+                      uint64_t signs = 0;  // of what no position may be below, and above
                       for (int64_t k = 0; k < n; ++k) {
-                        const int64_t p = read<int64_t>(from + k * step * 8);
-                        outside |= (p < low) | (p >= high);
+                        const uint64_t p = read<uint64_t>(from + k * step * 8);
+                        signs |= (p - low) | (highest - p);
                       }
-                      return !outside;
+                      return signs >> 63 == 0;
                     };
                     return step == 1 ? row(1) : row(step);
                   });
