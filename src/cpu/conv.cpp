@@ -84,7 +84,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   constexpr int64_t cols = kCols<T>;
   Way<T> ways[kPartsAtOnce];
   int64_t task_ends[kPartsAtOnce], panel_ends[kPartsAtOnce];
-  int64_t tasks = 0, panels = 0, size = 0, panel_size = kRows * kPanelRow, window_size = 0;
+  int64_t tasks = 0, panels = 0, size = 0, panel_size = 0, window_size = 0;
   int64_t kept_size = 0, own_size = 0;
   bool alike = true;
   for (int i = 0; i < part_count; ++i) {
@@ -103,9 +103,11 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     panel_ends[i] = panels;
     task_ends[i] = tasks;
     const SumOrder& order = way.weights.order;
-    const int64_t panel = smaller(way.cut.pixels, kPixelsAtOnce) * order.depth() + cols;
+    const int64_t panel = way.weights.turned
+                              ? kTilesAtOnce * kRows * kPanelRow
+                              : smaller(way.cut.pixels, kPixelsAtOnce) * order.depth() + cols;
     const int64_t window = Window<T>::size_of(g, part, order.channel_step);
-    if (!way.weights.turned && panel > panel_size) panel_size = panel;
+    if (panel > panel_size) panel_size = panel;
     if (window > window_size) window_size = window;
     const int64_t kept = round_up(way.cut.rows, kRows) * way.cut.pixels;
     if (!way.weights.turned && keeps_sums(part, order) && kept > kept_size) kept_size = kept;

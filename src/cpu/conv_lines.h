@@ -72,9 +72,10 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   const int64_t tasks = plan.chunks * g.groups;
   const int64_t wanted = workers == 1 ? 1 : blocks(4 * workers, tasks);
   plan.channels_per_task = round_up(blocks(g.x_channels, wanted), kRows);
-  const int64_t most = kKeptSums / (plan.taps * g.x_channels) / kCols<T> * kCols<T>;
   const bool writes = plan.chunks == 1 && weights > 2 * kKeptSums && g.x_channels >= 16;
-  plan.written_per_task = !writes ? 0 : most > 0 ? most : kCols<T>;
+  const int64_t most = smaller(kKeptSums / (plan.taps * g.x_channels),
+                               g.y_channels / (workers == 1 ? 1 : blocks(4 * workers, g.groups)));
+  plan.written_per_task = !writes ? 0 : most > kCols<T> ? most / kCols<T> * kCols<T> : kCols<T>;
   return plan;
 }
 

@@ -56,10 +56,25 @@ struct Rows {
   };
 };
 
+// Pixels whose rows of the patch matrix are `a`, in the window if they are read directly.
+template <class T>
+struct RowTile {
+  decltype(&multiply_rows<T, kRows>) multiply;
+  const T* a;
+  int64_t rows;
+  bool direct;
+  int count;
+  Stretch stretches[kRows];
+};
+
+constexpr int kTilesAtOnce = 8;
+
 template <class T>
 void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
   constexpr int64_t cols = kCols<T>;
   const int64_t first_channel = s.group * s.g.channels, sums = s.weights.order.size();
+  // Few channels do not pay for a copy of pixels: tiles end where rows of pixels do.
+  const bool few = at.i_end - at.i <= 2 * cols;
   Window<T> window(s.g, s.part, {true, false}, at.j, at.j_end, window_memory);
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);
@@ -69,34 +84,45 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
     Segment segments[kMostSegments];
     const int segment_count = find_segments(s.part, window, block, segments);
     const Segment packed = {0, 0, block.depth()};
+    const int64_t pixel = step[2] * window.strides[2];
     int64_t reach = 0;  // from a pixel to the end of what its taps see
     for (int i = 0; i < segment_count; ++i) {
       const int64_t end = segments[i].offset + segments[i].count;
       if (end > reach) reach = end;
     }
-    for (int64_t j = at.j, rows; j < at.j_end; j += rows) {
-      rows = smaller(kRows, at.j_end - j);
-      // Few channels do not pay for a copy of pixels: tiles end where rows of pixels do.
-      const int64_t in_row = s.part.size[2] - j % s.part.size[2];
-      if (at.i_end - at.i <= 2 * cols && 2 * in_row > kRows) rows = smaller(rows, in_row);
-      Stretch stretches[kRows];
-      const int count = find_stretches(s.g, s.part, j, rows, stretches);
-      Run runs[kRows];
-      const int run_count = find_runs(s.part.size, j, rows, runs);
-      // Neighbours in a row are read where they are.
-      const T* first = source + window.offset(runs[0].n, runs[0].p[0] * step[0],
-                                              runs[0].p[1] * step[1], runs[0].p[2] * step[2]);
-      const int64_t pixel = step[2] * window.strides[2];
-      const bool direct = run_count == 1 && window.end() - first >= reach + tile_rows(rows) * pixel;
-      if (!direct) {
-        gather_rows(s.g, window, source, runs, run_count, segments, segment_count, panel);
+    // Two panels of weights take turns in the L1 cache, if they are large.
+    const bool in_turn = few && at.i_end - at.i > cols && block.depth() >= kDepth / 3;
+    const int at_once = in_turn ? kTilesAtOnce : 1;
+    RowTile<T> tiles[kTilesAtOnce];
+    for (int64_t j = at.j; j < at.j_end;) {
+      int found = 0;
+      for (; found < at_once && j < at.j_end; j += tiles[found++].rows) {
+        RowTile<T>& tile = tiles[found];
+        tile.rows = smaller(kRows, at.j_end - j);
+        const int64_t in_row = s.part.size[2] - j % s.part.size[2];
+        if (few && 2 * in_row > kRows) tile.rows = smaller(tile.rows, in_row);
+        tile.multiply = choose_tile<Rows<T>::template Kernel>(tile.rows);
+        tile.count = find_stretches(s.g, s.part, j, tile.rows, tile.stretches);
+        Run runs[kRows];
+        const int run_count = find_runs(s.part.size, j, tile.rows, runs);
+        // Neighbours in a row are read where they are.
+        tile.a = source + window.offset(runs[0].n, runs[0].p[0] * step[0], runs[0].p[1] * step[1],
+                                        runs[0].p[2] * step[2]);
+        tile.direct =
+            run_count == 1 && window.end() - tile.a >= reach + tile_rows(tile.rows) * pixel;
+        if (tile.direct) continue;
+        T* rows = panel + found * kRows * kPanelRow;
+        gather_rows(s.g, window, source, runs, run_count, segments, segment_count, rows);
+        tile.a = rows;
       }
-      const T* a = direct ? first : panel;
-      const auto multiply = choose_tile<Rows<T>::template Kernel>(rows);
       for (int64_t i = at.i; i < at.i_end; i += cols) {
-        multiply(s, a, direct ? pixel : kPanelRow, direct ? segments : &packed,
-                 direct ? segment_count : 1, s.weights.panel(b, i / cols), i, stretches, count,
-                 b > 0, b + 1 == sums);
+        for (int t = 0; t < found; ++t) {
+          const RowTile<T>& tile = tiles[t];
+          tile.multiply(s, tile.a, tile.direct ? pixel : kPanelRow,
+                        tile.direct ? segments : &packed, tile.direct ? segment_count : 1,
+                        s.weights.panel(b, i / cols), i, tile.stretches, tile.count, b > 0,
+                        b + 1 == sums);
+        }
       }
     }
   }
