@@ -154,6 +154,12 @@ bool takes_rows(const Call<T>& call) {
   return !call.per_channel && packed && as_grad && call.elements <= 512;
 }
 
+// Sets that are worth a thread: of short ones fewer elements, for each set costs as much as many.
+template <class T>
+int64_t grain_of(const Call<T>& call) {
+  return (takes_rows(call) ? kGrain / 4 : kGrain) / larger(1, call.elements);
+}
+
 // The statistics of sets [begin, end).
 template <class T>
 void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
@@ -338,7 +344,7 @@ void forward(const BatchNormArgs& a) {
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
   const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-  parallel_for(sets, kGrain / larger(1, call.elements),
+  parallel_for(sets, grain_of(call),
                [&](int64_t begin, int64_t end) { forward_sets(call, begin, end); });
 }
 
@@ -352,7 +358,7 @@ void backward(const BatchNormArgs& a) {
     backward_matrix(call, spread, sums.data);
   } else {
     const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-    parallel_for(sets, kGrain / larger(1, call.elements),
+    parallel_for(sets, grain_of(call),
                  [&](int64_t begin, int64_t end) { backward_sets(call, begin, end, sums.data); });
   }
   T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
