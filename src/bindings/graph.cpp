@@ -78,15 +78,18 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   constexpr long kStale = 1, kFresh = 2, kSole = 3;
   constexpr int64_t kWorthIt = 1 << 14;  // elements; of fewer, asking costs as much as it saves
   long state = 0;
+  Py_ssize_t first_array = -1;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
     const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
     if (stamp > sequence) return PyLong_FromLong(kStale);
-    if (stamp >= 0)
+    if (stamp >= 0) {
+      if (first_array < 0) first_array = i;
       state = kFresh;
-    else if (PyErr_Occurred())
+    } else if (PyErr_Occurred()) {
       return nullptr;
+    }
   }
-  PyObject* const first = state == kFresh ? PyTuple_GET_ITEM(args[0], 0) : nullptr;
+  PyObject* const first = first_array >= 0 ? PyTuple_GET_ITEM(args[0], first_array) : nullptr;
   const bool sole = first && is_sole(first) && array_of(first).numel() >= kWorthIt;
   return PyLong_FromLong(sole ? kSole : state);
 }

@@ -72,7 +72,7 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
-    overwrites = False  # whether backward takes a 4th argument: if it may write into saved[0]
+    overwrites = False  # backward's 4th argument: whether it may write over the first saved array
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient

@@ -14,7 +14,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.masks import where
-from tiny_torch.ops.unary import over
+from tiny_torch.ops.public import over
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946

@@ -13,7 +13,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, TensorBase, run
 from tiny_torch.dtypes import HALVES
-from tiny_torch.ops.public import public, zeros
+from tiny_torch.ops.public import over, public, zeros
 
 # ----------------------------------------------------------------------------------- arithmetic
 
@@ -50,15 +50,21 @@ class Mul(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (0,))
+    overwrites = True
 
     @staticmethod
     def forward(x, y, out=None):
         return (x * y if out is None else x.mul(y, out)), (x, y)
 
     @staticmethod
-    def backward(saved, grad, needs):
+    def backward(saved, grad, needs, overwrite=False):
         x, y = saved
-        return grad * y if needs[0] else None, grad * x if needs[1] else None
+        if overwrite and x is None:
+            return grad.mul(y, over(y, grad)), None
+        to_x = grad * y if needs[0] else None
+        if not needs[1]:
+            return to_x, None
+        return to_x, grad.mul(x, over(x, grad)) if overwrite else grad * x
 
 
 class Div(Op):

@@ -122,6 +122,11 @@ def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
     return checked
 
 
+def over(x: Any, grad: Any) -> Any:
+    """x, where a gradient computed from it and `grad` may be written; None where it may not."""
+    return x if x.strides == grad.strides and x.unless_like(grad) is None else None
+
+
 def zeros(grad: Any) -> Any:
     """The gradient of a step, in an op's backward: 0 also where the incoming one is inf or NaN."""
     return grad.new_full(grad.shape, 0)

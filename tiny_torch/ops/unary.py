@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.elementwise import named, narrowed, widened
-from tiny_torch.ops.public import public, zeros
+from tiny_torch.ops.public import over, public, zeros
 
 
 @public("neg", "Each element with its sign turned.")
@@ -180,11 +180,6 @@ class RoundTo(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return zeros(grad)
-
-
-def over(x, grad):
-    """x, where a gradient computed from it and `grad` may be written; None where it may not."""
-    return x if x.strides == grad.strides and x.unless_like(grad) is None else None
 
 
 class ReluBackward(Op):
