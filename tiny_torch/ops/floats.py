@@ -179,7 +179,9 @@ def check_powers(name: str, input: Any, other: Any) -> None:
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2**other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
     check_powers("ldexp", input, other)
-    return into(out, apply2(Ldexp, input, other))
+    if out is None:
+        return apply2(Ldexp, input, other)
+    return write_out(Ldexp, "ldexp", out, input, other)
 
 
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:

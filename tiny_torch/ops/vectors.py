@@ -13,7 +13,7 @@ from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
-from tiny_torch.ops.public import check_tensors, into, into_same
+from tiny_torch.ops.public import check_tensors, into, into_same, write_out
 from tiny_torch.ops.views import standalone, wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -82,7 +82,8 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.ndim != 1 or vec2.ndim != 1:
         name, vector = ("self", input) if input.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return into(out, apply2(Mul, input.unsqueeze(1), vec2))
+    column = input.unsqueeze(1)
+    return apply2(Mul, column, vec2) if out is None else write_out(Mul, "outer", out, column, vec2)
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -281,9 +281,17 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
   const DType promoted = promote(choices, 2);
   const Operand inputs[] = {&condition, x, y};
   const Dims shape = broadcast(inputs, 3);
+  // What is read and written at the same places may be the same memory.
+  const auto elsewhere = [&](const NDArray* x) {
+    const bool same = x && x->data() == wanted->data() && x->dtype() == wanted->dtype() &&
+                      x->shape() == wanted->shape() && x->strides() == wanted->strides();
+    return same ? nullptr : x;
+  };
   NDArray out =
       wanted
-          ? strided_result_in(wanted, shape, promoted, {&condition, as_array(x), as_array(y)})
+          ? strided_result_in(
+                wanted, shape, promoted,
+                {elsewhere(&condition), elsewhere(as_array(x)), elsewhere(as_array(y))})
           : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
   const DType compute = computed_in(promoted);
   cpu_backend().elementwise.where[static_cast<int>(compute)](
