@@ -64,17 +64,21 @@ void pack_neighbours(const ConvSum& g, const ConvPart& part, const SumBlock& at,
     int64_t tap = 0, channel = from;
     for (int64_t m = 0; m < length; m += n) {
       const int64_t count = smaller(n, length - m);
+      const T* rows = static_cast<const T*>(g.weight) + start + m;
+      const bool whole = start + m + (used - 1) * g.weight_row + n <= g.weight_extent;
       Vec<T> block[n] = {};
-      for (int64_t r = 0; r < used; ++r) {
-        const int64_t offset = start + r * g.weight_row + m;
-        const T* row = static_cast<const T*>(g.weight) + offset;
-        block[r] = offset + n <= g.weight_extent ? load(row) : load_partial(row, count);
+#pragma GCC unroll 16
+      for (int r = 0; r < Width; ++r) {
+        const T* row = rows + (r < used ? r : 0) * g.weight_row;
+        block[r] = whole ? load(row) : load_partial(row, count);
         __builtin_prefetch(row + (all ? 4 * n : 8 * g.weight_channel));
       }
       transpose<T>(block);
-      for (int64_t j = 0; j < count; ++j) {
-        __builtin_memcpy(panel + (tap * at.channels + channel) * Width, &block[j],
-                         Width * sizeof(T));
+#pragma GCC unroll 16
+      for (int j = 0; j < n; ++j) {
+        if (j >= count) break;
+        T* to = panel + (tap * at.channels + channel) * Width;
+        __builtin_memcpy(to, &block[j], Width * sizeof(T));
         if (++tap == at.taps) {
           tap = 0;
           ++channel;
