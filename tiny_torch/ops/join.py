@@ -100,6 +100,8 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 def into_promoted(name: str, out: Tensor, result: Tensor) -> Tensor:
     """Into an `out` of any dtype that can hold the result's."""
+    if result is out:
+        return out
     if isinstance(out, Tensor) and not _core.can_cast(result.array.dtype, out.array.dtype):
         raise TypeError(
             f"torch.{name}(): input types can't be cast to the desired output type {out.dtype}"

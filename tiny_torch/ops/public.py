@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 from tiny_torch import _core, return_types
@@ -300,6 +301,8 @@ def named(name: str, results: Any, out: Any = None) -> Any:
     if out is None:
         return tuple.__new__(getattr(return_types, name), results)  # without looking at them
     check_outs(name, out, len(results))
+    if all(map(is_, results, out)):  # they are what was written
+        return tuple.__new__(getattr(return_types, name + "_out"), results)
     for target, result in zip(out, results, strict=True):
         if target.dtype is not result.dtype:
             raise RuntimeError(
