@@ -11,19 +11,22 @@ namespace tt::py {
 
 namespace {
 
-// op.forward of the arrays of tensors, and of what is none; with out=, if given.
-PyObject* forward_of(PyObject* op, PyObject* inputs, PyObject* constants, PyObject* out) {
+// op.forward of the arrays of tensors, and of what is none; with out=, if given. `first`, where not
+// null, is an array that comes before the inputs.
+PyObject* forward_of(PyObject* op, PyObject* inputs, PyObject* constants, PyObject* out,
+                     PyObject* first = nullptr) {
   static PyObject* const name = PyUnicode_InternFromString("forward");
   static PyObject* const keywords = Py_BuildValue("(s)", "out");
-  const Py_ssize_t tensors = PySequence_Fast_GET_SIZE(inputs);
+  const Py_ssize_t lead = first ? 1 : 0, tensors = lead + PySequence_Fast_GET_SIZE(inputs);
   const Py_ssize_t others = constants ? PyTuple_GET_SIZE(constants) : 0;
   const Py_ssize_t count = tensors + others;
   std::array<PyObject*, 12> few;
   std::vector<PyObject*> many;
   if (count + 2 > static_cast<Py_ssize_t>(few.size())) many.resize(count + 2);
   PyObject** const values = (many.empty() ? few.data() : many.data()) + 1;  // [-1] is the call's
-  for (Py_ssize_t i = 0; i < tensors; ++i) {
-    PyObject* const input = PySequence_Fast_GET_ITEM(inputs, i);
+  if (first) values[0] = first;
+  for (Py_ssize_t i = lead; i < tensors; ++i) {
+    PyObject* const input = PySequence_Fast_GET_ITEM(inputs, i - lead);
     values[i] = is_tensor(input) ? tensor_of(input).array : input;
   }
   for (Py_ssize_t i = 0; i < others; ++i) values[tensors + i] = PyTuple_GET_ITEM(constants, i);
@@ -75,10 +78,12 @@ std::optional<bool> has_history(PyObject* const* tensors, Py_ssize_t count) {
 }
 
 // compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless that or an
-// input has a history. Whether it was.
+// input has a history. Whether it was. compute_in_place(op, x, others): that of x and the others,
+// written into x.
+template <bool in_place>
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
-    return PyErr_Format(PyExc_TypeError, "compute_into(op, out, inputs)");
+    return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
   for (const bool of_out : {true, false}) {
     const auto recorded =
         of_out ? has_history(args + 1, 1)
@@ -86,7 +91,8 @@ PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!recorded) return nullptr;
     if (*recorded) Py_RETURN_FALSE;
   }
-  PyObject* const result = forward_of(args[0], args[2], nullptr, tensor_of(args[1]).array);
+  PyObject* const out = tensor_of(args[1]).array;
+  PyObject* const result = forward_of(args[0], args[2], nullptr, out, in_place ? out : nullptr);
   if (!result) return nullptr;
   Py_DECREF(result);
   Py_RETURN_TRUE;
@@ -223,7 +229,8 @@ PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
-                           {"compute_into", fast(compute_into), METH_FASTCALL, nullptr},
+                           {"compute_into", fast(compute_into<false>), METH_FASTCALL, nullptr},
+                           {"compute_in_place", fast(compute_into<true>), METH_FASTCALL, nullptr},
                            {"apply_plainly", fast(apply_plainly), METH_FASTCALL, nullptr},
                            {"offer", fast(offer), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},

@@ -39,6 +39,7 @@ apply_plainly = _core.apply_plainly
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
 # has a history. Whether it was.
 compute_into = _core.compute_into
+compute_in_place = _core.compute_in_place  # (op, x, others): the same of x and others, into x
 # offer(op, outs, inputs, constants): op.forward, computed where the tensors of the tuple `outs`
 # are, if they fit: in their places the tensors, else the arrays. None where one has a history, or
 # is on another device.
@@ -138,9 +139,9 @@ def apply_view(op, x, *constants):
 
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
-    inputs = (x, *arguments)
-    if compute_into(op, x, inputs):
+    if compute_in_place(op, x, arguments):
         return x
+    inputs = (x, *arguments)
     arrays = arrays_of(inputs)
     if not x.array.dtype.is_floating_point:
         op.forward(*arrays, out=x.array)
