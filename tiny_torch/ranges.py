@@ -41,11 +41,8 @@ def arange(
         dtype = dtype_of(out, "arange", dtype)
     if len(bounds) == 1 and end is None:
         end = bounds[0]
-    elif bounds:
-        names = dict(zip(("start", "end", "step"), bounds, strict=False))
-        start = names.get("start", start)
-        end = names.get("end", end)
-        step = names.get("step", step)
+    elif 0 < len(bounds) <= 3:
+        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
     if end is None or len(bounds) > 3:
         raise TypeError(
             "arange() received an invalid combination of arguments: expected (end), (start, end) "
