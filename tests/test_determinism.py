@@ -54,6 +54,7 @@ REDUCE = {
     "prod": lambda x: [(x * 0.5).prod(0)],
     "amax": lambda x: [x.amax(), *(x.amax(d) for d in range(x.ndim))],
     "max": lambda x: [part for d in range(x.ndim) for part in x.max(d)],
+    "logsumexp": lambda x: [x.logsumexp(tuple(range(x.ndim))), x.logsumexp(0)],
     "norm": lambda x: [x.norm(), *(x.norm(dim=d) for d in range(x.ndim))],
     "sum of two dims": lambda x: [x.sum(tuple({0, x.ndim - 1}))],
 }

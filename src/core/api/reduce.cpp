@@ -109,6 +109,24 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   return out;
 }
 
+namespace {
+
+// Of lines along the last dim. One long line is taken in parts, so that every thread has some.
+void logsumexp_of(const NDArray& lines, const NDArray& out) {
+  constexpr int64_t kPart = 1 << 15;
+  const int64_t n = lines.shape().back(), parts = (n - 1) / kPart;
+  if (out.numel() > 1 || parts < 2)
+    return cpu_backend().norm->logsumexp(
+        {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data()});
+  const NDArray line = reshape(lines, {n}), sums = NDArray::empty({parts + 1}, out.dtype());
+  logsumexp_of(line.slice(0, 0, parts * kPart, 1).unfold(0, kPart, kPart),
+               sums.slice(0, 0, parts, 1));
+  logsumexp_of(line.slice(0, parts * kPart, n, 1), sums.slice(0, parts, parts + 1, 1));
+  logsumexp_of(sums, out);
+}
+
+}  // namespace
+
 NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                   const NDArray* wanted) {
   if (!is_floating(x.dtype()))
@@ -127,9 +145,7 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
         if (!reduced) shape.push_back(x.shape()[i]);
       }
   shape.push_back(x.numel() / out.numel());
-  const NDArray lines = reshape(x.permute(order), shape);
-  cpu_backend().norm->logsumexp(
-      {lines_of(shape, shape.size() - 1, out.dtype(), {&lines}, false), out.data()});
+  logsumexp_of(reshape(x.permute(order), shape), out);
   return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
 }
 
