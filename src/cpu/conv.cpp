@@ -67,7 +67,9 @@ Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t part_count, in
   const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
   const SumOrder order = order_of(g, part);
   Way<T> way;
-  way.packed = pixels > cols;  // a single tile would use them but once
+  // A single tile would use panels but once, and goes without unless rows of w lie side by side.
+  way.packed =
+      pixels > cols || (pixels > kRows / 3 && channels_as_columns<T>(g) && g.weight_row == 1);
   const bool turned = way.packed && channels_as_columns<T>(g);
   const bool each = way.packed && pixels <= kMostPixels && g.rows >= 4 * workers * kRows &&
                     g.rows * g.channels * part.tap_count >= kOwnWeights;
