@@ -259,3 +259,12 @@ def test_training_frees_activations_as_backward_goes():
     assert peak_of(loss.backward) < 2.2 * buffer
     falls = [a - b for a, b in itertools.pairwise(held)]
     assert min(falls) > 0.9 * buffer  # each layer lets go of its own
+
+
+def test_a_grad_over_the_memory_of_an_input_is_seen():
+    memory = np.arange(16, dtype=np.float32).reshape(4, 4)
+    expected = memory + memory.T @ np.ones((4, 4), np.float32)
+    x, w = tiny_torch.from_numpy(memory), tiny_torch.ones(4, 4, requires_grad=True)
+    w.grad = tiny_torch.from_numpy(memory)  # two storages, one memory
+    (x @ w).backward(tiny_torch.ones(4, 4))
+    np.testing.assert_array_equal(w.grad.numpy(), expected)

@@ -432,8 +432,10 @@ def check(seed, oracle, length=14):
         return
     if got == "constant":
         got = None  # then PyTorch's second gradients must be zeros
-    if got is None and (expected in ("constant", OVERLAP) or (expected == WRITTEN and twice)):
+    if got is None and expected in ("constant", OVERLAP):
         return
+    if got is None and expected == WRITTEN and (twice or did(log, "grad")):
+        return  # PyTorch's second derivatives read what they multiply by zero
     assert got == expected or (expected == "refused" and got), (ours.error, log)
     if expected is None:
         for i, (a, b) in enumerate(zip(ours.env, theirs.env, strict=True)):

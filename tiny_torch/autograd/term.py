@@ -46,9 +46,8 @@ class Term:
             or not total.is_contiguous()
         ):
             return False
-        memory = total.storage_id
         for value in arguments:
-            if type(value) is NDArray and value.storage_id == memory:
+            if type(value) is NDArray and value.overlaps(total):
                 return False
         self.op.add(total, *arguments)
         return True
