@@ -52,7 +52,11 @@ def test_use_before_the_first_call(torch):
     weight = torch.nn.LazyBatchNorm1d().weight
     assert repr(weight) == "<UninitializedParameter>" and weight.requires_grad
     assert isinstance(weight, torch.nn.Parameter)
-    for use in (lambda: weight + 1, lambda: torch.sum(weight), lambda: weight.numel()):
+    for use in (
+        lambda: weight + 1, lambda: 1 - weight, lambda: -weight, lambda: weight @ weight,
+        lambda: torch.sum(weight), lambda: torch.cat([weight, weight]), lambda: weight[0],
+        lambda: torch.addcmul(weight, weight, weight), lambda: weight.numel(),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
             use()
     for use in (lambda: weight.shape, lambda: weight.share_memory_()):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import tiny_torch as torch
 
+from .. import _core
 from ..tensor import Tensor, wrap
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
@@ -111,6 +112,26 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return made
 
 
+class _NoArray:
+    """Stands where a tensor has its array: whoever asks anything of that gets the ValueError."""
+
+    __slots__ = ("memory", "owner")
+
+    def __init__(self, memory: Any, owner: str) -> None:
+        self.memory, self.owner = memory, owner  # of no elements; the class of the tensor
+
+    def __getattr__(self, *asked: Any) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter or buffer, a {self.owner}. Call "
+            "`forward` with a dummy batch to initialize the parameters of a lazy module first."
+        )
+
+
+for _name in vars(_core.NDArray).keys() - vars(object).keys():
+    if _name.startswith("__"):  # an operator, for which Python does not ask __getattr__
+        setattr(_NoArray, _name, _NoArray.__getattr__)
+
+
 class UninitializedTensorMixin:
     """A tensor without a shape: it has a dtype and a device, and may be moved between those.
 
@@ -121,9 +142,11 @@ class UninitializedTensorMixin:
     __slots__ = ()
     cls_to_become: Any
     requires_grad: Any
+    array: Any
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         made = _make(torch.empty(0, device=device, dtype=dtype), cls.cls_to_become, requires_grad)
+        made.array = _NoArray(made.array, cls.__name__)
         made.__class__ = cls
         return made
 
@@ -132,15 +155,9 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Memory of that shape, of its own device and dtype unless others are given."""
-        self.data = torch.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        memory = torch.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.array = memory.array
         self.__class__ = self.cls_to_become
-
-    @property
-    def array(self) -> Any:
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter or buffer, a {type(self).__name__}. Call "
-            "`forward` with a dummy batch to initialize the parameters of a lazy module first."
-        )
 
     @property
     def shape(self) -> Any:
@@ -153,13 +170,13 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Tensor:
-        return wrap(_memory_of(self))
+        return wrap(self.array.memory)
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        _ARRAY.__set__(self, _memory_of(value))
+        self.array = _NoArray(value.data.array, type(self).__name__)
 
-    dtype = property(lambda self: _memory_of(self).dtype)
+    dtype = property(lambda self: self.array.memory.dtype)
     device = property(lambda self: self.data.device)
 
     def is_floating_point(self) -> bool:
@@ -197,12 +214,6 @@ for _name in ("half", "float", "double", "bfloat16", "cpu"):
         _name,
         lambda self, _convert=_convert: self.to(_convert(self.data).dtype),
     )
-
-_ARRAY: Any = Tensor.__base__.__dict__["array"]  # the field, below the property that refuses
-
-
-def _memory_of(tensor: Any) -> Any:
-    return _ARRAY.__get__(tensor)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
