@@ -1,7 +1,7 @@
 """Convolutions: forward, the gradient of the input and that of the weights, a line for each.
 
-The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN, grouped and depthwise
-layers, each in both memory formats where there are two.
+The shapes are those of LeNet, ResNet-18 on CIFAR, DCGAN, a temporal CNN, single taps, grouped and
+depthwise layers, each in both memory formats where there are two.
 """
 
 from benchmarks.line import Line
@@ -19,6 +19,7 @@ SHAPES = [
     ("ResNet 256 > 256", "conv2d", (32, 256, 8, 8), (256, 256, 3, 3), "padding=1"),
     ("ResNet 512 > 512", "conv2d", (32, 512, 4, 4), (512, 512, 3, 3), "padding=1"),
     ("ResNet 64 > 128, 1x1", "conv2d", (32, 64, 32, 32), (128, 64, 1, 1), "stride=2"),
+    ("1x1 64 > 64", "conv2d", (8, 64, 64, 64), (64, 64, 1, 1), ""),
     ("DCGAN 100 > 256", TRANSPOSED, (64, 100, 1, 1), (100, 256, 4, 4), ""),
     ("DCGAN 256 > 128", TRANSPOSED, (64, 256, 4, 4), (256, 128, 4, 4), "stride=2, padding=1"),
     ("DCGAN 128 > 64", TRANSPOSED, (64, 128, 8, 8), (128, 64, 4, 4), "stride=2, padding=1"),

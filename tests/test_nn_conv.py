@@ -216,6 +216,7 @@ def test_gradcheck_twice(function, x, w, settings):
         ((9, 48, 20, 20), (48, 4, 3, 3), {"groups": 12, "padding": 1}),
         ((9, 3, 40, 40), (64, 3, 3, 3), {"padding": 1}),
         ((2, 240, 5, 7), (300, 240, 3, 3), {"padding": 1}),
+        ((3, 48, 40, 40), (64, 48, 1, 1), {}),
     ],
 )
 def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
@@ -243,6 +244,10 @@ def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
         ((3, 48, 9, 20), (48, 8, 3, 3), {"groups": 6, "stride": 2}),
         ((3, 40, 4, 4), (33, 40, 4, 4), {}),
         ((3, 40, 9, 9), (33, 40, 1, 1), {}),
+        ((3, 300, 9, 9), (33, 300, 1, 1), {}),
+        ((3, 300, 9, 20), (33, 300, 1, 1), {}),
+        ((3, 40, 40, 64), (1, 40, 1, 1), {}),
+        ((3, 300, 9, 1), (2, 300, 1, 1), {}),
     ],
 )
 def test_layout_changes_no_bit(x, w, settings):
@@ -253,6 +258,21 @@ def test_layout_changes_no_bit(x, w, settings):
     for plain, last in zip(*seen, strict=True):
         assert last.is_contiguous(memory_format=tiny_torch.channels_last)
         assert (plain == last).all()
+
+
+@pytest.mark.parametrize("size", [(40, 64), (9, 9), (200, 1), (1, 200), (4, 9, 9)])
+@pytest.mark.parametrize("channels", [40, 300])
+def test_single_taps_over_parts_of_images(size, channels):
+    convolve = tiny_torch.conv2d if len(size) == 2 else tiny_torch.conv3d
+    w = tiny_torch.from_numpy(draw((33, channels) + (1,) * len(size), 1))
+    bias = tiny_torch.from_numpy(draw((33,), 2))
+    larger = (2, channels, *[n + 3 for n in size])
+    part = tiny_torch.from_numpy(draw(larger, 0))[(..., *[slice(1, n + 1) for n in size])]
+    y = convolve(part, w, bias)
+    assert (y == convolve(part.contiguous(), w, bias)).all()
+    expected = tiny_torch.einsum("nc...,oc->no...", part.double(), w.double().flatten(1))
+    expected += bias.double().view(-1, *[1] * len(size))
+    tiny_torch.testing.assert_close(y.double(), expected, rtol=0, atol=1e-4)
 
 
 # ------------------------------------------------------------------------------------------ pad

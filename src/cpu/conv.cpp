@@ -3,15 +3,19 @@
 // y, and the gradient of x, are matrix products with a matrix of patches that is never stored: its
 // panels are gathered from the source (conv_window.h, conv_columns.h) and met by panels of weights
 // (conv_pack.h), a block of pixels at a time (conv_block.h, conv_rows.h). Every element is a sum
-// over blocks of channels, and in these over (tap, channel). In conv_weight.h is the gradient of w,
-// whose sum is over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the
+// over blocks of channels, and in these over (tap, channel). Where a pixel sees itself alone, that
+// matrix is the source, and gemm.cpp multiplies it. In conv_weight.h is the gradient of w, whose
+// sum is over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the
 // definition of all.
 #include "cpu/conv.h"
+
+#include <utility>
 
 #include "cpu/conv_block.h"
 #include "cpu/conv_depthwise.h"
 #include "cpu/conv_rows.h"
 #include "cpu/conv_weight.h"
+#include "cpu/gemm.h"
 #include "cpu/tasks.h"
 
 namespace tt::cpu {
@@ -65,7 +69,7 @@ template <class T>
 Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t part_count, int workers) {
   constexpr int64_t cols = kCols<T>;
   const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
-  const SumOrder order = order_of(g, part);
+  const SumOrder order = order_of<T>(g, part);
   Way<T> way;
   // A single tile would use panels but once, and goes without unless rows of w lie side by side.
   way.packed =
@@ -175,9 +179,57 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   });
 }
 
+// Whether images that are products are computed as such: small planes share tiles otherwise.
+bool pays_as_product(const ConvSum& g) {
+  const ConvPart& part = g.parts[0];
+  const int64_t pixels = part.size[0] * part.size[1] * part.size[2];
+  const bool stacked = g.source_strides[0] == pixels * g.source_strides[4] &&
+                       g.result_batch == pixels * part.strides[2];
+  return stacked || pixels >= 128;
+}
+
+// The pixels along the longest dim are rows of A and of C; the other dims are many products.
+template <class T>
+void image_products(const ConvSum& g) {
+  const ConvPart& part = g.parts[0];
+  int64_t shape[] = {g.batch, part.size[0], part.size[1], part.size[2]};
+  int64_t a[] = {g.source_strides[0], g.source_strides[2], g.source_strides[3],
+                 g.source_strides[4]};
+  int64_t c[] = {g.result_batch, part.strides[0], part.strides[1], part.strides[2]};
+  for (int d = 1; d < 3; ++d) {
+    if (shape[d] <= shape[3]) continue;
+    std::swap(shape[d], shape[3]);
+    std::swap(a[d], a[3]);
+    std::swap(c[d], c[3]);
+  }
+  const int64_t weights[] = {0, 0, 0};
+  Gemm product{};
+  product.m = shape[3];
+  product.n = g.rows;
+  product.k = g.channels;
+  product.a = g.source;
+  product.b = static_cast<const T*>(g.weight) + part.taps[0].weight;
+  product.c = static_cast<T*>(g.result) + part.result;
+  product.a_row = a[3];
+  product.a_col = g.source_strides[1];
+  product.b_row = g.weight_channel;
+  product.b_col = g.weight_row;
+  product.c_row = c[3];
+  product.c_col = g.result_row;
+  product.batch_ndim = 3;
+  product.batch_shape = shape;
+  product.a_batch = a;
+  product.b_batch = weights;
+  product.c_batch = c;
+  product.bias = g.bias;
+  product.bias_stride = g.bias_stride;
+  (sizeof(T) == 4 ? TT_ISA::gemm_table.f32 : TT_ISA::gemm_table.f64)(product);
+}
+
 template <class T>
 void sum(const ConvSum& g) {
   if (is_mixed_in_vectors<T>(g)) return mixed_in_vectors<T>(g);
+  if (is_product(g) && pays_as_product(g)) return image_products<T>(g);
   double work = 0;
   for (int64_t i = 0; i < g.part_count; ++i) {
     const ConvPart& part = g.parts[i];

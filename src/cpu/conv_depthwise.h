@@ -389,7 +389,7 @@ bool is_mixed_in_vectors(const ConvSum& g) {
     return false;
   }
   for (int64_t i = 0; i < g.part_count; ++i) {
-    if (order_of(g, g.parts[i]).size() > 1) return false;
+    if (order_of<T>(g, g.parts[i]).size() > 1) return false;
   }
   return true;
 }

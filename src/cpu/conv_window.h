@@ -31,7 +31,7 @@ inline int64_t most_of_channel(const ConvSum& g, const ConvPart& part) {
 }
 
 // ---- The order of the sum: blocks of (tap, channel), tap by tap inside of a block. It follows
-// from shapes alone.
+// from shapes alone, and for products is that of gemm.h.
 
 struct SumBlock {
   int64_t channel, channels, tap, taps;
@@ -50,7 +50,22 @@ struct SumOrder {
   }
 };
 
-inline SumOrder order_of(const ConvSum& g, const ConvPart& part) {
+// Whether every pixel sees itself alone, through one tap, and the result is made of matrices of
+// pixels and channels that are neither a row nor a column.
+inline bool is_product(const ConvSum& g) {
+  if (g.part_count != 1 || g.parts[0].tap_count != 1 || g.groups > 1 || g.rows == 1) return false;
+  const ConvPart& part = g.parts[0];
+  for (int d = 0; d < 3; ++d) {
+    if (g.step[d] > 1 || part.taps[0].shift[d] != 0 || part.size[d] != g.source_size[d]) {
+      return false;
+    }
+  }
+  return part.size[0] * part.size[1] * part.size[2] > 1;
+}
+
+template <class T>
+SumOrder order_of(const ConvSum& g, const ConvPart& part) {
+  if (is_product(g)) return {g.channels, 1, smaller(g.channels, block_depth<T>(g.channels)), 1};
   SumOrder order = {g.channels, part.tap_count, 1, smaller(part.tap_count, kDepth)};
   int64_t most = smaller(kDepth / order.tap_step, kWindow / most_of_channel(g, part));
   if (most < 1) most = 1;

@@ -6,19 +6,9 @@
 // would not pay. L is lanes<T> throughout.
 #pragma once
 #include "cpu/gemm_tile.h"
-#include "cpu/tasks.h"
 
 namespace tt::cpu {
 namespace {
-
-// The depth of blocks along k: equal but for rounding, because the error of a sum grows with the
-// square of the longest block's length, and such that panels of A and B fit the L1 cache together.
-template <class T>
-constexpr int64_t kDeepest = sizeof(T) == 8 ? 192 : 256;
-template <class T>
-int64_t block_depth(int64_t k) {
-  return k == 0 ? 1 : round_up(blocks(k, blocks(k, kDeepest<T>)), 16);
-}
 
 // Typed, and without batch dims. The bias has strides over both dims so that it can be transposed.
 // Products are summed in blocks of `depth` along k.

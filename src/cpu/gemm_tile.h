@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/tasks.h"
 #include "cpu/vec_machine.h"
 
 namespace tt::cpu {
@@ -18,10 +19,21 @@ constexpr int kRows = TT_VECTOR_BYTES == 64 ? 12 : 6;
 template <class T>
 constexpr int kCols = 2 * lanes<T>;
 
-// Products are summed in blocks of this many along k; a panel of A of this depth fits the L1 cache.
+// Products of convolutions are summed in blocks of this many along k; a panel of A of this depth
+// fits the L1 cache.
 constexpr int64_t kDepth = 384;
 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// The depth of blocks along k of matrix products: equal but for rounding, because the error of a
+// sum grows with the square of the longest block's length, and such that panels of A and B fit the
+// L1 cache together.
+template <class T>
+constexpr int64_t kDeepest = sizeof(T) == 8 ? 192 : 256;
+template <class T>
+int64_t block_depth(int64_t k) {
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, kDeepest<T>)), 16);
+}
 
 // Lane E of the result is lane E of a (High: of b) where E has bit Step clear (set), else the lane
 // of the other operand that stands Step before (behind) it.
