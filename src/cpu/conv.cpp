@@ -5,14 +5,14 @@
 // (conv_pack.h), a block of pixels at a time (conv_block.h, conv_rows.h). Every element is a sum
 // over blocks of channels, and in these over (tap, channel). Where a pixel sees itself alone, that
 // matrix is the source, and gemm.cpp multiplies it. In conv_weight.h is the gradient of w, whose
-// sum is over pixels; in conv_depthwise.h, channels that do not mix; in conv_naive.cpp, the
-// definition of all.
+// sum is over pixels; in conv_depthwise.h and conv_depthwise_weight.h, channels that do not mix; in
+// conv_naive.cpp, the definition of all.
 #include "cpu/conv.h"
 
 #include <utility>
 
 #include "cpu/conv_block.h"
-#include "cpu/conv_depthwise.h"
+#include "cpu/conv_depthwise_weight.h"
 #include "cpu/conv_rows.h"
 #include "cpu/conv_weight.h"
 #include "cpu/gemm.h"

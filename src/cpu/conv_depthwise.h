@@ -5,9 +5,7 @@
 // image as strips of L, and a table of what each tap shows of each strip serves all channels of all
 // images. It is made for a band of strips at a time. L is lanes<T> throughout. Groups of four or
 // eight channels side by side are computed in the same way, a channel of each group at a time.
-//
-// Sums over taps are in their order. Those over pixels, for the gradient of w: lane i sums the
-// pixels i of strips, by band, image and strip; then lanes are added one after another.
+// Sums over taps are in their order. The gradient of w is in conv_depthwise_weight.h.
 #pragma once
 #include "cpu/conv_window.h"
 #include "cpu/scratch.h"
@@ -140,26 +138,6 @@ void plane_result(const ConvSum& g, const Band<T>& band, int64_t count, const T*
   }
 }
 
-// sums (taps) += the products of an image's channel, lane by lane.
-template <class T, int Along>
-void plane_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
-                  const T* result, Vec<T>* sums) {
-  const int64_t along = g.step[2] * g.source_strides[4];
-  for (int64_t s = 0; s < count; ++s) {
-    const Strip<T>& strip = band.strip[s];
-    Vec<T> y{};
-    if (strip.in_order) {
-      y = load(result + strip.places[0]);
-    } else {
-      for (int64_t i = 0; i < strip.count; ++i) y[i] = element(result + strip.places[i]);
-    }
-    for (int64_t i = strip.first; i < strip.end; ++i) {
-      const TapPiece& at = band.pieces[i];
-      sums[at.tap] += y * load_piece<T, Along>(source, at.piece, along);
-    }
-  }
-}
-
 // The distance of pixels if whole vectors may be loaded, else 0. `offset`: of the plane.
 template <class T>
 int loadable(const ConvSum& g, const Band<T>& band, int64_t offset) {
@@ -232,50 +210,6 @@ void pixels_result(const ConvSum& g, const Band<T>& band, int64_t count, const T
                                           : pixel_result<T, Group, 1, false>;
         compute(band, strip, lane, source + c, along, weights + c, row, bias + c, left,
                 result + strip.places[lane] + c);
-      }
-    }
-  }
-}
-
-// sums (taps, lanes) of L channels += the strip's products.
-template <class T, bool Whole>
-inline void add_products_of_strip(const Band<T>& band, const Strip<T>& strip, const T* source,
-                                  int64_t along, const T* result, int64_t width, Vec<T>* sums) {
-  constexpr int n = lanes<T>;
-  Vec<T> y[n];
-  for (int64_t lane = 0; lane < strip.count; ++lane) {
-    y[lane] = load_channels<T, Whole>(result + strip.places[lane], width);
-  }
-  for (int64_t i = strip.first; i < strip.end; ++i) {
-    const Piece& piece = band.pieces[i].piece;
-    const T* from = source + piece.offset;
-    Vec<T>* sum = sums + band.pieces[i].tap * n;
-    if (piece.low == 0 && piece.high == n) {
-#pragma GCC unroll 16
-      for (int64_t lane = 0; lane < n; ++lane) {
-        sum[lane] += y[lane] * load_channels<T, Whole>(from + lane * along, width);
-      }
-    } else {
-      for (int64_t lane = piece.low; lane < piece.high; ++lane) {
-        sum[lane] += y[lane] * load_channels<T, Whole>(from + lane * along, width);
-      }
-    }
-  }
-}
-
-// sums (vectors of channels, taps, lanes)
-template <class T>
-void pixels_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T* source,
-                   const T* result, int64_t taps, int64_t width, Vec<T>* sums) {
-  constexpr int n = lanes<T>;
-  const int64_t along = g.step[2] * g.source_strides[4];
-  // Sums of a pair of vectors stay in the L1 cache, from strip to strip.
-  for (int64_t first = 0; first < width; first += 2 * n) {
-    for (int64_t s = 0; s < count; ++s) {
-      for (int64_t c = first; c < smaller(first + 2 * n, width); c += n) {
-        const auto add =
-            width - c >= n ? add_products_of_strip<T, true> : add_products_of_strip<T, false>;
-        add(band, band.strip[s], source + c, along, result + c, width - c, sums + c * taps);
       }
     }
   }
@@ -400,65 +334,6 @@ void mixed_in_vectors(const ConvSum& g) {
     if (g.rows == 8) return depthwise<T, 8>(g);
   }
   if constexpr (lanes<T> >= 4) depthwise<T, 4>(g);
-}
-
-// The gradient of w, from the sum that gives y: one part with all taps.
-template <class T>
-void depthwise_weight(const ConvSum& g, void* result) {
-  constexpr int n = lanes<T>;
-  T* w = static_cast<T*>(result);
-  const ConvPart& part = g.parts[0];
-  const int workers = depthwise_workers<T>(g);
-  const int64_t unit = channel_unit<T>(g), units = blocks(g.groups, unit);
-  const int64_t taps = part.tap_count, sums_size = taps * unit;
-  const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
-  const int64_t most = blocks(units, tasks);
-  const int64_t band_size = band_bytes(make_band<T>(part));
-  const int64_t bytes = band_size + most * sums_size * int64_t(sizeof(Vec<T>));
-  const Scratch<char> memory(workers * bytes);
-  run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
-    const int64_t begin = units * task / tasks, end = units * (task + 1) / tasks;
-    const T *x = static_cast<const T*>(g.source), *y = static_cast<const T*>(g.result);
-    Band<T> band = make_band<T>(part);
-    char* own = memory.data + worker * bytes;
-    band.strip = reinterpret_cast<Strip<T>*>(own);
-    band.pieces =
-        reinterpret_cast<TapPiece*>(own + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
-    Vec<T>* all_sums = reinterpret_cast<Vec<T>*>(own + band_size);
-    for (int64_t i = 0; i < (end - begin) * sums_size; ++i) all_sums[i] = Vec<T>{};
-    for (int64_t first = 0; first < blocks(pixels_of(part), n); first += band.strips) {
-      const int64_t count = fill_band(band, g, part, first);
-      for (int64_t at = begin; at < end; ++at) {
-        Vec<T>* sums = all_sums + (at - begin) * sums_size;
-        const int64_t c = at * unit, width = smaller(unit, g.groups - c);
-        for (int64_t image = 0; image < g.batch; ++image) {
-          const int64_t offset = image * g.source_strides[0] + c * g.source_strides[1];
-          const T* from = y + image * g.result_batch + c * g.result_row;
-          if (unit > 1) {
-            pixels_weight(g, band, count, x + offset, from, taps, width, sums);
-            continue;
-          }
-          const int along = loadable(g, band, offset);
-          const auto compute = along == 1   ? plane_weight<T, 1>
-                               : along == 2 ? plane_weight<T, 2>
-                                            : plane_weight<T, 0>;
-          compute(g, band, count, x + offset, from, sums);
-        }
-      }
-    }
-    for (int64_t at = begin; at < end; ++at) {
-      const Vec<T>* sums = all_sums + (at - begin) * sums_size;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t i = 0; i < smaller(unit, g.groups - at * unit); ++i) {
-          T total = 0;
-          for (int lane = 0; lane < n; ++lane) {
-            total += unit > 1 ? sums[(i / n * taps + tap) * n + lane][i % n] : sums[tap][lane];
-          }
-          w[(at * unit + i) * g.weight_group + part.taps[tap].weight] = total;
-        }
-      }
-    }
-  });
 }
 
 }  // namespace
