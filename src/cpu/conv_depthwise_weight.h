@@ -161,7 +161,9 @@ void depthwise_weight(const ConvSum& g, void* result) {
   T* w = static_cast<T*>(result);
   const ConvPart& part = g.parts[0];
   const int workers = depthwise_workers<T>(g);
-  const int64_t unit = smaller(2 * n, channel_unit<T>(g)), units = blocks(g.groups, unit);
+  const bool many = g.groups >= 2 * n * workers;
+  const int64_t unit = smaller(many ? 2 * n : n, channel_unit<T>(g));
+  const int64_t units = blocks(g.groups, unit);
   const int64_t taps = part.tap_count, sums_size = taps * unit;
   const int64_t tasks = smaller(units, workers == 1 ? 1 : 4 * workers);
   const int64_t most = blocks(units, tasks), along = g.step[2] * g.source_strides[4];

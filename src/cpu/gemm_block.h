@@ -230,6 +230,14 @@ inline Range part_of(int64_t i, int64_t i_end, int64_t j, int64_t j_end) {
 // So few rows that A stays near, and B is taken strip by strip.
 constexpr int64_t kLow = 8 * kRows;
 
+// Whether each row of B lies in a page of its own, and is met often enough to be packed, some
+// strips at a time: the pages of a strip are more than the machine has at hand, and conflict in the
+// L1 cache.
+template <class T>
+bool far_rows(const Product<T>& g, const Range& range) {
+  return g.b_row * int64_t(sizeof(T)) >= 4096 && range.rows > 4 * kRows;
+}
+
 // Whether tiles read B where it is, because few would use a panel: transposed in registers, or by
 // rows.
 template <class T>
@@ -238,7 +246,7 @@ bool across(const Product<T>& g, const Range& range) {
 }
 template <class T>
 bool in_place(const Product<T>& g, const Range& range) {
-  return range.rows <= kLow && g.b_col == 1;
+  return range.rows <= kLow && g.b_col == 1 && !far_rows(g, range);
 }
 
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
@@ -364,7 +372,9 @@ void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, 
 template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
   const int64_t size = panel_a_size<T>(g.depth);
-  const int64_t cols = all.rows <= kLow ? kCols<T> : all.j_end - all.j;
+  const int64_t cols = all.rows > kLow                    ? all.j_end - all.j
+                       : g.b_col == 1 && far_rows(g, all) ? 4 * kCols<T>
+                                                          : kCols<T>;
   T* panels_b = scratch + blocks(all.rows, kRows) * size;
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
     Range range = all;
