@@ -248,6 +248,7 @@ def test_same_bits_for_any_number_of_threads(x, w, settings, layout):
         ((3, 300, 9, 20), (33, 300, 1, 1), {}),
         ((3, 40, 40, 64), (1, 40, 1, 1), {}),
         ((3, 300, 9, 1), (2, 300, 1, 1), {}),
+        ((3, 300, 9, 9), (1, 300, 1, 1), {}),
     ],
 )
 def test_layout_changes_no_bit(x, w, settings):

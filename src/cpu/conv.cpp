@@ -179,13 +179,14 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   });
 }
 
-// Whether images that are products are computed as such: small planes share tiles otherwise.
+// Whether images that are products are computed as such: small planes share tiles otherwise. A
+// single row has an order of its own in gemm.h.
 bool pays_as_product(const ConvSum& g) {
   const ConvPart& part = g.parts[0];
   const int64_t pixels = part.size[0] * part.size[1] * part.size[2];
   const bool stacked = g.source_strides[0] == pixels * g.source_strides[4] &&
                        g.result_batch == pixels * part.strides[2];
-  return stacked || pixels >= 128;
+  return g.rows == 1 || stacked || pixels >= 128;
 }
 
 // The pixels along the longest dim are rows of A and of C; the other dims are many products.

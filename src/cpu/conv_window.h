@@ -50,10 +50,9 @@ struct SumOrder {
   }
 };
 
-// Whether every pixel sees itself alone, through one tap, and the result is made of matrices of
-// pixels and channels that are neither a row nor a column.
+// Whether every pixel sees itself alone, through one tap, and images have more than one.
 inline bool is_product(const ConvSum& g) {
-  if (g.part_count != 1 || g.parts[0].tap_count != 1 || g.groups > 1 || g.rows == 1) return false;
+  if (g.part_count != 1 || g.parts[0].tap_count != 1 || g.groups > 1) return false;
   const ConvPart& part = g.parts[0];
   for (int d = 0; d < 3; ++d) {
     if (g.step[d] > 1 || part.taps[0].shift[d] != 0 || part.size[d] != g.source_size[d]) {
