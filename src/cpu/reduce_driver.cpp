@@ -35,7 +35,7 @@ constexpr int64_t kPiece = 8 * kLanes;    // rows that the states see at once
 constexpr int64_t kScratch = kLanes * 128;  // elements that are converted, or brought together
 // Columns may be walked one after the other where the rows touch at most this many bytes' pages:
 // of more, a processor would not know all addresses.
-constexpr int64_t kPage = 4096, kReach = 512 * kPage;
+constexpr int64_t kPage = 4096, kReach = 1024 * kPage;
 
 struct Reduction {
   const ReduceArgs& args;
