@@ -171,10 +171,10 @@ def internal(name: str, op: str, *domains: str, theirs: Callable, **options: Any
     def call(module: Any, x: Any, y: Any) -> Any:
         if module.__name__ == "torch":
             return theirs(module, x, y)
-        from tiny_torch.autograd.apply import apply2
+        from tiny_torch.autograd.apply import apply
         from tiny_torch.ops import elementwise, unary
 
-        return apply2({**vars(elementwise), **vars(unary)}[op], x, y)
+        return apply({**vars(elementwise), **vars(unary)}[op], x, y)
 
     return Case(
         name, domains, call=call, shapes=[(SHAPE, SHAPE), ((), ())], strides=False, **options

@@ -7,7 +7,7 @@ import pytest
 from helpers import leaf
 
 import tiny_torch
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.graph import Op
 
 FREED = "Trying to backward through the graph a second time"
@@ -118,7 +118,7 @@ def test_a_fused_op_is_differentiated_twice_through_its_composite():
     y = x * 1
     y.register_hook(lambda g: calls.append("y"))
     x.register_hook(lambda g: calls.append("x"))
-    z = applyn(Half, (y, y), 0.5)  # the same tensor twice: not counted double
+    z = apply_many(Half, (y, y), 0.5)  # the same tensor twice: not counted double
     (g,) = torch.autograd.grad(z, x, create_graph=True)
     assert g.tolist() == [3] and calls == ["y", "x"]
     assert torch.autograd.grad(g, x)[0].tolist() == [1]

@@ -115,34 +115,44 @@ PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return answer;
 }
 
-// Node(op, edges, saved, inputs=None, constants=()). It takes its number after forward has written.
-PyObject* make(PyObject* type, PyObject* const* args, size_t flags, PyObject* keywords) {
-  const Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (count < 3 || count > 5 || keywords)
-    return PyErr_Format(PyExc_TypeError, "Node(op, edges, saved, inputs=None, constants=())");
-  PyObject* const sequence = node_stamp(nullptr, args[2]);
+PyTypeObject* node_type;  // graph.py's Node
+
+// Its number is taken after forward has written.
+PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObject* saved,
+                       PyObject* inputs, PyObject* constants) {
+  PyObject* const sequence = node_stamp(nullptr, saved);
   if (!sequence) return nullptr;
-  auto* const cls = reinterpret_cast<PyTypeObject*>(type);
-  PyObject* const object = cls->tp_alloc(cls, 0);
+  PyObject* const object = type->tp_alloc(type, 0);
   if (!object) {
     Py_DECREF(sequence);
     return nullptr;
   }
   NodeObject& node = *reinterpret_cast<NodeObject*>(object);
-  node.op = Py_NewRef(args[0]);
-  node.edges = Py_NewRef(args[1]);
-  node.saved = Py_NewRef(args[2]);
-  node.inputs = Py_NewRef(count > 3 ? args[3] : Py_None);
-  node.constants = count > 4 ? Py_NewRef(args[4]) : PyTuple_New(0);
+  node.op = Py_NewRef(op);
+  node.edges = Py_NewRef(edges);
+  node.saved = Py_NewRef(saved);
+  node.inputs = Py_NewRef(inputs);
+  node.constants = Py_NewRef(constants);
   node.hooks = Py_NewRef(Py_None);
   node.sequence = sequence;
   return object;
 }
 
-// Calls of this subclass of NodeBase go straight to `make`, without a tuple of their arguments.
+// Node(op, edges, saved, inputs=None, constants=())
+PyObject* call_node(PyObject* type, PyObject* const* args, size_t flags, PyObject* keywords) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (count < 3 || count > 5 || keywords)
+    return PyErr_Format(PyExc_TypeError, "Node(op, edges, saved, inputs=None, constants=())");
+  static PyObject* const nothing = PyTuple_New(0);
+  return make_node_of(reinterpret_cast<PyTypeObject*>(type), args[0], args[1], args[2],
+                      count > 3 ? args[3] : Py_None, count > 4 ? args[4] : nothing);
+}
+
+// Calls of this subclass of NodeBase go straight to `call_node`, without a tuple of arguments.
 PyObject* register_node(PyObject*, PyObject* type) {
   if (!PyType_Check(type)) return PyErr_Format(PyExc_TypeError, "register_node(type)");
-  reinterpret_cast<PyTypeObject*>(type)->tp_vectorcall = make;
+  node_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+  node_type->tp_vectorcall = call_node;
   return Py_NewRef(type);
 }
 
@@ -161,6 +171,11 @@ PyType_Spec spec = {"tiny_torch._core.NodeBase", sizeof(NodeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
 
 }  // namespace
+
+PyObject* make_node(PyObject* op, PyObject* edges, PyObject* saved, PyObject* inputs,
+                    PyObject* constants) {
+  return make_node_of(node_type, op, edges, saved, inputs, constants);
+}
 
 void add_graph(PyObject* module) {
   PyObject* const type = PyType_FromSpec(&spec);

@@ -16,6 +16,20 @@ PyCFunction fast(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
+// A reference that is given up at the end of its scope; null where making the object failed.
+class Owned {
+ public:
+  explicit Owned(PyObject* owned) : object_(owned) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Py_XDECREF(object_); }
+  operator PyObject*() const { return object_; }
+  PyObject* get() const { return object_; }
+
+ private:
+  PyObject* const object_;
+};
+
 // The fields of T, which begins with PyObject_HEAD, that hold an object or null.
 template <class T, PyObject* T::*... fields>
 struct Held {

@@ -26,7 +26,6 @@ PyTypeObject* view_type;
 
 // The bits of autograd/graph.py's modes, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
-constexpr long kNoGrad = 1, kInference = 2;
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 
 // ------------------------------------------------------------------------------ fields and memory
@@ -131,16 +130,14 @@ PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
   return make_view(base, kind, stamp);
 }
 
-// finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors: outputs of
-// the node, or without a history if that is None; views of x, if given.
-PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 1 || count > 3 || (count == 3 && !is_tensor(args[2])))
-    return PyErr_Format(PyExc_TypeError, "finish(result, node=None, x=None)");
-  PyObject *const result = args[0], *const node = count > 1 ? args[1] : Py_None;
-  PyObject* const x = count > 2 ? args[2] : nullptr;
+}  // namespace
+
+long thread_modes() { return mode_bits; }
+
+PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x) {
   auto output = [=](PyObject* array, Py_ssize_t j, bool one_of_several) -> PyObject* {
     PyObject* const view = x ? view_of(array, x, one_of_several) : Py_NewRef(Py_None);
-    int differentiable = view ? node != Py_None : -1;
+    int differentiable = view ? node != nullptr : -1;
     if (differentiable > 0 && one_of_several) differentiable = is_floating_array(array);
     if (differentiable < 0) {
       Py_XDECREF(view);
@@ -163,11 +160,15 @@ PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return tensors;
 }
 
-}  // namespace
-
-PyObject* without_history(PyObject* result) { return finish(nullptr, &result, 1); }
-
 namespace {
+
+// finish(result, node=None, x=None): tensors_of.
+PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 3 || (count == 3 && !is_tensor(args[2])))
+    return PyErr_Format(PyExc_TypeError, "finish(result, node=None, x=None)");
+  PyObject* const node = count > 1 && args[1] != Py_None ? args[1] : nullptr;
+  return tensors_of(args[0], node, count > 2 ? args[2] : nullptr);
+}
 
 PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
   PyObject* base;
@@ -220,7 +221,7 @@ bool is_untracked(const TensorObject& x) {
 }  // namespace
 
 bool may_record(PyObject* const* inputs, Py_ssize_t count) {
-  if (mode_bits & (kNoGrad | kInference)) return false;
+  if (mode_bits & kModesOff) return false;
   for (Py_ssize_t i = 0; i < count; ++i)
     if (is_tensor(inputs[i]) && !is_untracked(tensor_of(inputs[i]))) return true;
   return false;
@@ -231,7 +232,7 @@ PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count && !tracked; ++i)
     tracked = is_tensor(args[i]) &&
               (tensor_of(args[i]).edge != Py_None || tensor_of(args[i]).view != Py_None);
-  if (!tracked || mode_bits & (kNoGrad | kInference)) Py_RETURN_NONE;
+  if (!tracked || mode_bits & kModesOff) Py_RETURN_NONE;
   static PyObject* const backward = PyUnicode_InternFromString("backward");
   PyObject* const formula = op == Py_None ? Py_NewRef(op) : PyObject_GetAttr(op, backward);
   if (formula == Py_None && op != Py_None) return formula;
@@ -274,8 +275,9 @@ PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
-// None for anything else.
+// None for anything else, and where a mode wants to see the op.
 PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
+  if (mode_bits & ~kModesOff) Py_RETURN_NONE;
   if (!PyTuple_CheckExact(tensors) && !PyList_CheckExact(tensors)) Py_RETURN_NONE;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   PyObject** const items = PySequence_Fast_ITEMS(tensors);
@@ -288,12 +290,12 @@ PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
 }
 
 // basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
-// index, where it does not fit, and where x requires grad, for then its node is to be made.
+// index, where it does not fit, and where x requires grad or a mode wants to see the op.
 PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !is_tensor(args[0]))
     return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
   const TensorObject& x = tensor_of(args[0]);
-  if (!is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  if (mode_bits & ~kModesOff || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
   try {
     std::optional<NDArray> array = indexed(array_of(x.array), args[1]);
     if (!array) Py_RETURN_NONE;

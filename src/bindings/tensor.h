@@ -29,13 +29,18 @@ long long stamp_of_array(PyObject* array);
 // requires grad, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
+// This thread's modes, of autograd/graph.py; those that switch recording off.
+constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference;
+long thread_modes();
+
 // Whether one of the inputs may have a history, and this thread would record it.
 bool may_record(PyObject* const* inputs, Py_ssize_t count);
-// An op's array, or its tuple of them, as tensors without a history.
-PyObject* without_history(PyObject* result);
-
-// The shape of an array of any device as a torch.Size.
-PyObject* size_of(PyObject* array);
+// An op's array, or its tuple of them, as tensors: outputs of the node, or without a history if
+// that is null; views of x, unless that is null.
+PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x);
+// Node(op, edges, saved, inputs, constants), as graph.py calls it.
+PyObject* make_node(PyObject* op, PyObject* edges, PyObject* saved, PyObject* inputs,
+                    PyObject* constants);
 
 extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim, device
 // The type of those shapes, and the devices by name, which are to be made known first.

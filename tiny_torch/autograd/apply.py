@@ -1,10 +1,10 @@
 """The one place where an op meets its tensors: compute, then record a node if one needs gradients.
 
-By arity, because a call's cost is most of a small op's: ``apply1(op, x, *constants)``,
-``apply2(op, x, y)`` whose operands may be numbers, ``applyn(op, inputs, *constants)``.
-Beside them ``apply_view`` for ops that answer a view, and ``apply_inplace``. A thread's modes are
-read once, as one integer: 0 is plain recording; any bit takes the slow path, which is where
-autocast and the profiler will enter.
+``apply(op, *arguments)`` takes the op's inputs (tensors, numbers, None) and its constants.
+``apply_many(op, tensors, *constants)`` is for ops of any number of inputs, ``apply_view`` for ops
+that answer a view, ``apply_inplace`` for those that write. Each reads this thread's modes before
+anything else, as one integer. While no mode is on but those that switch recording off, C++ does
+what `in_modes` spells out here (bindings/apply.cpp); in any other mode they come here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import (
     LEAF,
     PLAIN,
+    WATCHED,
     Node,
     Unrelated,
     modes,
@@ -21,8 +22,11 @@ from tiny_torch.autograd.graph import (
     rebase,
     refusal,
 )
-from tiny_torch.tensor import Tensor
+from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, VIEW, through_modes
 
+apply = _core.apply
+apply_view = _core.apply_view
+apply_many = _core.apply_many
 # finish(result, node=None, x=None): an op's array, or its tuple of them, as tensors. Those of
 # floats are outputs of the node, if there is one. If x is given they are views of it, or of its
 # base, made as the modes and their number say: view.py.
@@ -30,117 +34,74 @@ finish = _core.finish
 # edges_of(op, *inputs): edge_of of each; None if nothing is to be recorded: no input has an edge,
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
-edges_of_inputs = _core.edges_of_inputs  # (op, arguments, arity=op.arity): of so many of them
-# compute(op, inputs, constants=(), out=None): op.forward of their arrays; it may answer in `out`.
-compute = _core.compute
-# apply_plainly(op, inputs, constants=()): the result as tensors; None, before it is computed, where
-# an input may have a history that is to be recorded.
-apply_plainly = _core.apply_plainly
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
-# has a history. Whether it was.
+# has a history, or a mode is on. Whether it was.
 compute_into = _core.compute_into
 compute_in_place = _core.compute_in_place  # (op, x, others): the same of x and others, into x
-# offer(op, outs, inputs, constants): op.forward, computed where the tensors of the tuple `outs`
-# are, if they fit: in their places the tensors, else the arrays. None where one has a history, or
-# is on another device.
+# offer(op, outs, arguments): op.forward, computed where the tensors of the tuple `outs` are, if
+# they fit: in their places the tensors, else the arrays. None where one has a history, or is on
+# another device, or a mode is on.
 offer = _core.offer
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are
 keep = _core.keep  # (used_by, saved, edges): None in place of what no gradient is computed from
 
 
-def apply1(op, x, *constants):
-    """An op of one tensor."""
-    if not constants:
-        result, saved = op.forward(x.array)
-    elif len(constants) == 1:  # spread out: `*constants` costs a tenth of a microsecond
-        result, saved = op.forward(x.array, constants[0])
-    else:
-        return applied(op, (x, *constants))
-    edges = edges_of(op, x)
-    if edges is None:
-        return finish(result)
-    node = Node(op, edges, saved, None, constants)
-    return finish(result, node if not modes.bits else note(node))
+def in_modes(op, arguments, arity, as_view):
+    """What `apply` and its kin do, step by step; they come here where a mode is on, and for `ref`.
 
+    Answers the op's result as a tensor, or a tuple of them. The first `arity` of the arguments are
+    inputs, op.arity if it is negative; the results are views of the first if `as_view`.
+    """
+    if modes.bits & WATCHED:
 
-def apply2(op, x, y):
-    """An op of two tensors, or of one and a number: no constants, one result."""
-    a = x.array if isinstance(x, Tensor) else x
-    b = y.array if isinstance(y, Tensor) else y
-    result, saved = op.forward(a, b)
-    edges = edges_of(op, x, y)
-    if edges is None:
-        return finish(result)
-    inputs = changed((a, b), edges, result) if op.broadcasts else None
-    if op.used_by:
-        saved = keep(op.used_by, saved, edges)
-    node = Node(op, edges, saved, inputs)
-    return finish(result, node if not modes.bits else note(node))
+        def call(op, arguments):
+            return again(op, arguments, arity, as_view)
 
-
-def applyn(op, tensors, *constants):
-    """An op of any number of tensors, of which some may be None or numbers."""
-    tensor = apply_plainly(op, tensors, constants)
-    if tensor is not None:
-        return tensor
-    result, saved = compute(op, tensors, constants)
-    edges = edges_of_inputs(op, tensors, len(tensors))
-    if edges is None:
-        return finish(result)
-    return recorded(op, tensors, constants, edges, result, saved)
-
-
-def apply(op, *arguments):
-    """applyn, of the op's inputs and the constants that follow them."""
-    return applied(op, arguments)
-
-
-def applied(op, arguments):
-    tensor = apply_plainly(op, arguments)
-    if tensor is not None:
-        return tensor
-    result, saved = compute(op, arguments)
-    edges = edges_of_inputs(op, arguments)
-    if edges is None:
-        return finish(result)
-    arity = op.arity
-    return recorded(op, arguments[:arity], arguments[arity:], edges, result, saved)
-
-
-def recorded(op, tensors, constants, edges, result, saved):
-    """The result, as the output of a new node."""
-    inputs = changed(arrays_of(tensors), edges, result) if op.broadcasts else None
-    if op.used_by:
-        saved = keep(op.used_by, saved, edges)
-    node = Node(op, edges, saved, inputs, constants)
-    return finish(result, node if not modes.bits else note(node))
-
-
-def apply_fused(op, *arguments):
-    """apply, of an op with a kernel of its own; on `ref`, which has none, of its composite."""
-    if arguments[0].array.device == "ref":
+        return through_modes(VIEW if as_view else ORDINARY, op, arguments, call)
+    if op.composite is not None and arguments[0].array.device == "ref":
         return op.composite(*arguments)
-    return applied(op, arguments)
-
-
-def apply_view(op, x, *constants):
-    """An op whose result, or several, show x's own memory."""
-    if len(constants) == 1:
-        result, saved = op.forward(x.array, constants[0])
-    else:
-        result, saved = op.forward(x.array, *constants)
-    edges = edges_of(op, x)
+    arrays = arrays_of(arguments)
+    result, saved = op.forward(*arrays)
+    shown = arguments[:1] if as_view else ()
+    arity = op.arity if arity < 0 else arity
+    edges = edges_of(op, *arguments[:arity])
     if edges is None:
-        return finish(result, None, x)
-    node = Node(op, edges, saved, None, constants)
-    return finish(result, node if not modes.bits else note(node), x)
+        return finish(result, None, *shown)
+    inputs = changed(arrays, edges, result) if op.broadcasts else None
+    node = Node(op, edges, keep(op.used_by, saved, edges), inputs, arguments[arity:])
+    return finish(result, note(node), *shown)
+
+
+def again(op, arguments, arity, as_view):
+    """The call that a mode has seen, from its beginning."""
+    if as_view:
+        return apply_view(op, *arguments)
+    if arity >= 0:
+        return apply_many(op, arguments[:arity], *arguments[arity:])
+    return apply(op, *arguments)
+
+
+_core.register_apply(in_modes)
+
+
+def compute(op, arguments, out=None):
+    """op.forward of the arguments' arrays: (result, saved). The result may stand in `out`."""
+    if modes.bits & WATCHED:
+        result = apply(op, *arguments)
+        several = isinstance(result, tuple)
+        return (arrays_of(result) if several else result.array), ()
+    return _core.compute(op, arguments, out)
 
 
 def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     if compute_in_place(op, x, arguments):
         return x
+    if modes.bits & WATCHED:
+        return through_modes(
+            IN_PLACE, op, (x, *arguments), lambda op, given: apply_inplace(op, *given)
+        )
     inputs = (x, *arguments)
     arrays = arrays_of(inputs)
     if not x.array.dtype.is_floating_point:

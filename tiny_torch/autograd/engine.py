@@ -26,6 +26,7 @@ from tiny_torch.autograd.graph import (
     NO_GRAD,
     NODES,
     SOLE,
+    WATCHED,
     Identity,
     InLayout,
     Node,
@@ -36,6 +37,7 @@ from tiny_torch.autograd.graph import (
     thread,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
+from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.tensor import wrap
 
@@ -102,7 +104,7 @@ class Run:
             self.deliver(edge, gradient if self.create_graph else gradient.array)
         self.finish_leaves()
         retain_graph = self.retain_graph
-        careful = self.create_graph or modes.bits & ANOMALY
+        careful = self.create_graph or modes.bits & (ANOMALY | WATCHED)
         buffers = self.buffers
         for node in order:
             grad = buffers.pop(node, None)
@@ -172,7 +174,7 @@ class Run:
         return None
 
     def call_carefully(self, node, grad, needs):
-        """A node's backward under create_graph, with hooks of its own, or looking for anomalies."""
+        """A node's backward under create_graph, with hooks of its own, or in a mode."""
         if not modes.bits & ANOMALY:
             return self.call(node, grad, needs)
         outer, thread.running = thread.running, node
@@ -194,6 +196,8 @@ class Run:
         return self.backward_of(node, grad, needs)
 
     def backward_of(self, node, grad, needs):
+        if modes.bits & WATCHED:
+            return backward_through_modes(self.backward_of, node, grad, needs)
         # An op that has not saved its input has a backward that can be differentiated itself.
         if self.create_graph and node.op.composite is not None and 0 in node.op.saves:
             return through_composite(node, grad, needs)

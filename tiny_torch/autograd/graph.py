@@ -40,6 +40,7 @@ class Thread(threading.local):
     check_nan = True  # of ANOMALY
     running: Any = None  # the node whose backward runs, under ANOMALY
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
+    op_modes: tuple = ()  # the innermost last, under WATCHED
 
 
 NO_GRAD: int = 1
@@ -47,6 +48,7 @@ INFERENCE: int = 2
 OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
 SAVED_HOOKS: int = 8
+WATCHED: int = 16  # a mode of op_mode.py wants to see every op
 modes: Any = _core.modes  # `bits`: what this thread's ops must mind; 0 is plain recording
 thread = Thread()
 
@@ -332,7 +334,7 @@ def overlaps(shape, strides) -> bool:
 def run(op, x, *others):
     """An op inside a backward formula: on tensors it is recorded, on arrays only computed."""
     if isinstance(x, TensorBase) or (others and isinstance(others[0], TensorBase)):
-        from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this
+        from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this)
 
         return apply(op, x, *others)
     return op.forward(x, *others)[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
@@ -17,6 +17,7 @@ from tiny_torch.tensor import Tensor
 class GammaInc(Op):
     """The probability that a gamma draw of shape parameter a and rate 1 is below x."""
 
+    arity = 2
     saves = (0, 1)
 
     @staticmethod
@@ -85,7 +86,7 @@ class Gamma(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         a, x = torch.broadcast_tensors(self.concentration, self.rate * value)
-        return applyn(GammaInc, (a, x))
+        return apply(GammaInc, a, x)
 
     def entropy(self) -> Tensor:
         return (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise import Mul
@@ -407,7 +407,7 @@ class Hardsigmoid(Op):
 
     @staticmethod
     def composite(x):
-        return apply1(Hardtanh, x + 3, 0.0, 6.0) / 6
+        return apply(Hardtanh, x + 3, 0.0, 6.0) / 6
 
 
 class Hardswish(Op):
@@ -425,4 +425,4 @@ class Hardswish(Op):
 
     @staticmethod
     def composite(x):
-        return x * apply1(Hardtanh, x + 3, 0.0, 6.0) / 6
+        return x * apply(Hardtanh, x + 3, 0.0, 6.0) / 6

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import not_implemented
@@ -133,7 +133,7 @@ def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
         )
     if any(count < 0 for count in counts):
         raise RuntimeError(f"Trying to create tensor with negative dimension: repeat{counts}")
-    return apply1(Repeat, self, counts)
+    return apply(Repeat, self, counts)
 
 
 def tile(input: Tensor, dims: Any) -> Tensor:
@@ -225,7 +225,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return apply1(Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim))
+    return apply(Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim))
 
 
 def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -270,7 +270,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
-        return standalone(apply1(Roll, input.flatten(), shifts, (0,)).reshape(input.shape))
+        return standalone(apply(Roll, input.flatten(), shifts, (0,)).reshape(input.shape))
     if len(shifts) != len(dims):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
@@ -281,7 +281,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     for shift, dim in zip(shifts, dims, strict=True):
         dim = wrap_dim(dim, input.array.ndim)
         totals[dim] = totals.get(dim, 0) + shift
-    return apply1(Roll, input, tuple(totals.values()), tuple(totals))
+    return apply(Roll, input, tuple(totals.values()), tuple(totals))
 
 
 def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
@@ -306,7 +306,7 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     """
     check_triangle("tril", input, diagonal)
     if out is None:
-        return apply1(Tril, input, diagonal)
+        return apply(Tril, input, diagonal)
     return into_same(out, offered(out, Tril, (input,), diagonal), "tril")
 
 
@@ -322,7 +322,7 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     """
     check_triangle("triu", input, diagonal)
     if out is None:
-        return apply1(Triu, input, diagonal)
+        return apply(Triu, input, diagonal)
     return into_same(out, offered(out, Triu, (input,), diagonal), "triu")
 
 
@@ -352,7 +352,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return apply1(DiagEmbed, input, offset, dim1, dim2)
+    return apply(DiagEmbed, input, offset, dim1, dim2)
 
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops.softmaxes import softmax
@@ -63,4 +63,4 @@ def probabilities(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool, scale
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
 ) -> Tensor:
-    return apply_fused(ScaledDotProductFlashAttentionForCpu, q, k, v, mask, causal, scale)
+    return apply(ScaledDotProductFlashAttentionForCpu, q, k, v, mask, causal, scale)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core, devices, layouts
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.creation import PYTHON_TYPES, as_dtype
 from tiny_torch.devices import array_module, device, to_device
@@ -69,11 +69,11 @@ def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tenso
     (2, 1)
     """
     if memory_format is contiguous_format:
-        return self if self.array.is_contiguous() else apply1(Arranged, self, contiguous_format)
+        return self if self.array.is_contiguous() else apply(Arranged, self, contiguous_format)
     check_format("contiguous", memory_format)
     if has_format(self.array, memory_format):
         return self
-    return apply1(Arranged, self, memory_format)
+    return apply(Arranged, self, memory_format)
 
 
 def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bool:
@@ -95,9 +95,9 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """
     check_tensor("clone", "input", 1, input)
     if memory_format is preserve_format or memory_format is None:
-        return apply1(Clone, input)
+        return apply(Clone, input)
     check_format("clone", memory_format)
-    return apply1(Arranged, input, memory_format)
+    return apply(Arranged, input, memory_format)
 
 
 def convert(
@@ -110,16 +110,16 @@ def convert(
         and where != x.array.device
         and array_module(where) is not array_module(x.array.device)
     ):
-        result = apply1(ToDevice, result, device(where).type)
+        result = apply(ToDevice, result, device(where).type)
     if dtype is not None and dtype is not x.array.dtype:
-        result = apply1(ToCopy if dtype.is_floating_point else ToInteger, result, dtype)
+        result = apply(ToCopy if dtype.is_floating_point else ToInteger, result, dtype)
     if memory_format is None or memory_format is preserve_format:
-        return apply1(Clone, x) if copy and result is x else result
+        return apply(Clone, x) if copy and result is x else result
     check_format("to", memory_format)
     if result is x and not copy and suggested_format(x.array) is memory_format:
         return x
     arranged = contiguous(result, memory_format=memory_format)
-    return apply1(Arranged, x, memory_format) if arranged is x else arranged
+    return apply(Arranged, x, memory_format) if arranged is x else arranged
 
 
 def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) -> Tensor:

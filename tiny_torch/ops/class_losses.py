@@ -6,7 +6,7 @@ probabilities nor their logarithms are ever stored.
 
 from __future__ import annotations
 
-from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, edge_of, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.softmaxes import LogSoftmax
@@ -149,7 +149,7 @@ def nll_loss(
     ignore_index: int,
 ) -> Tensor:
     """Classes int64, of log_p's shape without dim."""
-    return apply_fused(NllLoss, log_p, target, weight, dim, REDUCTIONS[reduction], ignore_index)
+    return apply(NllLoss, log_p, target, weight, dim, REDUCTIONS[reduction], ignore_index)
 
 
 def cross_entropy(
@@ -165,4 +165,4 @@ def cross_entropy(
     arguments = logits, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
     if weight is not None and edge_of(weight) is not None:  # beside probabilities only
         return CrossEntropy.composite(*arguments)
-    return apply_fused(CrossEntropy, *arguments)
+    return apply(CrossEntropy, *arguments)

@@ -7,8 +7,8 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import applyn
-from tiny_torch.dtypes import cpp_name, not_implemented
+from tiny_torch.autograd.apply import apply
+from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.conv import Convolution, ConvolutionTranspose
 from tiny_torch.ops.join import cat
 from tiny_torch.tensor import Tensor
@@ -33,7 +33,7 @@ def numbers(function: str, argument: str, value: Any, dims: int) -> tuple[int, .
 
 
 def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -> None:
-    """The types, numbers of dims and dtypes."""
+    """The types and numbers of dims; dtypes are the kernel's to check, behind autocast."""
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
         kinds = f"({type(input).__name__}, {type(weight).__name__})"
         raise TypeError(f"{function}() received an invalid combination of arguments - got {kinds}")
@@ -51,12 +51,6 @@ def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -
         raise RuntimeError(
             f"[{function}] expected a weight of {dims + 2} dimensions, got {list(weight.shape)}"
         )
-    for name, other in (("bias", bias), ("weight", weight)):
-        if other is not None and other.dtype is not input.dtype:
-            raise RuntimeError(
-                f"Input type ({cpp_name(input.dtype)}) and {name} type ({cpp_name(other.dtype)}) "
-                "should be the same"
-            )
 
 
 def read_settings(
@@ -156,7 +150,7 @@ def convolution(function: str, dims: int, x: Any, weight: Any, bias: Any, *setti
     check_shapes(function, batch, weight, bias, groups, False)
     if settings[1] == "same":
         batch, padding = same_padding(batch, weight, dilation)
-    y = applyn(Convolution, (batch, weight, bias), (stride, padding, dilation, groups))
+    y = apply(Convolution, batch, weight, bias, (stride, padding, dilation, groups))
     return y if batched else y.squeeze(0)
 
 
@@ -187,7 +181,7 @@ def transposed_convolution(
     if not x.dtype.is_floating_point and x.dtype is not _core.int64:
         raise not_implemented(function, x.dtype)
     settings = (stride, padding, dilation, groups)
-    y = applyn(ConvolutionTranspose, (batch, weight, bias), size, settings)
+    y = apply(ConvolutionTranspose, batch, weight, bias, size, settings)
     return y if batched else y.squeeze(0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import other_type
@@ -82,7 +82,7 @@ def cdist(
         raise RuntimeError("cdist only supports non-negative p values")
     check_broadcast(x1.shape[:-2], x2.shape[:-2])
     if p == 2 and MODES[compute_mode](max(x1.shape[-2], x2.shape[-2])):
-        return applyn(EuclideanDist, (x1, x2))
+        return apply(EuclideanDist, x1, x2)
     pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if p == 0:  # NaN counts in vector_norm, but is NaN here
         return pairs.abs().ceil().clamp(max=1).sum(-1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
@@ -188,7 +188,7 @@ def products(table, grad, index, starts, padding):
 def embedding(table: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
     check_tensor("embedding", "weight", 1, table)
     check_tensor("embedding", "indices", 2, index)
-    return apply_fused(Embedding, table, index, padding, by_frequency)
+    return apply(Embedding, table, index, padding, by_frequency)
 
 
 def embedding_bag(
@@ -201,4 +201,4 @@ def embedding_bag(
     by_frequency: bool,
 ) -> Tensor:
     arguments = table, weights, index, starts, MODES[mode], padding, by_frequency
-    return apply_fused(EmbeddingBag, *arguments)
+    return apply(EmbeddingBag, *arguments)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat
@@ -101,7 +101,7 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     check_square("linalg.cholesky", input)
     check_floating("linalg.cholesky", input)
     check_precision("linalg.cholesky", input)
-    return into_same(out, apply1(LinalgCholeskyEx, input, bool(upper)))
+    return into_same(out, apply(LinalgCholeskyEx, input, bool(upper)))
 
 
 def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
@@ -182,7 +182,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
             "or 'complete'"
         )
-    return named("linalg_qr", apply1(LinalgQr, A, mode), out)
+    return named("linalg_qr", apply(LinalgQr, A, mode), out)
 
 
 def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
@@ -245,7 +245,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     if not input.is_floating_point():
         raise not_implemented("linalg_eigh_cpu", input.dtype)
     check_precision("linalg.eigh", input)
-    return named("linalg_eigh", apply1(LinalgEigh, input, UPLO.upper()), out)
+    return named("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
 
 
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
@@ -335,7 +335,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     LAPACK finds none. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html
     """
     check_svd(A, "linalg_svd", driver)
-    return named("linalg_svd", apply1(LinalgSvd, A, bool(full_matrices)), out)
+    return named("linalg_svd", apply(LinalgSvd, A, bool(full_matrices)), out)
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
@@ -344,7 +344,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html
     """
     check_svd(A, "linalg_svdvals", driver)
-    return into_same(out, apply1(LinalgSvd, A, False)[1])
+    return into_same(out, apply(LinalgSvd, A, False)[1])
 
 
 def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:

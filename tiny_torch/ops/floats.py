@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import finfo, not_implemented
 from tiny_torch.ops.elementwise import Cast, Pow, Where, without_gradient
@@ -132,7 +132,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     check_tensor("frexp", "input", 1, input)
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return named("frexp", apply1(Frexp, input), out)
+    return named("frexp", apply(Frexp, input), out)
 
 
 class Ldexp(Op):
@@ -180,7 +180,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """input * 2**other. https://pytorch.org/docs/stable/generated/torch.ldexp.html"""
     check_powers("ldexp", input, other)
     if out is None:
-        return apply2(Ldexp, input, other)
+        return apply(Ldexp, input, other)
     return write_out(Ldexp, "ldexp", out, input, other)
 
 
@@ -208,7 +208,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     """
     operands = in_float64("float_power", input, exponent)
     if out is None:
-        return apply2(Pow, *operands)
+        return apply(Pow, *operands)
     check_tensor("float_power", "out", 3, out)
     if out.dtype is not _core.float64:
         raise RuntimeError(
@@ -216,7 +216,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
             "requires dtype torch.float64"
         )
     if not isinstance(input, Tensor):
-        return into(out, apply2(Pow, *operands))
+        return into(out, apply(Pow, *operands))
     return write_out(Pow, "float_power", out, *operands)
 
 
@@ -282,7 +282,7 @@ def nan_to_num(
     values = replacements("nan_to_num", input, nan, posinf, neginf)
     if out is not None:
         return write_out(NanToNum, "nan_to_num", out, input, *values)
-    return apply1(NanToNum, input, *values)
+    return apply(NanToNum, input, *values)
 
 
 def nan_to_num_(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_inplace, applyn
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.ops.elementwise import Cast, Where
@@ -319,7 +319,7 @@ def scatter(
     """
     op, place = scatter_operation("scatter", reduce)
     source = scatter_arguments("scatter", input, index, src, value)
-    return into_same(out, applyn(op, (input, source, index), dim, *place), "scatter")
+    return into_same(out, apply(op, input, source, index, dim, *place), "scatter")
 
 
 def scatter_(
@@ -344,7 +344,7 @@ def scatter_add(
     """
     check_tensor("scatter_add", "src", 3, src)
     source = scatter_arguments("scatter_add", input, index, src, None)
-    return into_same(out, applyn(ScatterAdd, (input, source, index), dim), "scatter_add")
+    return into_same(out, apply(ScatterAdd, input, source, index, dim), "scatter_add")
 
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
@@ -387,7 +387,7 @@ def scatter_reduce(
     tensor([5., 7.])
     """
     source = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
-    result = applyn(ScatterReduce, (input, source, index), dim, reduce, include_self)
+    result = apply(ScatterReduce, input, source, index, dim, reduce, include_self)
     return into_same(out, result, "scatter_reduce")
 
 

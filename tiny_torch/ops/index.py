@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, apply_view
-from tiny_torch.autograd.graph import NO_GRAD, modes
+from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
+from tiny_torch.autograd.graph import NO_GRAD, OFF, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
@@ -205,13 +205,13 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if view is not None:
         return view
     if type(index) is Tensor and is_positions(index.array) and self.array.ndim:
-        return apply1(Index, self, index.array)
+        return apply(Index, self, index.array)
     steps, indices = read(self.array, index)
     if steps:
         self = apply_view(VIEW_OPS[steps[-1][0]], self, steps)
     elif not indices:
         return apply_view(Alias, self, (("expand", (self.array.shape,)),))
-    return apply1(Index, self, *indices) if indices else self
+    return apply(Index, self, *indices) if indices else self
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -226,6 +226,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             type(index) is Tensor
             and index.array.dtype is _core.bool
             and index.array.same_shape(array)
+            and not modes.bits & ~OFF
             and (modes.bits & NO_GRAD or (self.edge is None and self._view is None))
         ):
             warn_expanded("masked_fill_", array)
@@ -281,7 +282,9 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
 
 
 def records(*operands: Any) -> bool:
-    """Whether an in-place op on these would be recorded."""
+    """Whether an in-place op on these would be recorded, or a mode wants to see it."""
+    if modes.bits & ~OFF:
+        return True
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     return not modes.bits & NO_GRAD and True in [tensor.requires_grad for tensor in tensors]
 

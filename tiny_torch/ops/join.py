@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_view, applyn
+from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops import split
@@ -92,7 +92,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         if not check_tensors("cat", tensors):
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         if out is None:
-            return applyn(Cat, tensors, dim)
+            return apply_many(Cat, tensors, dim)
     elif out is None:
         return wrap(array_module(arrays[0].device).cat(arrays, dim))
     return into_promoted("cat", out, offered(out, Cat, tensors, dim))
@@ -125,7 +125,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         if not check_tensors("stack", tensors):
             raise RuntimeError("stack expects a non-empty TensorList")
         if out is None:
-            return applyn(Stack, tensors, dim)
+            return apply_many(Stack, tensors, dim)
     elif out is None:
         return wrap(array_module(arrays[0].device).stack(arrays, dim))
     return into_promoted("stack", out, offered(out, Stack, tensors, dim))

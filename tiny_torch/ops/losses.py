@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops.masks import where
@@ -218,4 +218,4 @@ def refuse_tensors(name: str, grad: Any) -> None:
 
 
 def multilabel_margin(input: Tensor, target: Tensor) -> Tensor:
-    return apply1(MultilabelMarginLoss, input, target.array)
+    return apply(MultilabelMarginLoss, input, target.array)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_inplace, applyn
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
@@ -149,7 +149,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     >>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), 5)
     tensor([5., 0.])
     """
-    return applyn(MaskedFill, (input, *mask_arguments("masked_fill", input, mask, value)))
+    return apply(MaskedFill, input, *mask_arguments("masked_fill", input, mask, value))
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -171,7 +171,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """
     check_tensor("masked_scatter", "mask", 2, mask)
     check_tensor("masked_scatter", "source", 3, source)
-    return applyn(MaskedScatter, (input, mask, source))
+    return apply(MaskedScatter, input, mask, source)
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -196,7 +196,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if not input.array.same_shape(mask.array):
         shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
         input, mask = input.expand(shape), mask.expand(shape)
-    return into_same(out, applyn(MaskedSelect, (input, mask)), "masked_select")
+    return into_same(out, apply(MaskedSelect, input, mask), "masked_select")
 
 
 def where(
@@ -233,7 +233,7 @@ def where(
     elif not isinstance(other, Tensor):
         check_beside(other, input)
     if out is None:
-        return applyn(Where, (condition, input, other))
+        return apply(Where, condition, input, other)
     return into_same(out, offered(out, Where, (condition, input, other)), "where")
 
 
@@ -265,7 +265,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
         )
     if not as_tuple:
-        return into_same(out, apply1(Nonzero, input), "nonzero")
+        return into_same(out, apply(Nonzero, input), "nonzero")
     if out is not None:
         check_tensor("nonzero", "out", 2, out)
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
@@ -274,7 +274,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 def argwhere(input: Tensor) -> Tensor:
     """nonzero. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
-    return apply1(Nonzero, input)
+    return apply(Nonzero, input)
 
 
 SHARED: dict[str, Callable] = {

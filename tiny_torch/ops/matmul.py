@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from tiny_torch.autograd.apply import apply2, applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
 from tiny_torch.autograd.term import NDArray, Term
@@ -137,7 +137,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     check_tensor("matmul", "other", 2, other)
     op = BY_DIMS.get((input.array.ndim, other.array.ndim), Matmul)
     if out is None:
-        return apply2(op, input, other)
+        return apply(op, input, other)
     return into_same(out, offered(out, op, (input, other)))
 
 
@@ -159,7 +159,7 @@ def fixed(op: type[Op], second: str, dims: tuple, x: Tensor, y: Tensor, out: Any
             }[name]
         )
     if out is None:
-        return apply2(op, x, y)
+        return apply(op, x, y)
     return into_same(out, offered(out, op, (x, y)))
 
 
@@ -176,14 +176,18 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.bmm.html
     """
-    check_batches("bmm", input, mat2)
+    if is_stack(input) and is_stack(mat2):
+        check_batches("bmm", input, mat2)
     return fixed(Bmm, "mat2", (3, 3), input, mat2, out)
+
+
+def is_stack(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.ndim == 3
 
 
 def check_batches(name: str, x: Any, y: Any) -> None:
     """RuntimeError where two stacks differ in their number of matrices."""
-    stacks = isinstance(x, Tensor) and isinstance(y, Tensor) and x.ndim == y.ndim == 3
-    if stacks and x.array.shape[0] != y.array.shape[0]:
+    if x.shape[0] != y.shape[0]:
         raise RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"{[x.shape[0], x.shape[2]]} but got: {list(y.shape[:2])}."
@@ -219,7 +223,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return linear_of_vector(input, weight, bias)
     if bias is not None and bias.ndim != 1:
         return matmul(input, weight.t()) + bias
-    return applyn(Linear, (input, weight, bias))
+    return apply(Linear, input, weight, bias)
 
 
 def linear_of_vector(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
@@ -122,7 +122,7 @@ def pinv(
     if hermitian:
         check_square("linalg.pinv", input)
     rtol = rcond if rcond is not None else rtol
-    return into_same(out, apply1(LinalgPinv, input, atol, rtol, hermitian))
+    return into_same(out, apply(LinalgPinv, input, atol, rtol, hermitian))
 
 
 def matrix_rank(
@@ -165,6 +165,7 @@ class LinalgLstsq(Op):
     B has all dims of the batch; rank and singular values have only A's.
     """
 
+    arity = 2
     outputs = 4
     saves = (0, 1, ~0)
 
@@ -204,7 +205,7 @@ class LinalgLstsq(Op):
     def backward(saved, grads, needs):
         A, B, X = saved
         A_shape = tuple(A.shape)
-        P = apply1(LinalgPinv, A, None, None, False)
+        P = apply(LinalgPinv, A, None, None, False)
         to_A = to_B = None
         if grads[0] is not None:
             to_A = through_pinv(A, P, grads[0] @ B.mT)
@@ -258,7 +259,7 @@ def lstsq(
     batch = np.broadcast_shapes(tuple(A.shape[:-2]), tuple(columns.shape[:-2]))
     columns = columns.expand(*batch, *columns.shape[-2:])
     rcond = epsilon(A) * max(A.shape[-2:]) if rcond is None else rcond
-    X, residuals, rank, S = applyn(LinalgLstsq, (A, columns), rcond, driver)
+    X, residuals, rank, S = apply(LinalgLstsq, A, columns, rcond, driver)
     return named("linalg_lstsq", (X.squeeze(-1) if vector else X, residuals, rank, S), out)
 
 
@@ -376,7 +377,7 @@ class LinalgMatrixExp(Op):
         scale = scale if 0 < scale < math.inf else 1.0
         left = cat([A.mT, A.detach() * 0], -2)
         right = cat([grad / scale, A.mT], -2)
-        return apply1(LinalgMatrixExp, cat([left, right], -1))[..., :n, n:] * scale
+        return apply(LinalgMatrixExp, cat([left, right], -1))[..., :n, n:] * scale
 
 
 def matrix_exp(input: Tensor) -> Tensor:
@@ -392,7 +393,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     check_matrix("linalg.matrix_exp", "linalg_matrix_exp", "input", input)
     check_floating("linalg.matrix_exp", input)
     check_square("linalg.matrix_exp", input)
-    return apply1(LinalgMatrixExp, input)
+    return apply(LinalgMatrixExp, input)
 
 
 def old_pinv(input: Tensor, rcond: float = 1e-15) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_fused, applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
 from tiny_torch.ops.public import check_tensor, into, named, offered
@@ -77,7 +77,7 @@ def spread_of(op, name, input, dim, unbiased, keepdim, correction):
         correction = float(unbiased)
     if not input.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    return apply1(op, input, as_dims(dim) or None, keepdim, 1 if correction is None else correction)
+    return apply(op, input, as_dims(dim) or None, keepdim, 1 if correction is None else correction)
 
 
 def std(
@@ -112,7 +112,7 @@ class Logsumexp(Op):
         if x.numel() == 0:  # there may be no largest element to subtract
             return sum(x.exp(), dims, keepdim).log()
         top = amax(x.detach(), dims, True)
-        top = applyn(Where, (top.abs() == math.inf, 0.0, top))
+        top = apply(Where, top.abs() == math.inf, 0.0, top)
         total = sum((x - top).exp(), dims, True).log() + top
         return total if keepdim else total.squeeze(dims)
 
@@ -125,9 +125,9 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
     if out is not None and not out.is_floating_point():
         raise RuntimeError(f"logsumexp(): Expected floating point result tensor, got {out.dtype}")
     if not input.is_floating_point():
-        input = apply1(Cast, input, _core.get_default_dtype())
+        input = apply(Cast, input, _core.get_default_dtype())
     if out is None:
-        return apply_fused(Logsumexp, input, as_dims(dim), keepdim)
+        return apply(Logsumexp, input, as_dims(dim), keepdim)
     return into(out, offered(out, Logsumexp, (input,), as_dims(dim), keepdim))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import cannot_cast, not_implemented
 from tiny_torch.ops import activation
 from tiny_torch.ops.lapack import check_precision
@@ -45,7 +45,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     tensor([-0.6321,  1.0000])
     """
     check_celu(input, alpha)
-    return apply1(activation.Celu, input, alpha)
+    return apply(activation.Celu, input, alpha)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -64,7 +64,7 @@ def selu(input: Tensor) -> Tensor:
     tensor([-1.1113,  1.0507])
     """
     require_float("elu", input)
-    return apply1(activation.Selu, input)
+    return apply(activation.Selu, input)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ def threshold(
     numbers = limits("threshold", input, threshold, value)
     if out is not None:
         return write_out(activation.Threshold, "threshold", out, input, *numbers)
-    return apply1(activation.Threshold, input, *numbers)
+    return apply(activation.Threshold, input, *numbers)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -151,8 +151,8 @@ def rrelu(
     check_rrelu(input, lower, upper)
     input = input.contiguous()  # as PyTorch's result
     if not training:
-        return apply1(activation.LeakyRelu, input, (lower + upper) / 2)
-    return apply2(activation.RreluWithNoise, input, random_slopes(input, lower, upper, generator))
+        return apply(activation.LeakyRelu, input, (lower + upper) / 2)
+    return apply(activation.RreluWithNoise, input, random_slopes(input, lower, upper, generator))
 
 
 def rrelu_(
@@ -209,7 +209,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         )
     require_float("prelu", input)
     weight = weight.reshape((channels,) + (1,) * (input.ndim - 2) if per_channel else ())
-    return apply2(activation.PreluKernel, input, weight)
+    return apply(activation.PreluKernel, input, weight)
 
 
 # --------------------------------------------------------------------------------------- dropout

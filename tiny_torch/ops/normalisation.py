@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
@@ -159,11 +159,11 @@ def layer_norm(
     x: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """Over the last `dims` dims, of whose shape weight and bias are."""
-    return apply_fused(NativeLayerNorm, x, weight, bias, dims, eps)
+    return apply(NativeLayerNorm, x, weight, bias, dims, eps)
 
 
 def rms_norm(x: Tensor, dims: int, weight: Tensor | None, eps: float) -> Tensor:
-    return apply_fused(RmsNorm, x, weight, None, dims, eps)
+    return apply(RmsNorm, x, weight, None, dims, eps)
 
 
 def batch_norm(
@@ -180,14 +180,14 @@ def batch_norm(
     if training and x.array.device == "ref":
         update_on_ref((running_mean, running_var), x, momentum, samples=False)
     running = [None if r is None else r.array for r in (running_mean, running_var)]
-    return apply_fused(NativeBatchNorm, x, weight, bias, *running, training, momentum, eps)
+    return apply(NativeBatchNorm, x, weight, bias, *running, training, momentum, eps)
 
 
 def group_norm(
     x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """x (N, C, *); weight and bias (C)."""
-    return apply_fused(NativeGroupNorm, x, weight, bias, groups, eps)
+    return apply(NativeGroupNorm, x, weight, bias, groups, eps)
 
 
 def instance_norm(
@@ -204,7 +204,7 @@ def instance_norm(
         update_on_ref((running_mean, running_var), x, momentum, samples=True)
     running = [None if r is None else r.array for r in (running_mean, running_var)]
     groups = x.shape[1]
-    return apply_fused(NativeGroupNorm, x, weight, bias, groups, eps, *running, momentum)
+    return apply(NativeGroupNorm, x, weight, bias, groups, eps, *running, momentum)
 
 
 # ------------------------------------------------------------------------------ torch's own names

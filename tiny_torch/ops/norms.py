@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import scalar_type
 from tiny_torch.ops.elementwise import Cast
@@ -101,7 +101,7 @@ def vector_norm(
             f"linalg.vector_norm cannot compute the {ord} norm on the dimension of size 0 of shape "
             f"{list(input.shape)} because the operation does not have an identity"
         )
-    return into_same(out, apply1(LinalgVectorNorm, input, ord, dims, keepdim))
+    return into_same(out, apply(LinalgVectorNorm, input, ord, dims, keepdim))
 
 
 def dims_of(dim: Any, ndim: int) -> tuple | None:
@@ -128,7 +128,7 @@ def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
             f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
             f"to the specified dtype ({dtype})"
         )
-    return apply1(Cast, x, dtype)
+    return apply(Cast, x, dtype)
 
 
 # --------------------------------------------------------------------------------------- matrices
@@ -173,11 +173,11 @@ def matrix_norm(
         check_precision("linalg.matrix_norm", input, RuntimeError)
     input = in_dtype("linalg.matrix_norm", input, dtype)
     if ord == "fro":
-        return into_same(out, apply1(LinalgVectorNorm, input, 2, (rows, columns), keepdim))
+        return into_same(out, apply(LinalgVectorNorm, input, 2, (rows, columns), keepdim))
     if ord in ("nuc", 2, -2):
         return into_same(out, spectral_norm(input, ord, rows, columns, keepdim))
     first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = apply1(LinalgVectorNorm, input, 1, (first,), True)
+    sums = apply(LinalgVectorNorm, input, 1, (first,), True)
     return into_same(out, extreme(sums, second, ord > 0, keepdim, first))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace, applyn
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
@@ -44,7 +44,7 @@ def relu(input: Tensor) -> Tensor:
     """
     if not isinstance(input, Tensor):
         check_tensor("relu", "input", 1, input)
-    return apply1(u.Relu, input)
+    return apply(u.Relu, input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
@@ -52,8 +52,8 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     if not isinstance(input, Tensor):
         check_tensor("round", "input", 1, input)
     if check_int("round", "decimals", 2, decimals) != 0:
-        return into_same(out, apply1(u.RoundTo, input, decimals))
-    return apply1(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
+        return into_same(out, apply(u.RoundTo, input, decimals))
+    return apply(u.Round, input) if out is None else write_out(u.Round, "round", out, input)
 
 
 def result_type(*operands: Any) -> Any:
@@ -93,7 +93,7 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
         truth = bool(alpha)
         return e.Add, (
             input,
-            apply2(e.Mul, other, truth) if isinstance(other, Tensor) else other and truth,
+            apply(e.Mul, other, truth) if isinstance(other, Tensor) else other and truth,
         )
     check_range(alpha, dtype)
     return e.Addcmul, (input, other, alpha)
@@ -128,10 +128,8 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
         check_operands("add", input, other)
     if type(alpha) is not int or alpha != 1:
         op, operands = scaled_sum(input, other, alpha)
-        return applyn(op, operands) if out is None else write_out(op, "add", out, *operands)
-    return (
-        apply2(e.Add, input, other) if out is None else write_out(e.Add, "add", out, input, other)
-    )
+        return apply(op, *operands) if out is None else write_out(op, "add", out, *operands)
+    return apply(e.Add, input, other) if out is None else write_out(e.Add, "add", out, input, other)
 
 
 def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
@@ -143,9 +141,7 @@ def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
             alpha = check_number("sub", "alpha", alpha)
             check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
-    return (
-        apply2(e.Sub, input, other) if out is None else write_out(e.Sub, "sub", out, input, other)
-    )
+    return apply(e.Sub, input, other) if out is None else write_out(e.Sub, "sub", out, input, other)
 
 
 def div(
@@ -158,7 +154,7 @@ def div(
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         check_operands("div", input, other)
     op = e.Div if rounding_mode is None else division(rounding_mode)
-    return apply2(op, input, other) if out is None else write_out(op, "div", out, input, other)
+    return apply(op, input, other) if out is None else write_out(op, "div", out, input, other)
 
 
 def division(rounding_mode: str | None) -> type[Op]:
@@ -185,7 +181,7 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     if not isinstance(exponent, Tensor):
         check_operand("pow", "exponent", 2, exponent)
     return (
-        apply2(e.Pow, input, exponent)
+        apply(e.Pow, input, exponent)
         if out is None
         else write_out(e.Pow, "pow", out, input, exponent)
     )
@@ -193,8 +189,8 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
 
 def rpow(exponent: Tensor, base: Any) -> Tensor:
     if isinstance(base, Tensor):
-        return apply2(e.Pow, base, exponent)
-    return apply2(e.Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
+        return apply(e.Pow, base, exponent)
+    return apply(e.Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
@@ -207,7 +203,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     check_bounds(input, min, max)
     arguments = (input, min, max)
     return (
-        applyn(e.Clamp, arguments) if out is None else write_out(e.Clamp, "clamp", out, *arguments)
+        apply(e.Clamp, *arguments) if out is None else write_out(e.Clamp, "clamp", out, *arguments)
     )
 
 
@@ -245,7 +241,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
     """input + weight * (end - input). https://pytorch.org/docs/stable/generated/torch.lerp.html"""
     check_tensor("lerp", "input", 1, input)
     arguments = (input, end, lerp_weight(input, end, weight))
-    return applyn(e.Lerp, arguments) if out is None else write_out(e.Lerp, "lerp", out, *arguments)
+    return apply(e.Lerp, *arguments) if out is None else write_out(e.Lerp, "lerp", out, *arguments)
 
 
 def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
@@ -275,7 +271,7 @@ def product_operands(
 ) -> tuple:
     """input, value * tensor1, tensor2: value does not count in promotion."""
     if fits(value, input, tensor1, tensor2):
-        return input, tensor1 if value == 1 else apply2(e.Mul, tensor1, value), tensor2
+        return input, tensor1 if value == 1 else apply(e.Mul, tensor1, value), tensor2
     for position, operand in enumerate((input, tensor1, tensor2), 1):
         argument = "input" if position == 1 else f"tensor{position - 1}"
         check_tensor(name, argument, position, operand)
@@ -293,7 +289,7 @@ def product_operands(
     if not dtype.is_floating_point:
         number = int(value)
     factor = tensor1 if tensor1.array.dtype is dtype else tensor1.to(dtype)
-    return input, apply2(e.Mul, factor, number), tensor2
+    return input, apply(e.Mul, factor, number), tensor2
 
 
 def addcmul(
@@ -303,7 +299,7 @@ def addcmul(
     arguments = product_operands("addcmul", input, tensor1, tensor2, value)
     if out is not None:
         return write_out(e.Addcmul, "addcmul", out, *arguments)
-    return applyn(e.Addcmul, arguments)
+    return apply(e.Addcmul, *arguments)
 
 
 def addcdiv(
@@ -313,7 +309,7 @@ def addcdiv(
     arguments = product_operands("addcdiv", input, tensor1, tensor2, value)
     if out is not None:
         return write_out(e.Addcdiv, "addcdiv", out, *arguments)
-    return applyn(e.Addcdiv, arguments)
+    return apply(e.Addcdiv, *arguments)
 
 
 def everywhere(input: Tensor, value: bool) -> Tensor:
@@ -377,7 +373,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
 
     def method(self, other):
         try:
-            return apply2(op, other, self) if swapped else apply2(op, self, other)
+            return apply(op, other, self) if swapped else apply(op, self, other)
         except TypeError:
             if isinstance(other, Tensor | np.generic):
                 raise
@@ -385,7 +381,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
                 raise
         if isinstance(other, np.ndarray):
             if op is e.Eq or op is e.Ne:
-                return apply2(op, self, wrap(_core.from_numpy(other)))
+                return apply(op, self, wrap(_core.from_numpy(other)))
             if op is e.Div and swapped:
                 return self.reciprocal() * other
         return NotImplemented
@@ -452,7 +448,7 @@ def invert(self: Tensor) -> Tensor:
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         )
-    return apply1(e.BitwiseNot, self)
+    return apply(e.BitwiseNot, self)
 
 
 OPERATORS = {

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.pool import AvgPool, MaxPool, MaxPoolWithIndices
 from tiny_torch.ops.public import check_int, check_tensor
@@ -112,7 +112,7 @@ def max_pool(function: str, dims: int, indices: bool, x: Any, kernel_size: Any, 
     dtype = x.array.dtype
     if not dtype.is_floating_point and ((dims == 1 and not indices) or dtype is _core.bool):
         raise not_implemented(function, dtype)
-    return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, windows)
+    return apply(MaxPoolWithIndices if indices else MaxPool, x, size, windows)
 
 
 def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, padding: Any,
@@ -126,7 +126,7 @@ def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, pa
     dtype = x.array.dtype
     if not dtype.is_floating_point and dtype is not _core.int64:
         raise not_implemented(function, dtype)
-    return apply1(AvgPool, x, size, (*windows[:3], count_include_pad, divisor_override))
+    return apply(AvgPool, x, size, (*windows[:3], count_include_pad, divisor_override))
 
 
 def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[int, ...]:
@@ -169,12 +169,12 @@ def adaptive_max_pool(function: str, dims: int, indices: bool, x: Any, output_si
             f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
             f"input has sizes {list(x.shape)}"
         )
-    return apply1(MaxPoolWithIndices if indices else MaxPool, x, size, ((), (), (), ()))
+    return apply(MaxPoolWithIndices if indices else MaxPool, x, size, ((), (), (), ()))
 
 
 def adaptive_avg_pool(function: str, dims: int, x: Any, output_size: Any) -> Tensor:
     size = adaptive_size(function, dims, x, output_size)
-    return apply1(AvgPool, x, size, ((), (), (), True, None))
+    return apply(AvgPool, x, size, ((), (), (), True, None))
 
 
 # -------------------------------------------------------------------------------------- of torch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_inplace, applyn
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, cannot_cast
 from tiny_torch.ops.matmul import Matmul, check_batches, reduced
@@ -27,6 +27,7 @@ class Addmm(Op):
 
     @classmethod
     def forward(cls, x, a, b, beta, alpha, out=None):
+        check_product(cls, x, a, b)
         if x.dtype in HALVES:
             total = cls.total(wide(x), wide(a), wide(b), beta, alpha).astype(x.dtype)
         else:
@@ -106,7 +107,8 @@ def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
     return whole(beta), whole(alpha)
 
 
-def check_product(op: type[Addmm], x: Tensor, a: Tensor, b: Tensor) -> None:
+def check_product(op: type[Addmm], x: Any, a: Any, b: Any) -> None:
+    """Dtypes and dims of arrays: asked in forward, where autocast has cast them."""
     dtype, ndims = x.dtype, (a.ndim, b.ndim)
     if ndims == op.dims and dtype is a.dtype and dtype is b.dtype:
         if ndims == (3, 3):
@@ -126,15 +128,14 @@ def check_product(op: type[Addmm], x: Tensor, a: Tensor, b: Tensor) -> None:
 
 
 def sum_of_products(op, x, a, b, beta, alpha, out):
-    check_product(op, x, a, b)
     beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
     if out is None:
-        return applyn(op, (x, a, b), beta, alpha)
+        return apply(op, x, a, b, beta, alpha)
     return into_same(out, offered(out, op, (x, a, b), beta, alpha))
 
 
 def sum_of_products_inplace(op, x, a, b, beta, alpha):
-    check_product(op, x, a, b)
+    check_product(op, x.array, a.array, b.array)
     shape = a.array.shape[op is Addbmm : -1] + b.array.shape[max(b.ndim - 1, 1) :]
     if x.array.shape != shape:
         raise RuntimeError(

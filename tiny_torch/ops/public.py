@@ -14,10 +14,9 @@ from typing import Any
 
 from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import (
-    apply1,
-    apply2,
+    apply,
     apply_inplace,
-    applyn,
+    apply_many,
     compute,
     compute_into,
     edges_of,
@@ -72,7 +71,7 @@ def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if not isinstance(input, Tensor):
             check_tensor(name, "input", 1, input)
-        return apply1(op, input) if out is None else write_out(op, name, out, input)
+        return apply(op, input) if out is None else write_out(op, name, out, input)
 
     return function
 
@@ -85,7 +84,7 @@ def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., 
             return of_number(op, name, input, other, out, left)
         if not isinstance(other, Tensor):
             check(name, "other", 2, other)
-        return apply2(op, input, other) if out is None else write_out(op, name, out, input, other)
+        return apply(op, input, other) if out is None else write_out(op, name, out, input, other)
 
     return function
 
@@ -97,7 +96,7 @@ def of_number(
     check = check_operand if allowed else check_tensor
     check(name, "input", 1, input)
     check_tensor(name, "other", 2, other)
-    return into(out, apply2(op, input, other))
+    return into(out, apply(op, input, other))
 
 
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
@@ -198,20 +197,21 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
 
     To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
     """
-    result = offer(op, (out,), inputs, constants)
+    arguments = (*inputs, *constants)
+    result = offer(op, (out,), arguments)
     if result is not None:
         return result if result is out else wrap(result)
     check_tensor("out", "out", 1, out)
     refuse_history("", out, *inputs)
     if op.composite is not None and out.array.device == "ref":
-        return op.composite(*inputs, *constants)
-    return wrap(compute(op, inputs, constants, out.array)[0])
+        return op.composite(*arguments)
+    return wrap(compute(op, arguments, out.array)[0])
 
 
 def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
     """The op's result; written into `out`, which must be of its dtype, if there is one."""
     if out is None:
-        return applyn(op, inputs, *constants)
+        return apply_many(op, inputs, *constants)
     return into_same(out, offered(out, op, inputs, *constants), name)
 
 
@@ -221,10 +221,10 @@ def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: A
     values, positions = out
     found = None
     if values.array.dtype is input.array.dtype and positions.array.dtype is _core.int64:
-        found = offer(op, (values, positions), (input,), constants)
+        found = offer(op, (values, positions), (input, *constants))
     if found is None:
         refuse_history("", input, *out)
-        found = compute(op, (input,), constants)[0]
+        found = compute(op, (input, *constants))[0]
     return tuple([x if isinstance(x, Tensor) else wrap(x) for x in found])
 
 

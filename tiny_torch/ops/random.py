@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
-from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.graph import OFF, Op, modes
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, like
 from tiny_torch.ops.public import check_tensor, into, place_of
 from tiny_torch.random import Generator, core_of, default_generator
@@ -77,7 +77,7 @@ def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any)
     array = self.array
     if array.device != "cpu":
         on_cpu(sampler.__name__, array)
-    if self.edge is None and self._view is None:
+    if self.edge is None and self._view is None and not modes.bits & ~OFF:
         sampler(array, core, *numbers)
         return self
     return apply_inplace(Draw, self, sampler, core, *numbers)

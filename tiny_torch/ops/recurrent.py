@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
@@ -137,5 +137,5 @@ def recurrent_layer(
     if rest:
         results = op.composite(*arguments, sizes.array, reverse, rest[0])
     else:
-        results = applyn(op, arguments, sizes.array, reverse)
+        results = apply(op, *arguments, sizes.array, reverse)
     return tuple([r.to(dtype) for r in results])

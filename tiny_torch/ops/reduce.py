@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import applied, apply1, apply2
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.elementwise import Cast, Maximum, Minimum, Ne, Where
 from tiny_torch.ops.public import check_tensor, into, into_same, offered, write_out
@@ -197,7 +197,7 @@ def dtype_of(out: Any, dtype: Any) -> Any:
 
 def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
     if out is None:
-        return applied(op, (input, *constants))
+        return apply(op, input, *constants)
     return into(out, offered(out, op, (input,), *constants))
 
 
@@ -246,7 +246,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The largest elements over `dim`; equal ones share the gradient."""
     check_tensor("amax", "input", 1, input)
     if out is None:
-        return applied(Amax, (input, as_dims(dim), keepdim))
+        return apply(Amax, input, as_dims(dim), keepdim)
     return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
 
 
@@ -254,7 +254,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
     """The smallest elements over `dim`; equal ones share the gradient."""
     check_tensor("amin", "input", 1, input)
     if out is None:
-        return applied(Amin, (input, as_dims(dim), keepdim))
+        return apply(Amin, input, as_dims(dim), keepdim)
     return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
 
 
@@ -264,7 +264,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     if dim == () or dim == []:
         return into_truth("any", out, truth(input.contiguous()))
     if out is None:
-        return applied(Any_, (input, as_dims(dim), keepdim))
+        return apply(Any_, input, as_dims(dim), keepdim)
     return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
 
 
@@ -274,14 +274,14 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     if dim == () or dim == []:
         return into_truth("all", out, truth(input.contiguous()))
     if out is None:
-        return applied(All_, (input, as_dims(dim), keepdim))
+        return apply(All_, input, as_dims(dim), keepdim)
     return into_truth("all", out, offered(out, All_, (input,), as_dims(dim), keepdim))
 
 
 def truth(input: Tensor) -> Tensor:
     """x != 0; of uint8 in uint8, as any and all answer."""
-    result = apply2(Ne, input, 0)
-    return apply1(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
+    result = apply(Ne, input, 0)
+    return apply(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
 
 
 def into_truth(name: str, out: Any, result: Tensor) -> Tensor:
@@ -311,7 +311,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
         if keepdim:
             raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not Tensor")
         return (
-            apply2(pairwise, input, dim)
+            apply(pairwise, input, dim)
             if out is None
             else write_out(pairwise, name, out, input, dim)
         )
@@ -352,7 +352,7 @@ def position(op, input, dim, keepdim, out, name):
         )
     if not keepdim:
         return reduced(op, out, input, None, False)
-    return into(out, apply1(op, input, None, False).reshape((1,) * input.ndim))
+    return into(out, apply(op, input, None, False).reshape((1,) * input.ndim))
 
 
 def argmax(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into
@@ -54,7 +54,7 @@ def bernoulli(
         p = number("bernoulli", "p", p)
     elif out is not None:
         return bernoulli_(shaped("bernoulli", out, input.array.shape), input, generator=generator)
-    return apply1(Bernoulli, input, core_of(generator), p)
+    return apply(Bernoulli, input, core_of(generator), p)
 
 
 class Poisson(Drawn):
@@ -70,7 +70,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.poisson.html
     """
     check_tensor("poisson", "input", 1, input)
-    return apply1(Poisson, input, core_of(generator))
+    return apply(Poisson, input, core_of(generator))
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
@@ -103,7 +103,7 @@ class StandardGamma(Op):
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape parameter `input` and rate 1, differentiable in it."""
     check_tensor("_standard_gamma", "input", 1, input)
-    return apply1(StandardGamma, input, core_of(generator))
+    return apply(StandardGamma, input, core_of(generator))
 
 
 class Dirichlet(Op):
@@ -130,7 +130,7 @@ class Dirichlet(Op):
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Points of the simplex by concentrations in the last dim, differentiable in them."""
     check_tensor("_sample_dirichlet", "input", 1, input)
-    return apply1(Dirichlet, input, core_of(generator))
+    return apply(Dirichlet, input, core_of(generator))
 
 
 class Normal1(Drawn):
@@ -159,6 +159,7 @@ class Normal2(Drawn):
 class Normal3(Drawn):
     """Of tensors of means and deviations, broadcast together."""
 
+    arity = 2
     broadcasts = True
 
     @staticmethod
@@ -213,14 +214,14 @@ def normal(
         array = out.array
     if not isinstance(std, Tensor):
         std = 1.0 if std is None else number("normal", "std", std)
-        result = apply1(Normal1, mean, std, core, array)
+        result = apply(Normal1, mean, std, core, array)
     else:
         if std.array.size and not (std.array >= 0).all().item():
             raise RuntimeError("normal expects all elements of std >= 0.0")
         if isinstance(mean, Tensor):
-            result = applyn(Normal3, (mean, std), core, array)
+            result = apply(Normal3, mean, std, core, array)
         else:
-            result = apply1(Normal2, std, number("normal", "mean", mean), core, array)
+            result = apply(Normal2, std, number("normal", "mean", mean), core, array)
     return result if out is None else out
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
 from tiny_torch.ops.public import into, into_same, offered, written
 from tiny_torch.ops.selection import Select, checked_dim, selected
@@ -128,7 +128,7 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
         input = input.to(dtype)  # so that its gradient comes back in its own dtype
     if out is not None:
         return into(out, offered(out, op, (input,), dim, dtype))
-    result = apply1(op, input, dim, dtype)
+    result = apply(op, input, dim, dtype)
     if differentiable and not result.array.dtype.is_floating_point:
         raise RuntimeError(f"{name}(): there is no gradient through dtype {result.array.dtype}")
     return result
@@ -191,7 +191,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """
     dim = checked_dim("logcumsumexp", input, dim)
     if out is None:
-        return apply1(Logcumsumexp, input, dim)
+        return apply(Logcumsumexp, input, dim)
     return into_same(out, offered(out, Logcumsumexp, (input,), dim))
 
 

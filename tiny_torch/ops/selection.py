@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.autograd.apply import applied
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.term import term
 from tiny_torch.ops.gather import FromGather
@@ -46,7 +46,7 @@ class SelectOne(Select):
 def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
     """The op's two results with their names, written into those of `out` if it is given."""
     if out is None:
-        return named(name, applied(op, (input, *constants)))
+        return named(name, apply(op, input, *constants))
     return named(name, offered_pair(name, out, op, input, *constants), out)
 
 

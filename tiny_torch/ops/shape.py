@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply_view
+from tiny_torch.autograd.apply import apply, apply_view
 from tiny_torch.autograd.graph import AsStrided, layout
 from tiny_torch.ops import arrange, cast
 from tiny_torch.ops.views import (
@@ -83,7 +83,7 @@ def reshaped(x: Tensor, shape: tuple) -> Tensor:
     try:
         return apply_view(View, x, shape)
     except RuntimeError:
-        return apply1(Reshape, x, shape)  # which raises again where the shape itself is wrong
+        return apply(Reshape, x, shape)  # which raises again where the shape itself is wrong
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_inplace, applyn
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
@@ -273,7 +273,7 @@ def index_add(
     """
     check_slices("index_add", input, dim, index, source)
     source = scaled("index_add", input, source, alpha)
-    return into_same(out, applyn(IndexAdd, (input, source, index), dim), "index_add")
+    return into_same(out, apply(IndexAdd, input, source, index, dim), "index_add")
 
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
@@ -295,7 +295,7 @@ def index_copy(
     tensor([6., 0., 5.])
     """
     check_slices("index_copy", input, dim, index, source)
-    return into_same(out, applyn(IndexCopy, (input, source, index), dim), "index_copy")
+    return into_same(out, apply(IndexCopy, input, source, index, dim), "index_copy")
 
 
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
@@ -347,7 +347,7 @@ def index_reduce(
     tensor([70.,  3.])
     """
     index, source = index_reduce_arguments("index_reduce", input, dim, index, source, reduce)
-    result = applyn(IndexReduce, (input, source, index), dim, reduce, include_self)
+    result = apply(IndexReduce, input, source, index, dim, reduce, include_self)
     return into_same(out, result, "index_reduce")
 
 
@@ -390,7 +390,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([1., 0., 1.])
     """
     value = index_fill_value("index_fill_", input, dim, index, value)
-    return applyn(IndexFill, (input, value, index), dim)
+    return apply(IndexFill, input, value, index, dim)
 
 
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -430,7 +430,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """
     check_tensor("put", "index", 2, index)
     check_tensor("put", "source", 3, source)
-    return applyn(Put, (input, source, index), accumulate)
+    return apply(Put, input, source, index, accumulate)
 
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
@@ -470,7 +470,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     tensor([2., 0., 0.])
     """
     check_tensor("index_put", "values", 2, values)
-    return applyn(IndexPut, (input, values), accumulate, *index_arrays("index_put", indices))
+    return apply(IndexPut, input, values, accumulate, *index_arrays("index_put", indices))
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import not_implemented
@@ -128,7 +128,7 @@ def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any
         (input if array.ndim else input.reshape((1,))).size(dim)  # raises IndexError
     if array.dtype.is_floating_point:
         if out is None:
-            return apply_fused(op, input, dim)
+            return apply(op, input, dim)
         return into_same(out, offered(out, op, (input,), dim), name)
     if array.size:
         raise not_implemented(f"{name}_lastdim_kernel_impl", input.dtype)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.autograd.apply import apply1, applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.factor import svd
@@ -63,7 +63,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     check_square("linalg.inv", A)
     check_floating("linalg.inv", A)
     check_precision("linalg.inv", A, RuntimeError)
-    return into_same(out, apply1(LinalgInvEx, A))
+    return into_same(out, apply(LinalgInvEx, A))
 
 
 def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -106,7 +106,7 @@ class LinalgSolveEx(Op):
     @in_tensors
     def backward(saved, grad, needs):
         A, X, A_shape, B_shape, vector = saved
-        to_B = applyn(LinalgSolveEx, (A.mT, grad), vector)
+        to_B = apply(LinalgSolveEx, A.mT, grad, vector)
         to_A = None
         if needs[0]:
             to_A = -(to_B.unsqueeze(-1) * X.unsqueeze(-2) if vector else to_B @ X.mT)
@@ -137,8 +137,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
     check_precision(name, A, RuntimeError)
     check_pair(name, A, columns, left)
     if left:
-        return into_same(out, applyn(LinalgSolveEx, (A, B), vector))
-    return into_same(out, applyn(LinalgSolveEx, (A.mT, B.mT), False).mT)
+        return into_same(out, apply(LinalgSolveEx, A, B, vector))
+    return into_same(out, apply(LinalgSolveEx, A.mT, B.mT, False).mT)
 
 
 # ----------------------------------------------------------------------------------- determinants
@@ -174,7 +174,7 @@ def cofactors(A, det):
     others = S.unsqueeze(-2).expand(*S.shape, n)
     eye = everywhere(others.detach(), True).tril().triu()
     others = others.masked_fill(eye, 1).prod(-1)
-    sign = apply1(LinalgDet, U.detach() @ Vh.detach()).sign()
+    sign = apply(LinalgDet, U.detach() @ Vh.detach()).sign()
     return sign.unsqueeze(-1).unsqueeze(-1) * (U * others.unsqueeze(-2)) @ Vh
 
 
@@ -188,7 +188,7 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     tensor(8.)
     """
     check_determinant("linalg.det", "linalg_det", A, NotImplementedError)
-    return into_same(out, apply1(LinalgDet, A))
+    return into_same(out, apply(LinalgDet, A))
 
 
 def check_determinant(name, function, A, error):
@@ -233,7 +233,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
     https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
     """
     check_determinant("linalg.slogdet", "linalg_slogdet", A, RuntimeError)
-    return named("linalg_slogdet", apply1(LinalgSlogdet, A), out)
+    return named("linalg_slogdet", apply(LinalgSlogdet, A), out)
 
 
 def old_slogdet(input: Tensor, *, out: Any = None) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_int, check_tensor, into, into_same, offered
@@ -106,7 +106,7 @@ def argsort(
     dim = checked_dim("argsort", input, dim)
     check_bool("argsort", "descending", 3, descending)
     if out is None:
-        return apply1(Argsort, input, dim, descending)
+        return apply(Argsort, input, dim, descending)
     return into_same(out, offered(out, Argsort, (input,), dim, descending))
 
 
@@ -164,7 +164,7 @@ def median_of(name: str, input: Any, dim: Any, keepdim: Any, out: Any, ignore_na
     if dim is None:
         if keepdim or out is not None:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
-        return apply1(MedianOfAll, input, ignore_nan)
+        return apply(MedianOfAll, input, ignore_nan)
     dim = checked_dim(name, input, dim)
     check_bool(name, "keepdim", 3, keepdim)
     return selected(name, Median, out, input, dim, keepdim, ignore_nan)

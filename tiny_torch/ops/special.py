@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply1, apply2, apply_inplace
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import check_range
 from tiny_torch.ops.elementwise import Where
@@ -70,7 +70,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     check_order(n, input)
     if out is not None:
         return write_out(Polygamma, "polygamma", out, input, n)
-    return apply1(Polygamma, input, n)
+    return apply(Polygamma, input, n)
 
 
 def polygamma_(self: Tensor, n: int) -> Tensor:
@@ -132,7 +132,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     https://pytorch.org/docs/stable/generated/torch.logit.html
     """
     eps = epsilon(input, eps)
-    return apply1(Logit, input, eps) if out is None else write_out(Logit, "logit", out, input, eps)
+    return apply(Logit, input, eps) if out is None else write_out(Logit, "logit", out, input, eps)
 
 
 def logit_(self: Tensor, eps: float | None = None) -> Tensor:
@@ -226,7 +226,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     check_values(input, values)
     if out is not None:
         return write_out(Heaviside, "heaviside", out, input, values)
-    return apply2(Heaviside, input, values)
+    return apply(Heaviside, input, values)
 
 
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:

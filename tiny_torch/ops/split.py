@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
-from tiny_torch.autograd.apply import apply_view, applyn
+from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.views import Part, Slice, Steps, empty, int_tuple, show, wrap_dim, zeros
 from tiny_torch.tensor import Tensor
@@ -86,7 +86,7 @@ def several(op: type[Op], name: str, count: int) -> type[Op]:
 def run_many(op: type[Op], operands: Sequence, *constants: Any) -> Any:
     """graph.run for an op of any number of inputs."""
     if isinstance(operands[0], Tensor):
-        return applyn(op, operands, *constants)
+        return apply_many(op, operands, *constants)
     return op.forward(*operands, *constants)[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.lapack import (
@@ -105,7 +105,7 @@ def solve_triangular(
     check_matrix(name, "linalg_solve_triangular", "input", input)
     check_tensor("linalg_solve_triangular", "B", 2, B)
     check_pair(name, input, B, left)
-    return into_same(out, applyn(LinalgSolveTriangular, (input, B), upper, left, unitriangular))
+    return into_same(out, apply(LinalgSolveTriangular, input, B, upper, left, unitriangular))
 
 
 def check_pair(name: str, A: Tensor, B: Tensor, left: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.autograd.apply import apply1
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.public import check_int, check_tensor
 from tiny_torch.ops.selection import check_bool
@@ -61,11 +61,11 @@ def results(name: str, input: Any, consecutive: bool, inverse: bool, counts: boo
     check_bool(name, "return_counts", 4, counts)
     if dim is None:
         op = UniqueConsecutive if consecutive else Unique2
-        found = apply1(op, input, consecutive, inverse, counts)
+        found = apply(op, input, consecutive, inverse, counts)
     else:
         dim = check_slices(input, check_int("unique_dim", "dim", 2, dim))
         op = UniqueDimConsecutive if consecutive else UniqueDim
-        found = apply1(op, input, consecutive, inverse, counts, dim)
+        found = apply(op, input, consecutive, inverse, counts, dim)
     wanted = [
         found[0],
         *[part for part, want in zip(found[1:], (inverse, counts), strict=True) if want],

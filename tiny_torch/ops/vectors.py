@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply2, apply_fused
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.ops.einsum import tensordot
@@ -83,7 +83,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         name, vector = ("self", input) if input.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     column = input.unsqueeze(1)
-    return apply2(Mul, column, vec2) if out is None else write_out(Mul, "outer", out, column, vec2)
+    return apply(Mul, column, vec2) if out is None else write_out(Mul, "outer", out, column, vec2)
 
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -153,7 +153,7 @@ def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> T
         raise other_type(x.dtype, y.dtype)
     if x.dtype is _core.bool:
         raise not_implemented("cross", x.dtype)
-    result = apply_fused(LinalgCross, input, other, dim)
+    result = apply(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
 
 

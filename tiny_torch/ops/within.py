@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from tiny_torch.autograd.apply import applyn
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, laid_out, layout, overlaps, run
 from tiny_torch.from_data import tensor
 from tiny_torch.ops.indexing import as_operand, fitted
@@ -57,7 +57,7 @@ def scattered(op: type[Op], name: str, x: Any, src: Any, steps: Steps) -> Tensor
             "expected src to have a size equal to the slice of self. "
             f"src size = {list(src.array.shape)}, slice size = {list(part.shape)}"
         )
-    return applyn(op, (x, src), steps)
+    return apply(op, x, src, steps)
 
 
 def diagonal_scatter(

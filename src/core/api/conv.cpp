@@ -348,10 +348,13 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  if (a.dtype() != b.dtype()) throw other_type(a.dtype(), b.dtype());
-  if (bias && bias->dtype() != a.dtype())
-    throw RuntimeError("Input type (", cpp_name(a.dtype()), ") and bias type (",
-                       cpp_name(bias->dtype()), ") should be the same");
+  auto check = [&](const char* name, const NDArray& other) {
+    if (other.dtype() != a.dtype())
+      throw RuntimeError("Input type (", cpp_name(a.dtype()), ") and ", name, " type (",
+                         cpp_name(other.dtype()), ") should be the same");
+  };
+  check("weight", b);
+  if (bias) check("bias", *bias);
 }
 
 // What is left of sizes: "(6 x 6)".

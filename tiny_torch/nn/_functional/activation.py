@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch import ops
 
-from ...autograd.apply import applied, apply1, apply_inplace
+from ...autograd.apply import apply, apply_inplace
 from ...ops.activation import (
     Elu,
     Gelu,
@@ -33,7 +33,7 @@ from ...tensor import Tensor
 
 def _applied(op: type, name: str, input: Tensor, inplace: bool = False, *settings: Any) -> Tensor:
     require_float(name, input)
-    return apply_inplace(op, input, *settings) if inplace else apply1(op, input, *settings)
+    return apply_inplace(op, input, *settings) if inplace else apply(op, input, *settings)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -234,7 +234,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
             f"lambda must be in range [0, {torch.finfo(input.dtype).max:g}] for input dtype "
             f"{input.dtype}, but found {lambd}"
         )
-    return apply1(Softshrink, input, lambd)
+    return apply(Softshrink, input, lambd)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -272,7 +272,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     tensor([ 0.6931, 30.0000])
     """
     require_float("softplus", input)
-    return applied(Softplus, (input, beta, threshold))
+    return apply(Softplus, input, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -285,7 +285,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     tensor([-100.0000,   -0.6931])
     """
     require_float("log_sigmoid", input)
-    return apply1(LogSigmoid, input.contiguous())  # as PyTorch's result
+    return apply(LogSigmoid, input.contiguous())  # as PyTorch's result
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -331,7 +331,7 @@ def _limited(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Te
     if input.is_floating_point():
         if inplace:
             return apply_inplace(HardtanhInPlace, input, min_val, max_val)
-        return apply1(Hardtanh, input, min_val, max_val)
+        return apply(Hardtanh, input, min_val, max_val)
     if input.dtype == torch.bool:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if input.dtype == torch.uint8 and min(min_val, max_val) <= -1:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply
 from ...ops.losses import CtcLoss, reduced
 from ...ops.neural import require_float
 from ...ops.public import check_tensor
@@ -55,7 +55,7 @@ def ctc_loss(
     lengths = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     _check_sizes(log_probs, targets, *lengths, blank)
     options = targets.long().array, lengths[0].array, lengths[1].array, blank, bool(zero_infinity)
-    loss = apply1(CtcLoss, log_probs, *options)
+    loss = apply(CtcLoss, log_probs, *options)
     if zero_infinity:
         loss = loss.masked_fill(loss.detach() == torch.inf, 0.0)
     if reduction == "mean":

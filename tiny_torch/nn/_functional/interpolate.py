@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply
 from ...dtypes import not_implemented
 from ...ops.interpolate import CUBIC, LANCZOS, LINEAR, NEAREST, NEAREST_EXACT, Interpolate
 from ...ops.public import check_tensor
@@ -79,7 +79,7 @@ def interpolate(
     check_sizes(input, sizes, kind)
     corners = bool(align_corners)
     settings = (kind, corners, bool(antialias), *scales, *(None,) * (3 - dims))
-    return apply1(Interpolate, input, sizes, settings)
+    return apply(Interpolate, input, sizes, settings)
 
 
 def read_size(x: Tensor, dims: int, size: Any, scale_factor: Any) -> tuple[tuple, tuple]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import tiny_torch as torch
 
-from ...autograd.apply import apply_fused
+from ...autograd.apply import apply
 from ...autograd.graph import Op
 from ...dtypes import cannot_cast, promote_types, scalar_type
 from ...ops.losses import (
@@ -106,7 +106,7 @@ def _of_pairs(
     input, target = _promoted(name, input, target)
     if target.shape != input.shape:
         input, target = torch.broadcast_tensors(input, target)
-    return apply_fused(op, input, target, reduction, *settings)
+    return apply(op, input, target, reduction, *settings)
 
 
 def _require_weight_shape(input: Tensor, weight: Tensor) -> None:
@@ -150,9 +150,7 @@ def binary_cross_entropy(
     require_float("binary_cross_entropy", input)
     if weight is not None:
         weight = _constant("binary_cross_entropy", "weight", weight, input)
-    loss = apply_fused(
-        BinaryCrossEntropy, input, target, "none" if weight is not None else reduction
-    )
+    loss = apply(BinaryCrossEntropy, input, target, "none" if weight is not None else reduction)
     total = loss.detach()
     if torch.isnan(total if total.ndim == 0 else total.sum()):
         _require_probabilities("input", input)
@@ -196,7 +194,7 @@ def binary_cross_entropy_with_logits(
     if weight is not None:
         weight = _constant(name, "weight", weight, input)
     kind = "none" if weight is not None else reduction
-    loss = apply_fused(BinaryCrossEntropyWithLogits, input, target, kind, positive).to(dtype)
+    loss = apply(BinaryCrossEntropyWithLogits, input, target, kind, positive).to(dtype)
     return loss if weight is None else reduced(loss * weight, reduction)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tiny_torch as torch
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply
 from ...dtypes import cannot_cast, not_implemented, other_type
 from ...ops.activation import LogSigmoid
 from ...ops.losses import multilabel_margin, reduced
@@ -117,7 +117,7 @@ def soft_margin_loss(
     if not input.is_floating_point():
         raise cannot_cast(torch.float32, input.dtype)
     _require_constant("soft_margin_loss", "target", target)
-    return reduced(-apply1(LogSigmoid, (target * input).to(input.dtype)), reduction)
+    return reduced(-apply(LogSigmoid, (target * input).to(input.dtype)), reduction)
 
 
 def _require_rows(input: Tensor) -> tuple[int, int]:

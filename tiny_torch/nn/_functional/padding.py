@@ -7,7 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply
 from ...dtypes import check_range
 from ...layouts import contiguous_format, suggested_format
 from ...ops.padding import CIRCULAR, REFLECT, REPLICATE, ConstantPadNd, PadFromInput
@@ -46,7 +46,7 @@ def pad(
         fill = 0.0 if value is None else float_of(value)  # as a float -1 does not wrap in uint8
         if any(number > 0 for number in pad):
             check_range(fill, input.dtype)
-        return apply1(ConstantPadNd, input, tuple(pad), fill)
+        return apply(ConstantPadNd, input, tuple(pad), fill)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
@@ -83,7 +83,7 @@ def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     planned = [plan(x, dim, *side) for dim, side in zip(dims, sides, strict=True)]
     form = contiguous_format if mode == "circular" else suggested_format(x.array)
     last = form is not contiguous_format and x.ndim == spatial + 2
-    result = apply1(PadFromInput, x, kind, tuple(zip(*planned[::-1], strict=True)), last)
+    result = apply(PadFromInput, x, kind, tuple(zip(*planned[::-1], strict=True)), last)
     return result if last else result.contiguous(memory_format=form)
 
 

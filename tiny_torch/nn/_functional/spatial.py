@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.dtypes import not_implemented
 
-from ...autograd.apply import apply1
+from ...autograd.apply import apply
 from ...ops.fold import Col2Im, Im2Col
 from ...ops.public import check_int, check_tensor
 from ...ops.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
@@ -95,8 +95,8 @@ def unfold(
         return unfold(input.float(), kernel_size, dilation, padding, stride).bool()
     check_floating("unfold", input)
     if len(shape) == 4:
-        return apply1(Im2Col, input, windows)
-    return standalone(apply1(Im2Col, input.unsqueeze(0), windows).squeeze(0))
+        return apply(Im2Col, input, windows)
+    return standalone(apply(Im2Col, input.unsqueeze(0), windows).squeeze(0))
 
 
 def fold(
@@ -144,8 +144,8 @@ def fold(
         return fold(input.float(), output_size, kernel_size, dilation, padding, stride).bool()
     check_floating("fold", input)
     if len(shape) == 3:
-        return apply1(Col2Im, input, size, windows)
-    return standalone(apply1(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))
+        return apply(Col2Im, input, size, windows)
+    return standalone(apply(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))
 
 
 def check_shuffle(function: str, name: str, x: Any, factor: Any) -> int:
@@ -178,7 +178,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={input.shape[-3]} is not divisible by {r * r}"
         )
-    return apply1(PixelShuffle, input, r)
+    return apply(PixelShuffle, input, r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -194,7 +194,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={input.shape[dim]} is not divisible by {r}"
             )
-    return apply1(PixelUnshuffle, input, r)
+    return apply(PixelUnshuffle, input, r)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -224,4 +224,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "channel_shuffle: Number of channels must be divisible by groups. Got "
             f"{input.shape[1]} channels and {groups} groups."
         )
-    return apply1(ChannelShuffle, input, groups)
+    return apply(ChannelShuffle, input, groups)
