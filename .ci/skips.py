@@ -3,8 +3,8 @@
     python .ci/skips.py without.xml with.xml
 
 The first pytest report comes from a run without PyTorch, the second from one of the tests marked
-`torch` with it. In the second, no test may skip but for the reasons below, which CONTRACTS.md
-allows; and what skipped in the first for want of PyTorch must be there: else its mark is missing.
+`torch` with it. In the second, no test may skip but for the reasons below; and what skipped in the
+first for want of PyTorch must be there: else its mark is missing.
 """
 
 import re

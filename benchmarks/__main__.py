@@ -5,8 +5,8 @@
     python -m benchmarks --out zen5 --machine "two cores of an AMD EPYC (Zen 5)"
 
 A suite is a file here with a list of lines. How the two take turns: turns.py; what memory means:
-worker.py; the machine's limit: limits.cpp. `--out NAME` writes benchmarks/results/NAME.md, and
-NAME.svg where matplotlib is installed.
+worker.py; the machine's limit: limits.cpp. `--out NAME` writes tables to benchmarks/results, and a
+plot where matplotlib is installed.
 """
 
 import argparse

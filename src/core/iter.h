@@ -48,7 +48,7 @@ struct Iter {
 // The shape that all array operands broadcast to; [] if there is no array.
 Dims broadcast(const Operand* operands, int count);
 
-// Strides of an elementwise result (CONTRACTS, Tensor and NDArray). An array of another dtype than
+// Strides of an elementwise result: Note [Strides of results]. An array of another dtype than
 // `compute` counts with the strides that it would have if it were converted first, unless it is
 // one of the first `kept`.
 Dims result_strides(const Dims& shape, const Operand* operands, int count, DType compute,

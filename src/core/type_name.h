@@ -1,5 +1,6 @@
 // A dtype as PyTorch's messages call it, and the messages that stand in many places.
 #pragma once
+#include <iterator>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -10,6 +11,7 @@ namespace tt {
 constexpr const char* type_name(DType dtype) {
   constexpr const char* names[] = {"Bool", "Byte", "Char",     "Short", "Int",
                                    "Long", "Half", "BFloat16", "Float", "Double"};
+  static_assert(std::size(names) == kDTypes);
   return names[static_cast<int>(dtype)];
 }
 
@@ -18,6 +20,7 @@ constexpr const char* cpp_name(DType dtype) {
   constexpr const char* names[] = {"bool",  "unsigned char", "signed char", "short int",
                                    "int",   "long int",      "c10::Half",   "c10::BFloat16",
                                    "float", "double"};
+  static_assert(std::size(names) == kDTypes);
   return names[static_cast<int>(dtype)];
 }
 

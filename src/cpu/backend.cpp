@@ -42,28 +42,21 @@ struct Isa {
   const AttentionTable* attention;
 };
 
+#define TT_ISA(isa, is_supported)                                                            \
+  Isa {                                                                                      \
+    #isa, [] { return is_supported != 0; }, &isa::conversion_table, &isa::elementwise_table, \
+        &isa::reduce_table, &isa::gemm_table, &isa::box_muller_table, &isa::optim_table,     \
+        &isa::conv_table, &isa::norm_table, &isa::recurrent_table, &isa::pool_table,         \
+        &isa::attention_table                                                                \
+  }
 #if defined(__x86_64__)
-const Isa kIsas[] = {
-    {"v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }, &v4::conversion_table,
-     &v4::elementwise_table, &v4::reduce_table, &v4::gemm_table, &v4::box_muller_table,
-     &v4::optim_table, &v4::conv_table, &v4::norm_table, &v4::recurrent_table, &v4::pool_table,
-     &v4::attention_table},
-    {"v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }, &v3::conversion_table,
-     &v3::elementwise_table, &v3::reduce_table, &v3::gemm_table, &v3::box_muller_table,
-     &v3::optim_table, &v3::conv_table, &v3::norm_table, &v3::recurrent_table, &v3::pool_table,
-     &v3::attention_table},
-    {"v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }, &v2::conversion_table,
-     &v2::elementwise_table, &v2::reduce_table, &v2::gemm_table, &v2::box_muller_table,
-     &v2::optim_table, &v2::conv_table, &v2::norm_table, &v2::recurrent_table, &v2::pool_table,
-     &v2::attention_table},
-};
+const Isa kIsas[] = {TT_ISA(v4, __builtin_cpu_supports("x86-64-v4")),
+                     TT_ISA(v3, __builtin_cpu_supports("x86-64-v3")),
+                     TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))};
 #else
-const Isa kIsas[] = {{"base", [] { return true; }, &base::conversion_table,
-                      &base::elementwise_table, &base::reduce_table, &base::gemm_table,
-                      &base::box_muller_table, &base::optim_table, &base::conv_table,
-                      &base::norm_table, &base::recurrent_table, &base::pool_table,
-                      &base::attention_table}};
+const Isa kIsas[] = {TT_ISA(base, 1)};
 #endif
+#undef TT_ISA
 
 // TINY_TORCH_ISA, or the best that this machine has.
 const Isa& find_isa() {
@@ -87,12 +80,25 @@ const Isa& chosen() {
 template <class Table>
 Table merged(const Table& best, const Table& common) {
   using Entry = void (*)();
+  static_assert(sizeof(Table) % sizeof(Entry) == 0 && alignof(Table) == alignof(Entry));
   Table table = best;
   auto* entries = reinterpret_cast<Entry*>(&table);
   auto* others = reinterpret_cast<const Entry*>(&common);
   for (size_t i = 0; i < sizeof(Table) / sizeof(Entry); ++i)
     if (!entries[i]) entries[i] = others[i];
   return table;
+}
+
+// Matrix products of integers are the baseline's; halves are computed in float32 (core/api/matmul).
+void fill_matmul(MatmulKernel (&kernels)[kDTypes], MatmulKernel f32, MatmulKernel f64) {
+  auto set = [&](DType dtype, MatmulKernel kernel) { kernels[static_cast<int>(dtype)] = kernel; };
+  set(DType::UInt8, gemm_uint8);
+  set(DType::Int8, gemm_int8);
+  set(DType::Int16, gemm_int16);
+  set(DType::Int32, gemm_int32);
+  set(DType::Int64, gemm_int64);
+  set(DType::Float32, f32);
+  set(DType::Float64, f64);
 }
 
 }  // namespace
@@ -112,12 +118,12 @@ const Backend& cpu_backend() {
                   isa.name,
                   cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
                   cpu::merged(*isa.reduce, cpu::reduce_int_table),
-                  {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
-                   cpu::gemm_int64, nullptr, nullptr, isa.gemm->f32, isa.gemm->f64},
-                  {nullptr, cpu::gemm_uint8, cpu::gemm_int8, cpu::gemm_int16, cpu::gemm_int32,
-                   cpu::gemm_int64, nullptr, nullptr, isa.gemm->naive_f32, isa.gemm->naive_f64},
+                  {},
+                  {},
                   cpu::copy,
                   cpu::index_table};
+    cpu::fill_matmul(table.matmul, isa.gemm->f32, isa.gemm->f64);
+    cpu::fill_matmul(table.matmul_naive, isa.gemm->naive_f32, isa.gemm->naive_f64);
     static const AttentionTable attention = cpu::merged(*isa.attention, cpu::embedding_table);
     table.attention = &attention;
     table.conv = &conv;

@@ -2,8 +2,8 @@
 //
 // Only for the files that are built once per instruction set: everything stands in an anonymous
 // namespace, so that no symbol of one build can be linked into another. Those files are built with
-// -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math (none of these changes a value; without
-// the last two, sqrt and floor stay scalar). Arithmetic, comparisons and shifts are the compiler's
+// -ffp-contract=off -fno-math-errno -fno-trapping-math (none of these changes a value; without the
+// last two, sqrt and floor stay scalar). Arithmetic, comparisons and shifts are the compiler's
 // own operators on vectors; a scalar operand is spread over the lanes.
 //
 // Not here: what takes an instruction by its name, as tails do (vec_machine.h).

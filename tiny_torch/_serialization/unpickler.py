@@ -6,7 +6,7 @@ came out of an earlier call, and reserve gigabytes by one memo index. Here every
 lines, and the three that could run code (REDUCE, NEWOBJ, BUILD) accept only what `find_global`
 returned for a name.
 
-Not here: tensors, and what the names mean (serialization.py).
+Not here: tensors, and what the names mean (rebuild.py).
 """
 
 from __future__ import annotations

@@ -368,6 +368,13 @@ def equal(input: Tensor, other: Tensor) -> bool:
 # ------------------------------------------------------------------------ operators and in-place
 
 
+def is_operand(value: Any) -> bool:
+    """Whether ops take it as it is: a tensor or a number."""
+    if isinstance(value, Tensor | np.generic):
+        return True
+    return hasattr(value, "__float__") and not isinstance(value, np.ndarray)
+
+
 def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
     """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
 
@@ -375,9 +382,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
         try:
             return apply(op, other, self) if swapped else apply(op, self, other)
         except TypeError:
-            if isinstance(other, Tensor | np.generic):
-                raise
-            if hasattr(other, "__float__") and not isinstance(other, np.ndarray):
+            if is_operand(other):  # so the error is not about its kind
                 raise
         if isinstance(other, np.ndarray):
             if op is e.Eq or op is e.Ne:
