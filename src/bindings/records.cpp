@@ -1,5 +1,9 @@
 // The records of ops.def for the tests, so that no op can exist without a test case.
+#include <cstdint>
+
+#include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/override.h"
 
 namespace tt::py {
 
@@ -25,8 +29,41 @@ pybind11::list op_records() {
   return records;
 }
 
+// {name: (dtypes)} of the kernels that can be replaced; (None,) where one serves all dtypes.
+pybind11::dict kernels() {
+  pybind11::dict names;
+  for (const KernelSlot& slot : kernel_slots()) {
+    pybind11::list dtypes;
+    if (slot.dtypes.empty()) dtypes.append(pybind11::none());
+    for (size_t i = 0; i < slot.dtypes.size(); ++i)
+      if (slot.entries[i]) dtypes.append(pybind11::handle(dtype_object(slot.dtypes[i])));
+    names[slot.name.c_str()] = pybind11::tuple(dtypes);
+  }
+  return names;
+}
+
+// Puts the function at `address` in the place of a kernel, of all dtypes or this one; answers the
+// address of that.
+uintptr_t replace_kernel(const std::string& name, pybind11::object dtype, uintptr_t address) {
+  for (const KernelSlot& slot : kernel_slots()) {
+    if (slot.name != name) continue;
+    for (size_t i = 0; i < std::max<size_t>(slot.dtypes.size(), 1); ++i) {
+      if (slot.dtypes.empty() ? !dtype.is_none() : dtype_from(dtype.ptr()) != slot.dtypes[i])
+        continue;
+      const auto before = slot.entries[i];
+      slot.entries[i] = reinterpret_cast<void (*)()>(address);
+      return reinterpret_cast<uintptr_t>(before);
+    }
+  }
+  throw RuntimeError("no kernel ", name, " of this dtype");
+}
+
 }  // namespace
 
-void add_records(pybind11::module_& module) { module.def("op_records", op_records); }
+void add_records(pybind11::module_& module) {
+  module.def("op_records", op_records);
+  module.def("kernels", kernels);
+  module.def("replace_kernel", replace_kernel);
+}
 
 }  // namespace tt::py

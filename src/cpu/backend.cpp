@@ -76,6 +76,13 @@ const Isa& chosen() {
   return isa;
 }
 
+// A copy that belongs to the process, so that core/override.h can replace entries.
+template <class Table>
+Table* own(const Table& table) {
+  static Table copy = table;
+  return &copy;
+}
+
 // Every entry of `best`, or of `common` where it has none.
 template <class Table>
 Table merged(const Table& best, const Table& common) {
@@ -111,9 +118,8 @@ const BoxMullerTable& box_muller() { return *chosen().box_muller; }
 }  // namespace cpu
 
 const Backend& cpu_backend() {
-  static const Backend backend = [] {
+  static Backend backend = [] {
     const cpu::Isa& isa = cpu::chosen();
-    static const ConvTable conv = cpu::merged(*isa.conv, cpu::conv_naive_table);
     Backend table{"cpu",
                   isa.name,
                   cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
@@ -124,14 +130,13 @@ const Backend& cpu_backend() {
                   cpu::index_table};
     cpu::fill_matmul(table.matmul, isa.gemm->f32, isa.gemm->f64);
     cpu::fill_matmul(table.matmul_naive, isa.gemm->naive_f32, isa.gemm->naive_f64);
-    static const AttentionTable attention = cpu::merged(*isa.attention, cpu::embedding_table);
-    table.attention = &attention;
-    table.conv = &conv;
+    table.attention = cpu::own(cpu::merged(*isa.attention, cpu::embedding_table));
+    table.conv = cpu::own(cpu::merged(*isa.conv, cpu::conv_naive_table));
     table.histogram = &cpu::histogram_table;
     table.loss = &cpu::loss_table;
-    table.norm = isa.norm;
+    table.norm = cpu::own(*isa.norm);
     table.optim = isa.optim;
-    table.order = &cpu::order_table;
+    table.order = cpu::own(cpu::order_table);
     table.pool = isa.pool;
     table.random = &cpu::random_table;
     table.recurrent = isa.recurrent;

@@ -1,0 +1,87 @@
+#include "core/override.h"
+
+#include "core/error.h"
+#include "core/kernels/attention.h"
+#include "core/kernels/histogram.h"
+#include "core/kernels/losses.h"
+#include "core/kernels/norm.h"
+#include "core/kernels/order.h"
+#include "core/kernels/scan.h"
+
+namespace tt {
+
+namespace {
+
+using Entry = void (*)();
+
+class Slots {
+ public:
+  std::vector<KernelSlot> found;
+
+  template <class Kernel>
+  void add(const char* name, const Kernel& entry) {
+    found.push_back({name, writable(&entry), {}});
+  }
+  template <class Kernel>
+  void add(const char* name, const Kernel (&entries)[kDTypes]) {
+    std::vector<DType> dtypes;
+    for (int i = 0; i < kDTypes; ++i) dtypes.push_back(static_cast<DType>(i));
+    found.push_back({name, writable(entries), dtypes});
+  }
+  template <class Kernel>
+  void add(const char* name, const Kernel (&entries)[2]) {
+    found.push_back({name, writable(entries), {DType::Float32, DType::Float64}});
+  }
+
+ private:
+  // The tables are the process's own (cpu/backend.cpp); only who asks for slots may write them.
+  template <class Kernel>
+  static Entry* writable(const Kernel* entries) {
+    static_assert(std::is_function_v<std::remove_pointer_t<Kernel>>);
+    return reinterpret_cast<Entry*>(const_cast<Kernel*>(entries));
+  }
+};
+
+}  // namespace
+
+std::vector<KernelSlot> kernel_slots() {
+  const Backend& cpu = cpu_backend();
+  Slots slots;
+#define UNARY(name, ...) slots.add(#name, cpu.elementwise.unary[static_cast<int>(Unary::name)]);
+#define TEST(name, ...) slots.add(#name, cpu.elementwise.unary[static_cast<int>(Unary::name)]);
+#define BINARY(name, ...) slots.add(#name, cpu.elementwise.binary[static_cast<int>(Binary::name)]);
+#define COMPARE(name, ...) slots.add(#name, cpu.elementwise.binary[static_cast<int>(Binary::name)]);
+#define TERNARY(name, ...) \
+  slots.add(#name, cpu.elementwise.ternary[static_cast<int>(Ternary::name)]);
+#define QUATERNARY(name, ...) \
+  slots.add(#name, cpu.elementwise.quaternary[static_cast<int>(Quaternary::name)]);
+#define REDUCE(name, ...) slots.add(#name, cpu.reduce.kernels[static_cast<int>(Reduce::name)]);
+#include "core/ops.def"
+#define SLOT(table, name) slots.add(#name, (table).name);
+  SLOT(cpu.elementwise, where)
+  SLOT(cpu.elementwise, nan_to_num)
+  SLOT(cpu.reduce, argmax)
+  SLOT(cpu.reduce, argmin)
+  SLOT(cpu, matmul)
+  SLOT(cpu, copy)
+  SLOT(*cpu.norm, softmax)
+  SLOT(*cpu.norm, softmax_backward)
+  SLOT(*cpu.norm, logsumexp)
+  SLOT(*cpu.norm, cross_entropy)
+  SLOT(*cpu.norm, cross_entropy_backward)
+  SLOT(*cpu.norm, layer_norm)
+  SLOT(*cpu.norm, layer_norm_backward)
+  SLOT(*cpu.norm, batch_norm)
+  SLOT(*cpu.norm, batch_norm_backward)
+  SLOT(*cpu.order, sort)
+  SLOT(*cpu.order, topk)
+  SLOT(*cpu.order, kthvalue)
+  SLOT(*cpu.order, median)
+  SLOT(*cpu.order, mode)
+  SLOT(*cpu.order, searchsorted)
+  SLOT(*cpu.order, isin)
+#undef SLOT
+  return slots.found;
+}
+
+}  // namespace tt

@@ -1,0 +1,38 @@
+// Kernels replaced by name while the library runs, by functions of a shared object that a user has
+// compiled from a file by itself:
+//
+//   #include "core/kernels/norm.h"
+//   #include "core/override.h"
+//   static void my_softmax(const tt::SoftmaxArgs& args) { ... }
+//   TT_OVERRIDE(NormTable, softmax, my_softmax)  // an op of ops.def: TT_OVERRIDE_AS(Kernel, exp,
+//   ..)
+//
+//   g++ -std=c++17 -shared -fPIC -I src -o mine.so mine.cpp
+//
+// and in Python `torch.backends.cpu.override("softmax", "mine.so")`. The compiler checks the type.
+#pragma once
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/backend.h"
+
+#define TT_OVERRIDE(Table, name, function) \
+  TT_OVERRIDE_AS(std::remove_all_extents_t<decltype(tt::Table::name)>, name, function)
+#define TT_OVERRIDE_AS(Type, name, function)                                 \
+  extern "C" {                                                               \
+  __attribute__((visibility("default"))) Type tt_override_##name = function; \
+  }
+
+namespace tt {
+
+// Where the CPU's table holds a kernel: one entry, or one for each of `dtypes` in their order.
+struct KernelSlot {
+  std::string name;
+  void (**entries)();
+  std::vector<DType> dtypes;
+};
+
+std::vector<KernelSlot> kernel_slots();
+
+}  // namespace tt
