@@ -139,32 +139,41 @@ FIRST = {
 }
 THEN = {
     "torch": """
-        absolute acos acosh addbmm addmv addr aminmax arccos arcsin arctan arctan2
-        are_deterministic_algorithms_enabled argwhere as_strided asarray asin asinh atanh
-        atleast_1d atleast_2d atleast_3d avg_pool1d bitwise_left_shift bitwise_right_shift
-        block_diag BoolTensor broadcast_shapes broadcast_tensors bucketize ByteTensor
-        can_cast cartesian_prod cdist celu CharTensor column_stack combinations concatenate
-        conv1d conv2d conv_transpose2d copysign corrcoef cosh cosine_similarity
-        count_nonzero cov cross cummax cummin cumulative_trapezoid deg2rad det diag_embed
-        diagflat diagonal diagonal_scatter diff digamma dist divide DoubleTensor dropout
-        dsplit dstack e empty_strided erfc erfinv exp2 expm1 fix fliplr flipud float_power
-        fmax fmin fmod frac frexp from_dlpack frombuffer gcd get_default_device
-        get_float32_matmul_precision get_num_interop_threads gradient greater greater_equal
-        group_norm HalfTensor heaviside histc histogram hsplit hypot index_copy index_fill
-        index_reduce inner IntTensor inverse is_complex is_inference
-        is_inference_mode_enabled is_nonzero isin isneginf isposinf kron kthvalue layer_norm
-        layout lcm ldexp less less_equal lgamma log10 logaddexp logaddexp2 logcumsumexp
-        logdet logical_xor logit logspace masked_scatter matrix_exp max_pool1d max_pool2d
-        memory_format mode moveaxis movedim msort multiply nan_to_num nanmean nanmedian
-        nanquantile nansum negative newaxis not_equal pairwise_distance poisson polygamma
-        positive prelu preserve_format promote_types put quantile rad2deg randint_like ravel
-        renorm result_type return_types rot90 row_stack rrelu scalar_tensor scatter_reduce
-        searchsorted select_scatter selu set_default_device set_default_tensor_type
-        set_num_interop_threads sgn ShortTensor signbit sinc sinh slice_scatter slogdet
-        split_with_sizes std_mean subtract swapaxes swapdims take take_along_dim
-        tensor_split tensordot threshold tile trace trapezoid trapz tril_indices
-        triu_indices true_divide typename unflatten unique_consecutive unravel_index vander
-        var_mean vdot vsplit xlogy
+        abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d addbmm addmv
+        addmv_ addr alpha_dropout alpha_dropout_ aminmax arccos arccos_ arccosh_ arcsin arcsin_
+        arcsinh_ arctan arctan_ arctan2 arctanh_ are_deterministic_algorithms_enabled argwhere
+        as_strided asarray asin asin_ asinh asinh_ atan_ atanh atanh_ atleast_1d atleast_2d
+        atleast_3d avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits
+        bitwise_left_shift bitwise_right_shift block_diag BoolTensor broadcast_shapes
+        broadcast_tensors bucketize ByteTensor can_cast cartesian_prod cdist ceil_ celu celu_
+        channel_shuffle CharTensor clamp_ clamp_max_ clamp_min_ clip_ column_stack combinations
+        concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d copysign
+        corrcoef cos_ cosh cosh_ cosine_embedding_loss cosine_similarity count_nonzero cov cross
+        ctc_loss cummax cummin cumulative_trapezoid deg2rad deg2rad_ det detach detach_ diag_embed
+        diagflat diagonal diagonal_scatter diff digamma dist divide DoubleTensor dropout dropout_
+        dsplit dstack e embedding empty_strided erf_ erfc erfc_ erfinv exp_ exp2 exp2_ expm1 expm1_
+        feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fill fill_ fix
+        fix_ fliplr flipud float_power floor_ fmax fmin fmod frac frac_ frexp from_dlpack frombuffer
+        gcd gcd_ get_default_device get_device get_float32_matmul_precision get_num_interop_threads
+        gradient greater greater_equal group_norm HalfTensor hardshrink heaviside
+        hinge_embedding_loss histc histogram hsplit hypot index_copy index_fill index_put_
+        index_reduce inner instance_norm IntTensor inverse is_complex is_conj is_distributed
+        is_inference is_inference_mode_enabled is_neg is_nonzero is_same_size isin isneginf isposinf
+        kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ less less_equal lgamma log_
+        log10 log10_ log1p_ log2_ logaddexp logaddexp2 logcumsumexp logdet logical_xor logit logit_
+        logspace margin_ranking_loss masked_scatter matrix_exp max_pool1d max_pool2d max_pool3d
+        memory_format mode moveaxis movedim msort multiply nan_to_num nan_to_num_ nanmean nanmedian
+        nanquantile nansum neg_ negative negative_ newaxis not_equal pairwise_distance pdist
+        pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu
+        preserve_format promote_types put quantile rad2deg rad2deg_ randint_like ravel reciprocal_
+        relu_ renorm resize_as_ result_type return_types rms_norm rot90 round_ row_stack rrelu
+        rrelu_ rsqrt_ scalar_tensor scatter_reduce searchsorted select_scatter selu selu_
+        set_default_device set_default_tensor_type set_num_interop_threads sgn ShortTensor sigmoid_
+        signbit sin_ sinc sinc_ sinh sinh_ slice_scatter slogdet split_with_sizes sqrt_ square_
+        std_mean subtract swapaxes swapdims take take_along_dim tan_ tanh_ tensor_split tensordot
+        threshold threshold_ tile trace trapezoid trapz tril_indices triplet_margin_loss
+        triu_indices true_divide trunc_ typename unflatten unique_consecutive unravel_index vander
+        var_mean vdot vsplit xlogy xlogy_ zero_
     """,
     "torch.linalg": """
         cholesky cond cross det diagonal eigh eigvalsh inv LinAlgError lstsq matmul matrix_exp
@@ -194,19 +203,21 @@ THEN = {
         erfinv exp2 exp2_ expm1 expm1_ exponential_ fill_diagonal_ fliplr flipud float_power
         float_power_ floor_ floor_divide_ fmax fmin fmod fmod_ frac frac_ gcd ge_ geometric_
         get_device greater greater_equal gt_ H heaviside histc histogram hsplit hypot index_copy
-        index_copy_ index_fill index_reduce inner inverse is_complex is_cpu is_inference is_nonzero
-        is_pinned is_quantized is_shared is_signed is_sparse isneginf isposinf itemsize kron
-        kthvalue layout lcm le_ less less_equal lgamma lgamma_ log10 log10_ log1p_ log2_ log_
-        log_normal_ logaddexp logaddexp2 logcumsumexp logdet logical_and_ logical_not_ logical_or_
-        logical_xor logical_xor_ logit lt_ masked_scatter masked_scatter_ matrix_exp matrix_power mH
-        mode moveaxis movedim msort multiply nan_to_num nan_to_num_ nanmean nanmedian nanquantile
-        nansum nbytes ne_ negative not_equal pin_memory polygamma positive prelu put put_ qr
-        quantile rad2deg ravel reciprocal_ register_post_accumulate_grad_hook remainder_ renorm
-        renorm_ resize_ resize_as_ retains_grad rot90 round_ rsqrt_ scatter_reduce scatter_reduce_
-        select_scatter share_memory_ sign_ signbit sin_ sinc sinh sinh_ slice_scatter slogdet
-        split_with_sizes square_ storage storage_offset subtract sum_to_size svd swapaxes swapaxes_
-        swapdims take take_along_dim tan_ tensor_split tile trace tril_ triu_ true_divide trunc_
-        unflatten unfold unique_consecutive untyped_storage vsplit xlogy
+        index_copy_ index_fill index_reduce inner inverse is_complex is_conj is_cpu is_distributed
+        is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nested is_nonzero
+        is_pinned is_quantized is_same_size is_shared is_signed is_sparse is_sparse_csr is_vulkan
+        is_xla is_xpu isneginf isposinf itemsize kron kthvalue layout lcm le_ less less_equal lgamma
+        lgamma_ log_ log10 log10_ log1p_ log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logdet
+        logical_and_ logical_not_ logical_or_ logical_xor logical_xor_ logit lt_ masked_scatter
+        masked_scatter_ matrix_exp matrix_power mH mode moveaxis movedim msort multiply nan_to_num
+        nan_to_num_ nanmean nanmedian nanquantile nansum nbytes ne_ negative not_equal pin_memory
+        polygamma positive prelu put put_ qr quantile rad2deg ravel reciprocal_
+        register_post_accumulate_grad_hook remainder_ renorm renorm_ resize_ resize_as_ retains_grad
+        rot90 round_ rsqrt_ scatter_reduce scatter_reduce_ select_scatter share_memory_ sign_
+        signbit sin_ sinc sinh sinh_ slice_scatter slogdet split_with_sizes square_ storage
+        storage_offset subtract sum_to_size svd swapaxes swapaxes_ swapdims take take_along_dim tan_
+        tensor_split tile trace tril_ triu_ true_divide trunc_ unflatten unfold unique_consecutive
+        untyped_storage vsplit xlogy
     """,
     "torch.autograd": """
         detect_anomaly gradcheck gradgradcheck inference_mode set_detect_anomaly

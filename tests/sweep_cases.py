@@ -15,8 +15,11 @@ OPINFO_NAMES = {
     **{
         name: f"nn.functional.{name}"
         for name in (
-            "avg_pool1d", "celu", "cosine_similarity", "group_norm", "layer_norm", "max_pool1d",
-            "max_pool2d", "pairwise_distance", "prelu", "rrelu", "selu", "threshold",
+            "adaptive_avg_pool1d", "alpha_dropout", "avg_pool1d", "bilinear", "celu",
+            "channel_shuffle", "conv3d", "conv_transpose1d", "conv_transpose3d",
+            "cosine_similarity", "group_norm", "hardshrink", "layer_norm", "max_pool1d",
+            "max_pool2d", "max_pool3d", "pairwise_distance", "pdist", "pixel_shuffle",
+            "pixel_unshuffle", "prelu", "relu", "rms_norm", "rrelu", "selu", "threshold",
         )
     },
 }  # fmt: skip
@@ -171,7 +174,9 @@ of(
 
 of(
     "Tensor.shape Tensor.ndim Tensor.dtype Tensor.device Tensor.layout Tensor.is_cuda Tensor.is_cpu "
-    "Tensor.is_sparse Tensor.is_quantized Tensor.is_leaf Tensor.requires_grad Tensor.itemsize "
+    "Tensor.is_sparse Tensor.is_quantized Tensor.is_ipu Tensor.is_maia Tensor.is_meta "
+    "Tensor.is_mkldnn Tensor.is_mps Tensor.is_mtia Tensor.is_nested Tensor.is_sparse_csr "
+    "Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.is_leaf Tensor.requires_grad Tensor.itemsize "
     "Tensor.nbytes Tensor.grad Tensor.grad_fn Tensor.retains_grad Tensor.__array_priority__",
     "x.LAST",
     "s.LAST",
@@ -183,6 +188,7 @@ of(
 of(
     "Tensor.dim Tensor.ndimension Tensor.numel Tensor.nelement Tensor.element_size Tensor.is_complex "
     "Tensor.is_floating_point Tensor.is_signed Tensor.is_contiguous Tensor.storage_offset "
+    "Tensor.is_conj Tensor.is_distributed Tensor.is_neg "
     "Tensor.get_device Tensor.is_inference Tensor.is_nonzero Tensor.is_pinned Tensor.is_shared "
     "Tensor.type Tensor.size Tensor.stride Tensor.tolist Tensor.item Tensor.cpu Tensor.contiguous",
     "x.LAST()",

@@ -14,13 +14,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch's mode sorts by <, which orders no NaN: its answer depends on where they stand",
     ),
     (
-        r"torch\.Tensor\.resize_",
+        r"torch\.(Tensor\.)?resize_(as_)?",
         "broadcast",
         "values, such as",
         "resize_ beyond the memory makes it larger: what is new there has no values yet",
     ),
     (
-        r"torch\.Tensor\.(addmv_|baddbmm_)",
+        r"torch\.(Tensor\.)?(addmv_|baddbmm_)",
         "broadcast",
         "^raised RuntimeError.unsupported operation: more than one element of the written-to",
         "PyTorch adds the products of all rows into the one that an expanded tensor has; addmm_, "
@@ -113,7 +113,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "strides of a result without elements lead nowhere",
     ),
     (
-        r"torch\.(Tensor\.)?(clamp|clip)",
+        r"torch\.(Tensor\.)?(clamp|clip)_?",
         r"case .* \(\(1, 9\), \(3, 5, 9\), \(\)\)",
         "with grad: nothing raised, PyTorch: .*doesn't match the broadcast shape",
         "PyTorch's backward of clamp fails where both bounds broadcast to more than the input",

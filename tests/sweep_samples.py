@@ -219,9 +219,10 @@ def from_arguments(function: Callable, arguments: tuple, **options: Any) -> Samp
 
 
 def opinfo_samples(path: str) -> Iterator[Sample]:
-    name = OPINFO_NAMES.get(path, path.removeprefix("Tensor."))
-    in_place = path.startswith("Tensor.") and name.endswith("_") and not name.endswith("__")
+    name = path.removeprefix("Tensor.")
+    in_place = "." not in name and name.endswith("_") and not name.endswith("__")
     plain = name.removesuffix("_") if in_place and name not in op_infos() else name
+    plain = OPINFO_NAMES.get(path if path != name else plain, plain)
     for info in op_infos().get(plain, []):
         if path.startswith("Tensor.") and not hasattr(torch.Tensor, path.removeprefix("Tensor.")):
             continue

@@ -67,6 +67,43 @@ def test_few_names_of_training_are_absent():
     assert share <= 0.03 and not first, absent
 
 
+def test_functions_of_torch_have_their_twins(oracle):
+    """What is a method of Tensor or in nn.functional here is in torch, too, if PyTorch has it."""
+    ours = {*dir(tiny_torch.Tensor), *dir(tiny_torch.nn.functional)}
+    theirs = {name for name in dir(oracle) if inspect.isbuiltin(getattr(oracle, name))}
+    assert {n for n in ours & theirs if not hasattr(tiny_torch, n)} == {"embedding_bag"}
+
+
+FALSE = "ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu cuda"
+
+
+@pytest.mark.parametrize("kind", FALSE.split())
+def test_a_tensor_is_of_no_kind_but_the_cpus(torch, kind):
+    assert getattr(torch.ones(2), f"is_{kind}") is False
+    with pytest.raises(AttributeError):
+        setattr(torch.ones(2), f"is_{kind}", True)
+
+
+def test_functions_in_place_are_those_of_the_methods(torch):
+    x = torch.tensor([-1.0, 4.0])
+    assert torch.relu_(x) is x and torch.sqrt_(input=x) is x and x.tolist() == [0, 2]
+    assert torch.fill(x, 3).tolist() == [3, 3] and torch.zero_(x).tolist() == [0, 0]
+    with pytest.raises(
+        TypeError, match=r"exp_\(\): argument 'input' \(position 1\) must be Tensor"
+    ):
+        torch.exp_([1.0])
+
+
+def test_functions_of_torch_have_their_own_arguments(torch):
+    weight, rows = torch.eye(3), torch.tensor([2, 0])
+    assert torch.embedding(weight, rows, -1).tolist() == [[0, 0, 1], [1, 0, 0]]
+    x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+    y = torch.batch_norm(x, None, torch.ones(2), None, None, True, 0.1, 0.0, False)
+    assert y.tolist() == [[0, 0], [2, 2]]
+    loss = torch.hinge_embedding_loss
+    assert loss(x, torch.ones(2)).shape == (2, 2) and loss(x, torch.ones(2), 1.0, 2) == 12
+
+
 # -------------------------------------------------------------------------------------- signatures
 
 # Overloads that ours do not take, as patterns of "name overload", with the reason.

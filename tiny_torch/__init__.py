@@ -94,10 +94,12 @@ from tiny_torch import (
     nn,
     optim,
     testing,
+    twins,
     utils,
     version,
 )
 from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.serialization import load, save
 
+globals().update(methods.publish(__name__, twins.FUNCTIONS))
 absent.install()

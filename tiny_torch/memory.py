@@ -32,12 +32,6 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
-def is_complex(input: Tensor) -> bool:
-    """False: there are no complex numbers here."""
-    check_tensor("is_complex", "input", 1, input)
-    return False
-
-
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating point numbers."""
     check_tensor("is_floating_point", "input", 1, input)
@@ -48,6 +42,13 @@ def numel(input: Tensor) -> int:
     """The number of elements."""
     check_tensor("numel", "input", 1, input)
     return input.array.size
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    check_tensor("is_same_size", "input", 1, input)
+    check_tensor("is_same_size", "other", 2, other)
+    return input.array.shape == other.array.shape
 
 
 def get_device(self: Tensor) -> int:
@@ -63,6 +64,18 @@ def layout(self: Tensor) -> Any:
 def no(self: Tensor) -> bool:
     """False: there is nothing of the kind here."""
     return False
+
+
+def never(name: str) -> Any:
+    """A function that answers False: there is nothing of the kind here."""
+
+    def function(input: Tensor) -> bool:
+        check_tensor(name, "input", 1, input)
+        return False
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = never.__doc__
+    return function
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
@@ -283,15 +296,26 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
+NEVER = {name: never(name) for name in ("is_complex", "is_conj", "is_distributed", "is_neg")}
 FUNCTIONS = {
-    f.__name__: f
-    for f in (is_inference, is_signed, is_nonzero, is_complex, is_floating_point, numel)
+    **{
+        f.__name__: f
+        for f in (is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel)
+    },
+    **NEVER,
 }
 METHODS = {
     **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
     **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},
+    **NEVER,
     "__setstate__": set_state,
+    "is_same_size": is_same_size,
     "layout": property(layout),
-    "is_sparse": property(no),
-    "is_quantized": property(no),
-}
+    **{
+        f"is_{kind}": property(no)
+        for kind in (
+            "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse",
+            "sparse_csr", "vulkan", "xla", "xpu",
+        )
+    },
+}  # fmt: skip

@@ -164,9 +164,6 @@ class Tensor(TensorBase):
     def is_floating_point(self) -> bool:
         return self.array.dtype.is_floating_point
 
-    def is_complex(self) -> bool:
-        return False
-
     # ------------------------------------------------------------------- gradient and history
     # Whether ops on it are recorded. A view does so once its base does; of one from before that, a
     # leaf, no gradient arrives anywhere, as in PyTorch.

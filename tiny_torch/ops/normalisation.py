@@ -205,38 +205,3 @@ def instance_norm(
     running = [None if r is None else r.array for r in (running_mean, running_var)]
     groups = x.shape[1]
     return apply(NativeGroupNorm, x, weight, bias, groups, eps, *running, momentum)
-
-
-# ------------------------------------------------------------------------------ torch's own names
-
-
-def torch_layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-    cudnn_enable: bool = True,
-) -> Tensor:
-    """As nn.functional.layer_norm; `cudnn_enable` has no effect."""
-    from tiny_torch.nn import functional
-
-    return functional.layer_norm(input, normalized_shape, weight, bias, eps)
-
-
-def torch_group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-05,
-    cudnn_enabled: bool = True,
-) -> Tensor:
-    """As nn.functional.group_norm; `cudnn_enabled` has no effect."""
-    from tiny_torch.nn import functional
-
-    return functional.group_norm(input, num_groups, weight, bias, eps)
-
-
-FUNCTIONS = {"group_norm": torch_group_norm, "layer_norm": torch_layer_norm}
-METHODS: dict = {}

@@ -164,7 +164,7 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
 
 def adaptive_max_pool(function: str, dims: int, indices: bool, x: Any, output_size: Any) -> Any:
     size = adaptive_size(function, dims, x, output_size)
-    if x.array.shape[-dims - 1] == 0:
+    if 0 in x.array.shape[1:-dims]:
         raise RuntimeError(
             f"{function}(): Expected input to have non-zero size for non-batch dimensions, but "
             f"input has sizes {list(x.shape)}"

@@ -61,7 +61,9 @@ def public(
         function.__doc__ = f"{what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{name}.html"
         FUNCTIONS[name] = METHODS[name] = function
         if in_place:
-            METHODS[name + "_"] = inplace(op) if numbers else inplace_of_tensors(name, op)
+            method = inplace(op) if numbers else inplace_of_tensors(name, op)
+            METHODS[name + "_"] = method
+            method.__name__ = method.__qualname__ = name + "_"
         return op
 
     return publish

@@ -487,7 +487,7 @@ SHARED: dict[str, Callable] = {
         index_select, index_add, index_copy, index_fill, index_reduce, index_put, take, put,
     )
 }  # fmt: skip
-FUNCTIONS: dict[str, Callable] = {**SHARED, "index_put_": index_put_}
+FUNCTIONS: dict[str, Callable] = SHARED
 METHODS: dict[str, Callable] = {
     **SHARED,
     **{

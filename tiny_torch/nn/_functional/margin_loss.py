@@ -309,7 +309,7 @@ def hinge_embedding_loss(
     """
     reduction = _reduction(reduction, size_average, reduce)
     zeros = torch.zeros_like(input)
-    apart = torch.where(target != 1, (margin - input).clamp_min(0), zeros)
+    apart = torch.where(target != 1, (torch.full_like(input, margin) - input).clamp_min(0), zeros)
     return reduced(apart + torch.where(target != -1, input, zeros), reduction)
 
 
