@@ -123,16 +123,31 @@ def test_child_processes(tmp_path, method):
 ABSENT = {
     "import torch\n\ntorch.vmapp": ("AttributeError: torch.vmapp is not in tiny_torch (SCRIPT:3)",),
     "import torch\ntorch.arnge(3)": (
-        "AttributeError: torch.arnge is not in tiny_torch (SCRIPT:2); did you mean torch.arange?",
+        "AttributeError: torch.arnge is not in tiny_torch (SCRIPT:2), nor in PyTorch; "
+        "did you mean torch.arange?",
     ),
     "import torch.nn as nn\nnn.functional.reluu": (
-        "torch.nn.functional.reluu is not in tiny_torch (SCRIPT:2); "
+        "torch.nn.functional.reluu is not in tiny_torch (SCRIPT:2), nor in PyTorch; "
         "did you mean torch.nn.functional.relu?",
     ),
     "from torch import jit": ("ImportError: torch.jit is not in tiny_torch (SCRIPT:1)", "later"),
     "from torch.nn.functional import relus": ("ImportError: torch.nn.functional.relus", "relu?"),
     "import torch.fft": ("ModuleNotFoundError: torch.fft is not in tiny_torch", "outside"),
     "import torch.a.b.c": ("ModuleNotFoundError: torch.a is not in tiny_torch (SCRIPT:1)",),
+    "import torch._dynamo.config": (
+        "ModuleNotFoundError: torch._dynamo is not in tiny_torch (SCRIPT:1); PyTorch has it",
+    ),
+    "import torch\ntorch.linalg.eig": (
+        "torch.linalg.eig is not in tiny_torch (SCRIPT:2); PyTorch has it",
+    ),
+    "import torch\ntorch.linalg.eigg": (
+        "did you mean torch.linalg.eig, which is not in tiny_torch either?",
+    ),
+    "import torch\ntorch._foreach_bdd": ("torch._foreach_bdd is not in tiny_torch (SCRIPT:2)",),
+    "import torch\ntorch.zeros(2).geqrf()": (
+        "AttributeError: torch.Tensor.geqrf is not in tiny_torch (SCRIPT:2); PyTorch has it",
+    ),
+    "import torch\ntorch.zeros(2).to_sparse()": ("torch.Tensor.to_sparse is not", "outside"),
     "import torchvision": ("ModuleNotFoundError: torchvision is built on PyTorch", "SCRIPT:1"),
     "from torchaudio.x import y": ("ModuleNotFoundError: torchaudio is built on", "SCRIPT:1"),
     "import torch\ntorch.zeros(2).fooo": (
@@ -148,6 +163,15 @@ def test_absent_names_are_named_with_their_place(tmp_path, text):
     last = done.stderr.strip().splitlines()[-1].replace(str(tmp_path / "script.py"), "SCRIPT")
     for part in ABSENT[text]:
         assert part in last, done.stderr
+    assert "Did you mean" not in last or "object has no" in last  # Python's own, where we say it
+
+
+def test_absent_attributes_of_tensors_are_not_there():
+    x = tiny_torch.ones(2)
+    assert not hasattr(x, "geqrf") and not hasattr(tiny_torch.Tensor, "geqrf")
+    assert "geqrf" not in dir(x) and "exp" in dir(x)
+    x.geqrf = 3  # it may be set, as any other
+    assert x.geqrf == 3
 
 
 def test_probing_for_names_is_quiet(tmp_path):

@@ -59,8 +59,9 @@ class _Finder(MetaPathFinder):
         ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
         if not exists(ours):
             namespace, _, name = ours.rpartition(".")
-            names = dir(sys.modules.get(namespace))
-            text = absent.message(namespace, name, names, sys._getframe(1))
+            place = sys._getframe(1)
+            owner = sys.modules.get(namespace)
+            text = absent.message(owner, absent.public_name(namespace), name, place)
             raise ModuleNotFoundError(text, name=fullname)
         return ModuleSpec(fullname, _Alias(ours), is_package=True)
 
