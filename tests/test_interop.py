@@ -99,3 +99,31 @@ def answer(torch, fact):
 def test_facts(fact, oracle):
     ours, theirs = answer(tiny_torch, fact), answer(oracle, fact)
     assert ours != theirs if fact in DIFFERENT else ours == theirs
+
+
+# What is asked of ours with a tensor of PyTorch's (r of 2, s of (2, 2)) among its arguments.
+OF_PYTORCH = """
+    torch.add(x, r); torch.add(r, x); x + r; r + x; x - r; r * x; x == r; r == x; x < r; x ** r
+    x @ s; s @ y; x.add_(r); x.copy_(r); torch.where(x > 0, r, x); torch.maximum(x, r)
+    torch.tensor(r); torch.tensor([r, r]); torch.as_tensor(r); torch.from_numpy(r); torch.exp(r)
+    torch.cat([x, r]); torch.stack([r]); torch.einsum('i,i', x, r); torch.zeros_like(r); y.mm(s)
+    F.linear(r, y); F.linear(x, s); F.relu(r); F.softmax(r, 0); F.mse_loss(x, r); F.dropout(r)
+    F.conv1d(s[None], y[None]); F.cross_entropy(y, r); F.batch_norm(s, None, None, training=True)
+    nn.Linear(2, 2)(r); nn.Sequential(nn.Linear(2, 2))(s); nn.Embedding(2, 2)(r); nn.LayerNorm(2)(r)
+    nn.LSTM(2, 2)(s); nn.BatchNorm1d(2)(s); nn.Parameter(r); x.to(r); torch.optim.SGD([r], lr=0.1)
+    nn.Linear(2, 2).load_state_dict({"weight": s, "bias": r}); x.__setitem__(0, r); x.type_as(r)
+"""
+
+
+@pytest.mark.parametrize("call", re.split(r";|\n", OF_PYTORCH.strip()))
+def test_tensors_of_pytorch_are_named(oracle, call):
+    scope = {"torch": tiny_torch, "nn": tiny_torch.nn, "F": tiny_torch.nn.functional}
+    scope.update(x=tiny_torch.ones(2), y=tiny_torch.ones(2, 2))
+    scope.update(r=oracle.ones(2), s=oracle.ones(2, 2))
+    with pytest.raises(TypeError, match=r"PyTorch's Tensor \(tiny_torch.from_dlpack makes it one"):
+        eval(call.strip(), scope)
+
+
+def test_a_number_of_pytorchs_is_a_tensor_too(oracle):
+    with pytest.raises(TypeError, match="from_dlpack"):
+        tiny_torch.ones(2) + oracle.tensor(3)

@@ -329,7 +329,7 @@ def like(
     if not isinstance(input, Tensor):
         raise TypeError(
             f"{function}(): argument 'input' (position 1) must be Tensor, not "
-            f"{type(input).__name__}"
+            f"{_core.type_name(input)}"
         )
     array = input.array
     if dtype is not None:

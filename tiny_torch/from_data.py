@@ -101,6 +101,7 @@ def is_sequence(data: Any) -> bool:
         return False
     if isinstance(data, np.ndarray):
         return data.ndim > 0
+    _core.refuse_pytorchs(data)
     return hasattr(type(data), "__getitem__") and hasattr(type(data), "__len__")
 
 

@@ -48,7 +48,7 @@ PyObject* check_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4) return PyErr_Format(PyExc_TypeError, "check_tensor() takes 4 arguments");
   if (is_tensor(args[3])) Py_RETURN_NONE;
   return PyErr_Format(PyExc_TypeError, "%S(): argument '%S' (position %S) must be Tensor, not %s",
-                      args[0], args[1], args[2], Py_TYPE(args[3])->tp_name);
+                      args[0], args[1], args[2], type_name(args[3]).c_str());
 }
 
 // check_tensors(function, {argument: value}): TypeError where one is no tensor.
@@ -61,8 +61,19 @@ PyObject* check_tensors(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_tensor(value))
       return PyErr_Format(PyExc_TypeError,
                           "%S(): argument '%S' (position %d) must be Tensor, not %s", args[0], name,
-                          position, Py_TYPE(value)->tp_name);
+                          position, type_name(value).c_str());
   Py_RETURN_NONE;
+}
+
+// type_name(value): the name of its type, as messages about a tensor's place have it.
+PyObject* named_type(PyObject*, PyObject* value) {
+  return PyUnicode_FromString(type_name(value).c_str());
+}
+
+// refuse_pytorchs(value): TypeError for one of PyTorch's tensors.
+PyObject* refuse_pytorchs(PyObject*, PyObject* value) {
+  if (!is_of_pytorch(Py_TYPE(value))) Py_RETURN_NONE;
+  return PyErr_Format(PyExc_TypeError, "expected a Tensor, got %s", type_name(value).c_str());
 }
 
 // fits(number, *tensors): whether they are tensors of one common float dtype, which surely holds a
@@ -376,6 +387,8 @@ PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"are_sizes", are_sizes, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
+                           {"type_name", named_type, METH_O, nullptr},
+                           {"refuse_pytorchs", refuse_pytorchs, METH_O, nullptr},
                            {"check_tensors", fast(check_tensors), METH_FASTCALL, nullptr},
                            {"fits", fast(fits), METH_FASTCALL, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},

@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,6 +43,10 @@ PyObject* dtype_object(DType dtype);  // borrowed
 DType dtype_from(PyObject* object);
 int64_t int_from(PyObject* object);
 Dims dims_from(PyObject* object);
+// Whether a type is PyTorch's Tensor, or of its kind.
+bool is_of_pytorch(const PyTypeObject* type);
+// The name of its type in messages; of PyTorch's tensors, which are called as ours, what to do.
+std::string type_name(PyObject* object);
 // nullopt where the object is no number.
 std::optional<Scalar> scalar_from(PyObject* object);
 PyObject* to_tuple(const Dims& dims);

@@ -46,12 +46,25 @@ Dims dims_from(PyObject* object) {
   return dims;
 }
 
+bool is_of_pytorch(const PyTypeObject* type) {
+  for (; type; type = type->tp_base)
+    if (std::strcmp(type->tp_name, "torch._C.TensorBase") == 0) return true;
+  return false;
+}
+
+std::string type_name(PyObject* object) {
+  if (is_of_pytorch(Py_TYPE(object)))
+    return "PyTorch's Tensor (tiny_torch.from_dlpack makes it one of tiny_torch's)";
+  return Py_TYPE(object)->tp_name;
+}
+
 std::optional<Scalar> scalar_from(PyObject* object) {
   if (PyFloat_Check(object)) return Scalar::of_double(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object)) return Scalar::of_bool(object == Py_True);
-  // It has one's methods if it has one element, but NumPy is to compute with it.
-  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0)
-    throw TypeError("expected a number, got numpy.ndarray");
+  // These have a number's methods if they have one element; NumPy is to compute with its own.
+  if (!PyLong_Check(object) && (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0 ||
+                                is_of_pytorch(Py_TYPE(object))))
+    throw TypeError("expected a Tensor or a number, got ", type_name(object));
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
   if (number && number->nb_index) {
     PyObject* index = PyNumber_Index(object);

@@ -37,7 +37,7 @@ std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
 // Shares the array's memory and keeps it alive.
 pb::object from_numpy(pb::handle object) {
   if (!pb::isinstance<pb::array>(object))
-    throw TypeError("expected np.ndarray (got ", Py_TYPE(object.ptr())->tp_name, ")");
+    throw TypeError("expected np.ndarray (got ", type_name(object.ptr()), ")");
   pb::array array = pb::reinterpret_borrow<pb::array>(object);
   const auto dtype = dtype_of_numpy(array.dtype());
   if (!dtype) {

@@ -20,7 +20,7 @@ def check_all(tensors: Any) -> None:
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(tensor).__name__}"
+                f"{_core.type_name(tensor)}"
             )
 
 

@@ -159,7 +159,7 @@ def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) ->
         or not (isinstance(copy, bool) and isinstance(values.get("non_blocking", False), bool))
         or not (dtype is None or isinstance(dtype, _core.dtype) or dtype in PYTHON_TYPES)
     ):
-        given = [type(value).__name__ for value in target]
+        given = [_core.type_name(value) for value in target]
         given += [f"{name}={type(value).__name__}" for name, value in options.items()]
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({', '.join(given)})"

@@ -35,12 +35,12 @@ def numbers(function: str, argument: str, value: Any, dims: int) -> tuple[int, .
 def check_arrays(function: str, input: Any, weight: Any, bias: Any, dims: int) -> None:
     """The types and numbers of dims; dtypes are the kernel's to check, behind autocast."""
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
-        kinds = f"({type(input).__name__}, {type(weight).__name__})"
+        kinds = f"({_core.type_name(input)}, {_core.type_name(weight)})"
         raise TypeError(f"{function}() received an invalid combination of arguments - got {kinds}")
     if bias is not None and not isinstance(bias, Tensor):
         raise TypeError(
             f"{function}() received an invalid combination of arguments: 'bias' must be Tensor, "
-            f"not {type(bias).__name__}"
+            f"not {_core.type_name(bias)}"
         )
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(

@@ -13,6 +13,7 @@ import operator
 import string
 from typing import Any, NamedTuple
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.ops.matmul import bmm, mm
 from tiny_torch.ops.public import check_tensor, into
@@ -61,7 +62,7 @@ def einsum(*args: Any) -> Tensor:
         if not isinstance(operand, Tensor):
             raise TypeError(
                 "einsum(): argument 'tensors' (position 2) must be tuple of Tensors, but found "
-                f"element of type {type(operand).__name__} at pos {position}"
+                f"element of type {_core.type_name(operand)} at pos {position}"
             )
     return planned(equation, tuple([x.array.shape for x in operands]))(operands)
 

@@ -320,7 +320,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         check_range(src, self.array.dtype)
     else:
         raise TypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {_core.type_name(src)}"
         )
     return copy_into(self, src)
 

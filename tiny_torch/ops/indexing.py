@@ -219,7 +219,7 @@ def plain_number(value: Any, x: Tensor) -> Any:
         if isinstance(value, np.generic):
             value = value.item()
         if not isinstance(value, bool | int | float):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {x.type()}")
+            raise TypeError(f"can't assign a {_core.type_name(value)} to a {x.type()}")
     return value
 
 

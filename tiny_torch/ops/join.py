@@ -66,13 +66,13 @@ def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
-            f"{type(tensors).__name__}"
+            f"{_core.type_name(tensors)}"
         )
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(tensor).__name__}"
+                f"{_core.type_name(tensor)}"
             )
     return tensors
 

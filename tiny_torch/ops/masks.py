@@ -219,7 +219,7 @@ def where(
         or not isinstance(input, allowed)
         or not isinstance(other, allowed)
     ):
-        kinds = ", ".join([type(value).__name__ for value in (condition, input, other)])
+        kinds = ", ".join([_core.type_name(value) for value in (condition, input, other)])
         raise TypeError(f"where() received an invalid combination of arguments - got ({kinds})")
     if condition.array.dtype is _core.uint8:
         condition = condition.bool()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, TensorBase
@@ -243,11 +244,15 @@ FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot)}
 
 
 def matmul_operator(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    if isinstance(other, Tensor):
+        return matmul(self, other)
+    return _core.refuse_pytorchs(other) or NotImplemented
 
 
 def reflected_operator(self: Tensor, other: Any) -> Any:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+    if isinstance(other, Tensor):
+        return matmul(other, self)
+    return _core.refuse_pytorchs(other) or NotImplemented
 
 
 METHODS = {**FUNCTIONS, "__matmul__": matmul_operator, "__rmatmul__": reflected_operator}

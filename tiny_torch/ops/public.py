@@ -159,7 +159,7 @@ def check_operand(function: str, argument: str, position: int, value: Any) -> No
     if not isinstance(value, Tensor) and not hasattr(value, "__float__"):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
-            f"{type(value).__name__}"
+            f"{_core.type_name(value)}"
         )
 
 

@@ -31,7 +31,8 @@ def check_out(name: str, out: Any, out_int32: bool) -> None:
 def check_value(name: str, argument: str, value: Any) -> None:
     if not isinstance(value, Tensor | int | float):
         raise TypeError(
-            f"{name}(): argument '{argument}' must be Tensor or Number, not {type(value).__name__}"
+            f"{name}(): argument '{argument}' must be Tensor or Number, not "
+            f"{_core.type_name(value)}"
         )
 
 

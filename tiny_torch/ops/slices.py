@@ -447,13 +447,13 @@ def index_arrays(name: str, indices: Any) -> list:
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
-            f"{type(indices).__name__}"
+            f"{_core.type_name(indices)}"
         )
     for position, index in enumerate(indices):
         if not isinstance(index, Tensor):
             raise TypeError(
                 f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(index).__name__}"
+                f"{_core.type_name(index)}"
             )
     return [index.array for index in indices]
 

@@ -222,7 +222,7 @@ def check_chain(tensors: Any) -> list[Tensor]:
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, but "
-                f"found element of type {type(tensor).__name__} at pos {position}"
+                f"found element of type {_core.type_name(tensor)} at pos {position}"
             )
     if len(tensors) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))

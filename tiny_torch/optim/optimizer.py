@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import tiny_torch as torch
 
+from .. import _core
 from ..hooks import RemovableHandle, add_hook
 from ..tensor import Tensor
 
@@ -160,6 +161,7 @@ class Optimizer:
         self._take_params(param_group)
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
+                _core.refuse_pytorchs(param)
                 raise TypeError(
                     "optimizer can only optimize Tensors, "
                     "but one of the params is " + torch.typename(param)

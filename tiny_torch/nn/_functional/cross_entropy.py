@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch import ops
+from tiny_torch import _core, ops
 from tiny_torch.dtypes import not_implemented, other_type, scalar_type
 
 from ...autograd.graph import edge_of
@@ -103,7 +103,7 @@ def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index
         if not isinstance(value, Tensor) and (value is not None or position < 3):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
+                f"{_core.type_name(value)}"
             )
     raise TypeError(
         f"{name}(): argument 'ignore_index' (position 5) must be int, not "

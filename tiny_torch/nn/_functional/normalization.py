@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops import normalisation
 
@@ -340,7 +341,7 @@ def _require_tensors(name: str, **arguments: Any) -> None:
         if not isinstance(value, Tensor) and (value is not None or position == 1):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{type(value).__name__}"
+                f"{_core.type_name(value)}"
             )
 
 
@@ -365,7 +366,11 @@ def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None
 
 def _require_several(input: Tensor, groups: int | None = None) -> None:
     """More than one value per channel of (N, C, *), or per group of a sample's channels."""
-    shape = input.array.shape
+    try:
+        shape = input.array.shape
+    except AttributeError:
+        _require_tensors("batch_norm" if groups is None else "group_norm", input=input)
+        raise
     if groups is not None:
         shape = (shape[0] * shape[1] // groups, groups, *shape[2:])
     if shape[0] == 1 and math.prod(shape[2:]) == 1:

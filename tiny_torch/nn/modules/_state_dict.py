@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ... import _core
 from ...autograd import no_grad
 from ...hooks import RemovableHandle, add_hook
 from ...tensor import Tensor
@@ -241,6 +242,7 @@ class StateDict:
     ) -> str | None:
         """Copy or assign one value; the text of the problem if that is not possible."""
         if not isinstance(value, Tensor):
+            _core.refuse_pytorchs(value)
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                 f"object from checkpoint but received {type(value)}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ... import _core
 from ...ops.recurrent import recurrent_layer
 from ...ops.views import standalone
 from ...tensor import Tensor
@@ -170,6 +171,7 @@ class RNNBase(Module):
     def _check_input(self, input: Tensor, dims: int) -> None:
         dtype = getattr(self, self._names[0][0]).dtype
         if input.dtype is not dtype:
+            _core.refuse_pytorchs(input)
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert "
                 f"input: input.to({dtype}), or convert model: model.to({input.dtype})"
