@@ -101,6 +101,15 @@ def test_facts(fact, oracle):
     assert ours != theirs if fact in DIFFERENT else ours == theirs
 
 
+def test_devices_that_only_pytorch_has(oracle):
+    for name in ("meta", "mps", "xla"):
+        assert oracle.device(name).type == name
+        with pytest.raises(NotImplementedError, match=f"device '{name}' is not in tiny_torch"):
+            tiny_torch.ones(2, device=name)
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, ref device type"):
+        tiny_torch.device("mta")
+
+
 # What is asked of ours with a tensor of PyTorch's (r of 2, s of (2, 2)) among its arguments.
 OF_PYTORCH = """
     torch.add(x, r); torch.add(r, x); x + r; r + x; x - r; r * x; x == r; r == x; x < r; x ** r

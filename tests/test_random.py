@@ -470,3 +470,20 @@ def test_set_state_refuses_what_is_no_state(make):
     with pytest.raises(RuntimeError):
         g.set_state(from_bytes(tiny_torch, make()))
     assert state(g) == before
+
+
+REF = "rand(4); randn(4); randint(9, (4,)); randperm(4); normal(1.0, 2.0, (4,)); rand_like(x)"
+REF += "; x.bernoulli_(x * 0.5); x.exponential_(); x.random_(5); nn.functional.dropout(x)"
+
+
+@pytest.mark.parametrize("draw", REF.split("; "))
+def test_device_ref_has_the_cpus_draws(draw):
+    found = []
+    for device in ("cpu", "ref"):
+        tiny_torch.manual_seed(3)
+        scope = {"x": tiny_torch.ones(4, device=device), "torch": tiny_torch}
+        with tiny_torch.device(device):
+            found.append(eval(draw if draw[:2] == "x." else f"torch.{draw}", scope))
+        assert found[-1].device.type == device
+    assert found[0].tolist() == found[1].tolist()
+    assert tiny_torch.nn.Linear(2, 2, device="ref").weight.device.type == "ref"

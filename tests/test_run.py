@@ -1,6 +1,7 @@
 """`python -m tiny_torch run script.py`: a PyTorch script, untouched, as Python would run it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -197,10 +198,41 @@ def test_without_run_absent_names_are_named_too():
         from tiny_torch.nn import Linaer  # noqa: F401
 
 
-def test_usage(tmp_path):
-    done = run(tmp_path, "", command=("-m", "tiny_torch", "run"))
-    assert done.returncode == 1 and done.stderr.startswith("usage: python -m tiny_torch run")
-    done = run(tmp_path, "", command=("-m", "tiny_torch", "walk"))
-    assert done.returncode == 1 and done.stderr.startswith("usage: python -m tiny_torch")
-    done = run(tmp_path, "", command=("-m", "tiny_torch"))
-    assert output(done).startswith("tiny_torch")
+@pytest.mark.parametrize(
+    "arguments, code, said",
+    [
+        ("", 0, "tiny_torch       0."),
+        ("--help", 0, "usage: python -m tiny_torch"),
+        ("-h", 0, "usage: python -m tiny_torch"),
+        ("--version", 0, f"tiny_torch {tiny_torch.__version__}\n"),
+        ("run --help", 0, "usage: python -m tiny_torch run"),
+        ("run -h", 0, "usage: python -m tiny_torch run"),
+        ("run", 2, "usage: python -m tiny_torch run"),
+        ("run -m", 2, "usage: python -m tiny_torch run"),
+        ("run --fast script.py", 2, "usage: python -m tiny_torch run"),
+        ("walk", 2, "usage: python -m tiny_torch"),
+        ("--fast", 2, "usage: python -m tiny_torch"),
+        ("--version more", 2, "usage: python -m tiny_torch"),
+    ],
+)
+def test_usage(tmp_path, arguments, code, said):
+    done = run(tmp_path, "", command=("-m", "tiny_torch", *arguments.split()))
+    assert done.returncode == code, done.stderr
+    assert (done.stderr if code else done.stdout).startswith(said)
+    assert not (done.stdout if code else done.stderr)
+
+
+def test_options_of_a_script_are_its_own(tmp_path):
+    done = run(tmp_path, "import sys; print(sys.argv[1:])", "--help", "--version", "-m")
+    assert output(done) == "['--help', '--version', '-m']\n"
+
+
+def test_a_clone_that_is_not_built_says_how(tmp_path):
+    package = tmp_path / "tiny_torch"
+    package.mkdir()
+    shutil.copy(tiny_torch.__file__, package)
+    command = [sys.executable, "-S", "-c", "import tiny_torch"]  # -S: without what is installed
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: tiny_torch's C++ extension is not built"), done.stderr
+    assert "pip install -e ." in last

@@ -13,8 +13,18 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
+try:
+    from tiny_torch import _core
+except ImportError:
+    from importlib.util import find_spec
+
+    if find_spec("tiny_torch._core") is not None:  # it is there, and does not load
+        raise
+    raise ImportError(
+        "tiny_torch's C++ extension is not built: in the clone, `pip install -e .` builds it"
+    ) from None
+
 from tiny_torch import (
-    _core,
     autograd,
     creation,
     devices,

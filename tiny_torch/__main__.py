@@ -12,6 +12,11 @@ import tiny_torch
 from tiny_torch import _core
 
 EXTENSIONS = {"v2": "SSE4.2", "v3": "AVX2 and FMA", "v4": "AVX-512", "base": "no extension"}
+USAGE = """\
+usage: python -m tiny_torch                        what was built, and what this machine uses of it
+       python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
+       python -m tiny_torch run -m module [args…]  the same of a module
+       python -m tiny_torch --version | --help"""
 
 
 def diagnosis() -> str:
@@ -28,12 +33,23 @@ def diagnosis() -> str:
     return "\n".join(f"{name:16} {value}" for name, value in lines.items())
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["run"]:
+def main(arguments: list[str]) -> int:
+    """The exit code of `python -m tiny_torch` with these arguments."""
+    if arguments[:1] == ["run"]:
         from tiny_torch import _run
 
-        _run.run(sys.argv[2:])
-    elif sys.argv[1:]:
-        raise SystemExit("usage: python -m tiny_torch [run script.py [args…]]")
-    else:
+        _run.run(arguments[1:])
+    elif not arguments:
         print(diagnosis())
+    elif arguments in (["-h"], ["--help"]):
+        print(USAGE)
+    elif arguments == ["--version"]:
+        print("tiny_torch", tiny_torch.__version__)
+    else:
+        print(USAGE, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

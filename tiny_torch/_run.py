@@ -24,7 +24,11 @@ from tiny_torch import absent
 # Built on PyTorch's own C++ library: they cannot work on another.
 NOT_COVERED = ("torchvision", "torchaudio", "torchtext", "torchdata", "functorch", "triton")
 
-USAGE = "usage: python -m tiny_torch run script.py [args…] | python -m tiny_torch run -m module …"
+USAGE = """\
+usage: python -m tiny_torch run script.py [args…]
+       python -m tiny_torch run -m module [args…]
+
+Runs a PyTorch script, untouched, on tiny_torch: `import torch` answers with tiny_torch."""
 
 
 class _Alias(Loader):
@@ -95,8 +99,16 @@ def install() -> None:
 
 def run(arguments: list[str]) -> None:
     """What `python script.py args…` does, or `python -m module args…`."""
-    if not arguments or arguments == ["-m"]:
-        raise SystemExit(USAGE)
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return
+    if (
+        not arguments
+        or arguments == ["-m"]
+        or (arguments[0].startswith("-") and arguments[0] != "-m")
+    ):
+        print(USAGE, file=sys.stderr)
+        raise SystemExit(2)
     install()
     sys.excepthook = print_from_script
     if arguments[0] == "-m":

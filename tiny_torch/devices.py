@@ -14,6 +14,10 @@ from typing import Any
 from tiny_torch import _core
 
 TYPES = ("cpu", "cuda", "ref")
+OF_PYTORCH = (
+    *("fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "mps", "mtia"),
+    *("opencl", "opengl", "privateuseone", "ve", "vulkan", "xla", "xpu"),
+)
 
 
 class device:
@@ -150,6 +154,8 @@ def parse(text: str) -> tuple[str, int | None]:
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     name, index = match.groups()
+    if name in OF_PYTORCH:
+        raise NotImplementedError(f"device '{name}' is not in tiny_torch, which has cpu and ref")
     if name not in TYPES:
         raise RuntimeError(
             f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}"

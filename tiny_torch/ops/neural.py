@@ -15,8 +15,7 @@ from tiny_torch.ops.lapack import check_precision
 from tiny_torch.ops.norms import vector_norm
 from tiny_torch.ops.pointwise import check_number, result_type
 from tiny_torch.ops.public import check_tensor, write_out
-from tiny_torch.ops.random import on_cpu
-from tiny_torch.random import core_of
+from tiny_torch.ops.random import draw
 from tiny_torch.tensor import Tensor, wrap
 
 # ------------------------------------------------------------------------------------ activations
@@ -236,9 +235,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
         array = input.new_empty((*input.shape[:2], *(1,) * (input.ndim - 2))).array
     else:
         array = array.empty_like()
-    on_cpu("dropout", array)
-    _core.bernoulli_(array, core_of(None), 1 - p, kept)
-    return wrap(array)
+    return draw(wrap(array), _core.bernoulli_, None, 1 - p, kept)
 
 
 def dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:

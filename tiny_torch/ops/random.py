@@ -5,6 +5,7 @@ By tensors of parameters: samples.py. The generators and their states: tiny_torc
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.autograd.graph import OFF, Op, modes
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, like
+from tiny_torch.devices import to_device
+from tiny_torch.from_data import place
 from tiny_torch.ops.public import check_tensor, into, place_of
 from tiny_torch.random import Generator, core_of, default_generator
 from tiny_torch.tensor import Tensor, wrap
@@ -56,10 +59,15 @@ def number(function: str, argument: str, value: Any) -> float:
 def on_cpu(function: str, *arrays: Any) -> None:
     for array in arrays:
         if array.device != "cpu":
-            raise NotImplementedError(f"[{function}] is not implemented on {array.device}")
+            where = array.device
+            raise NotImplementedError(
+                f"[{function}] is not implemented on {where}: draw on the cpu, then .to({where!r})"
+            )
 
 
 # ------------------------------------------------------------------------------------- in place
+
+NUMBERS = (int, float, type(None))
 
 
 class Draw(Op):
@@ -71,12 +79,19 @@ class Draw(Op):
         return out, ()
 
 
+def draw_on_cpu(sampler: Any, array: Any, core: Any, *numbers: Any) -> None:
+    """The draws of the CPU's generator, in an array of another device."""
+    drawn, *numbers = [x if type(x) in NUMBERS else to_device(x, "cpu") for x in (array, *numbers)]
+    sampler(drawn, core, *numbers)
+    array.copy_(to_device(drawn, array.device))
+
+
 def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
     """Overwrites a tensor with draws; what it was before has no gradient through them."""
     core = default_generator.core if generator is None else core_of(generator)
     array = self.array
     if array.device != "cpu":
-        on_cpu(sampler.__name__, array)
+        sampler = functools.partial(draw_on_cpu, sampler)
     if self.edge is None and self._view is None and not modes.bits & ~OFF:
         sampler(array, core, *numbers)
         return self
@@ -278,7 +293,7 @@ def randperm(
     if out is not None:
         dtype = dtype or out.dtype
     array = _core.randperm(n, core_of(generator), dtype or _core.int64, place_of("randperm", out))
-    result = wrap(array) if device is None else wrap(array).to(device)
+    result = wrap(array if out is not None else place(array, device))
     return into(out, result.requires_grad_(requires_grad))
 
 
