@@ -3,16 +3,22 @@
     python apps/mlp.py --epochs 20 --optimiser adam
 
 Leaves `mlp.png` (loss and accuracy over the epochs) and `mlp.pt` (a checkpoint, which `torch.load`
-reads too) in the output folder. Nothing is downloaded: the digits come with scikit-learn.
+reads too) in the output folder; Ctrl-C does so early, if an epoch is done. Nothing is downloaded:
+the digits come with scikit-learn.
 With `torch` for `tiny_torch` in the import lines this is a PyTorch script, and the same seed gives
 the same losses.
 """
 
 import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
@@ -27,19 +33,64 @@ OPTIMISERS = {  # name -> (class, learning rate unless --lr says otherwise, furt
 }
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
+
+
+def whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """A whole number from `least` to `most`, read from an option."""
+
+    def read(text: str) -> int:
+        if not least <= (number := int(text)) <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
+        return number
+
+    read.__name__ = "whole number"  # as argparse calls what is none
+    return read
+
+
+def rate(text: str) -> float:
+    if not 0 < (number := float(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no positive number")
+    return number
+
+
+def device(name: str) -> str:
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:  # no such device; one that is not built
+        raise argparse.ArgumentTypeError(str(error).splitlines()[0]) from None
+    return name
+
+
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--epochs", type=whole(0), default=20, help="passes over the training set; default: 20")
+    add("--batch", type=whole(1), default=32, help="samples per step; default: 32")
+    add("--lr", type=rate, help="learning rate; default: the optimiser's own")
+    add("--optimiser", choices=OPTIMISERS, default="sgd", help="default: sgd")
+    add(
+        "--seed",
+        type=whole(-(2**63), 2**64 - 1),
+        default=0,
+        help="of weights and batches; default: 0",
     )
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--lr", type=float, help="learning rate; default: the optimiser's own")
-    parser.add_argument("--optimiser", choices=OPTIMISERS, default="sgd")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, help="default: all cores")
-    parser.add_argument("--out", type=Path, default=Path("runs/mlp"), help="output folder")
+    add("--device", type=device, default="cpu", help="where to compute; default: cpu")
+    add("--threads", type=whole(1, 4096), help="default: all cores")
+    add("--out", type=Path, default=Path("runs/mlp"), help="output folder; default: runs/mlp")
     return parser.parse_args(argv)
+
+
+def check_folder(folder: Path) -> None:
+    """Makes the output folder; ends the program if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        sys.exit(f"cannot write to the output folder {folder}: {error.strerror}")
 
 
 def load_split() -> tuple[TensorDataset, TensorDataset]:
@@ -106,8 +157,9 @@ def plot(history: dict[str, list[float]], path: Path) -> None:
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     for axes, what in zip(figure.subplots(1, 2), ["loss", "accuracy"], strict=True):
         for part in ["train", "test"]:
-            axes.plot(epochs, history[f"{part}_{what}"], label=part)
+            axes.plot(epochs, history[f"{part}_{what}"], label=part, marker=".")
         axes.set(xlabel="epoch", ylabel=what)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
         axes.legend()
     figure.savefig(path, dpi=120)
@@ -115,6 +167,8 @@ def plot(history: dict[str, list[float]], path: Path) -> None:
 
 def main(argv: list[str] | None = None) -> dict[str, list[float]]:
     args = parse_args(argv)
+    if args.epochs:
+        check_folder(args.out)
     if args.threads is not None:
         torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
@@ -131,29 +185,37 @@ def main(argv: list[str] | None = None) -> dict[str, list[float]]:
     history: dict[str, list[float]] = {
         f"{part}_{what}": [] for part in ["train", "test"] for what in ["loss", "accuracy"]
     }
-    for epoch in range(1, args.epochs + 1):
-        bar = tqdm(train_batches, desc=f"epoch {epoch:2}/{args.epochs}", leave=False)
-        figures = [
-            *train_epoch(model, bar, criterion, optimiser, args.device),
-            *evaluate(model, test_batches, criterion, args.device),
-        ]
-        for values, figure in zip(history.values(), figures, strict=True):
-            values.append(figure)
-        print(
-            "epoch {:2}  train loss {:.4f} acc {:.2%}  test loss {:.4f} acc {:.2%}".format(
-                epoch, *figures
+    interrupted = ""
+    try:
+        for epoch in range(1, args.epochs + 1):
+            with tqdm(train_batches, desc=f"epoch {epoch:2}/{args.epochs}", leave=False) as bar:
+                figures = [
+                    *train_epoch(model, bar, criterion, optimiser, args.device),
+                    *evaluate(model, test_batches, criterion, args.device),
+                ]
+            for values, figure in zip(history.values(), figures, strict=True):
+                values.append(figure)
+            print(
+                "epoch {:2}  train loss {:.4f} acc {:.2%}  test loss {:.4f} acc {:.2%}".format(
+                    epoch, *figures
+                )
             )
-        )
+    except KeyboardInterrupt:
+        interrupted = f"interrupted in epoch {epoch}: "
 
-    args.out.mkdir(parents=True, exist_ok=True)
-    plot(history, args.out / "mlp.png")
-    checkpoint = {
-        "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
-        "history": history,
-    }
-    torch.save(checkpoint, args.out / "mlp.pt")
-    print(f"wrote {args.out / 'mlp.png'} and {args.out / 'mlp.pt'}")
+    written = "nothing to write"
+    if history["test_accuracy"]:
+        plot(history, args.out / "mlp.png")
+        checkpoint = {
+            "model": model.state_dict(),
+            "optimiser": optimiser.state_dict(),
+            "history": history,
+        }
+        torch.save(checkpoint, args.out / "mlp.pt")
+        written = f"wrote {args.out / 'mlp.png'} and {args.out / 'mlp.pt'}"
+    print(interrupted + written)
+    if interrupted:
+        sys.exit(130)  # as a shell says of a program that Ctrl-C ended
     return history
 
 

@@ -81,8 +81,8 @@ class Draw(Op):
 
 def draw_on_cpu(sampler: Any, array: Any, core: Any, *numbers: Any) -> None:
     """The draws of the CPU's generator, in an array of another device."""
-    drawn, *numbers = [x if type(x) in NUMBERS else to_device(x, "cpu") for x in (array, *numbers)]
-    sampler(drawn, core, *numbers)
+    drawn, *given = [x if type(x) in NUMBERS else to_device(x, "cpu") for x in (array, *numbers)]
+    sampler(drawn, core, *given)
     array.copy_(to_device(drawn, array.device))
 
 
