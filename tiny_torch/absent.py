@@ -144,7 +144,7 @@ def names_of_tensor(self: Tensor) -> list[str]:
 def install() -> None:
     """Lets the public modules that are loaded, and Tensor, say what is missing."""
     for name in names_of_pytorch()["torch.Tensor"]:
-        if not hasattr(Tensor, name):
+        if name not in vars(Tensor) and not hasattr(Tensor, name):
             setattr(Tensor, name, Absent(name))
     Tensor.__dir__ = names_of_tensor  # type: ignore[assignment]
     for name, module in list(sys.modules.items()):
