@@ -20,7 +20,7 @@ _P = TypeVar("_P", bound="Parameter")
 
 def _make(data: Tensor, cls: type[_P], requires_grad: bool) -> _P:
     """A new leaf of class `cls` on the memory of `data`: nothing is copied."""
-    _core.check_tensor(cls.__name__, "data", 1, data)
+    _core.refuse_pytorchs(data)
     if requires_grad and not data.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = wrap(data.array, None, cls)
