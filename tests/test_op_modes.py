@@ -6,11 +6,16 @@ import collections
 import time
 
 import pytest
+from all_cases import CASES
+from helpers import array_of, operands, outcome
+from op_cases import SHAPES
+from test_ops import CONTIGUOUS, by_name, gradients
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OpMode
 from tiny_torch.nn import functional as F
+from tiny_torch.ops import join, split
 
 
 class Autocast(OpMode):
@@ -176,3 +181,40 @@ def test_what_a_mode_computes_itself_is_seen_by_those_outside_of_it():
         result = torch.ones(2).exp()
     assert outer.names() == ["Exp", "Mul"]
     assert result.tolist() == pytest.approx([2 * 2.718281828] * 2)
+
+
+class Counted(OpMode):
+    """Counts calls; a tensor behind an op's inputs would be lost to autocast and to the graph."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def forward(self, call, op, arguments, kind):
+        self.calls += 1
+        behind = () if op in VARIADIC else arguments[op.arity :]
+        assert not any(isinstance(x, torch.Tensor) for x in behind), op
+        return call(op, arguments)
+
+
+VARIADIC = (join.Cat, join.Stack, split.PlaceParts)
+
+
+@by_name([case for case in CASES if case.dtypes])
+def test_a_mode_sees_every_call_and_changes_no_bit(case):
+    dtype = "float64" if "float64" in case.dtypes else case.dtypes[0]
+    shapes = (case.shapes or SHAPES[case.arity])[0]
+    inputs = case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity
+
+    def run():
+        if case.gradient and dtype == "float64":
+            return gradients(torch, case, inputs, "cpu")
+        return case(torch, *operands(torch, *inputs, "cpu"))
+
+    error, plain = outcome(run)
+    with Counted() as seen:
+        same_error, watched = outcome(run)
+    assert repr(error) == repr(same_error)
+    assert seen.calls or error
+    for a, b in zip(plain, watched, strict=True):
+        if isinstance(a, torch.Tensor):
+            assert array_of(a).tobytes() == array_of(b).tobytes() and a.stride() == b.stride()

@@ -40,18 +40,15 @@ from op_cases import (
 
 import tiny_torch
 from tiny_torch import _core
-from tiny_torch.autograd.op_mode import OpMode
 from tiny_torch.ops import (
     aliases,
     floats,
-    join,
     matmul,
     moments,
     pointwise,
     public,
     reduce,
     special,
-    split,
 )
 
 CONTIGUOUS = ("contiguous",) * 3
@@ -359,46 +356,6 @@ def test_out(torch, case):
                     lambda p=plan: run(torch, *p),
                     ulps=case.ulps,
                 )
-
-
-# ---------------------------------------------------------------------------------------- modes
-
-
-class Seen(OpMode):
-    """Counts calls; a tensor behind an op's inputs would be lost to autocast and to the graph."""
-
-    def __init__(self):
-        self.calls = 0
-
-    def forward(self, call, op, arguments, kind):
-        self.calls += 1
-        behind = () if op in VARIADIC else arguments[op.arity :]
-        assert not any(isinstance(x, tiny_torch.Tensor) for x in behind), op
-        return call(op, arguments)
-
-
-VARIADIC = (join.Cat, join.Stack, split.PlaceParts)
-
-
-@by_name([case for case in CASES if case.dtypes])
-def test_a_mode_sees_every_call_and_changes_no_bit(case):
-    dtype = "float64" if "float64" in case.dtypes else case.dtypes[0]
-    shapes = (case.shapes or SHAPES[case.arity])[0]
-    inputs = case.domains, shapes, CONTIGUOUS[: case.arity], [dtype] * case.arity
-
-    def run():
-        if case.gradient and dtype == "float64":
-            return gradients(tiny_torch, case, inputs, "cpu")
-        return case(tiny_torch, *operands(tiny_torch, *inputs, "cpu"))
-
-    error, plain = outcome(run)
-    with Seen() as seen:
-        same_error, watched = outcome(run)
-    assert repr(error) == repr(same_error)
-    assert seen.calls or error
-    for a, b in zip(plain, watched, strict=True):
-        if isinstance(a, tiny_torch.Tensor):
-            assert array_of(a).tobytes() == array_of(b).tobytes() and a.stride() == b.stride()
 
 
 # ---------------------------------------------------------------------------------------- gradients

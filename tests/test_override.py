@@ -38,6 +38,7 @@ static void softmax(const tt::SoftmaxArgs& args) {
 TT_OVERRIDE(NormTable, softmax, softmax)
 """
 MATMUL = """
+#include "core/kernels/matmul.h"
 #include "core/override.h"
 
 extern "C" __attribute__((visibility("default"))) int calls = 0;
@@ -55,10 +56,10 @@ static void matmul(const tt::MatmulArgs& p) {
       c[i * p.c_row + j * p.c_col] = sum;
     }
 }
-TT_OVERRIDE(Backend, matmul, matmul)
+TT_OVERRIDE_AS(tt::MatmulKernel, matmul, matmul)
 """
 EXP = """
-#include <cstring>
+#include "core/kernels/elementwise.h"
 #include "core/override.h"
 
 // Wrong on purpose: all elements are 7.

@@ -6,6 +6,7 @@
 #include "bindings/types.h"
 #include "core/api/arrange.h"
 #include "core/api/copy.h"
+#include "core/api/elementwise.h"
 #include "core/api/gather.h"
 #include "core/api/histogram.h"
 #include "core/api/index.h"

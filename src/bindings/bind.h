@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bindings/slots.h"
-#include "core/api/elementwise.h"
 #include "core/api/result.h"
+#include "core/iter.h"
 #include "core/promote.h"
 
 namespace tt::py {

@@ -1,11 +1,15 @@
 #include "core/override.h"
 
+#include "core/backend.h"
 #include "core/error.h"
 #include "core/kernels/attention.h"
+#include "core/kernels/elementwise.h"
 #include "core/kernels/histogram.h"
 #include "core/kernels/losses.h"
+#include "core/kernels/matmul.h"
 #include "core/kernels/norm.h"
 #include "core/kernels/order.h"
+#include "core/kernels/reduce.h"
 #include "core/kernels/scan.h"
 
 namespace tt {
@@ -47,22 +51,23 @@ class Slots {
 std::vector<KernelSlot> kernel_slots() {
   const Backend& cpu = cpu_backend();
   Slots slots;
-#define UNARY(name, ...) slots.add(#name, cpu.elementwise.unary[static_cast<int>(Unary::name)]);
-#define TEST(name, ...) slots.add(#name, cpu.elementwise.unary[static_cast<int>(Unary::name)]);
-#define BINARY(name, ...) slots.add(#name, cpu.elementwise.binary[static_cast<int>(Binary::name)]);
-#define COMPARE(name, ...) slots.add(#name, cpu.elementwise.binary[static_cast<int>(Binary::name)]);
+#define UNARY(name, ...) slots.add(#name, cpu.elementwise->unary[static_cast<int>(Unary::name)]);
+#define TEST(name, ...) slots.add(#name, cpu.elementwise->unary[static_cast<int>(Unary::name)]);
+#define BINARY(name, ...) slots.add(#name, cpu.elementwise->binary[static_cast<int>(Binary::name)]);
+#define COMPARE(name, ...) \
+  slots.add(#name, cpu.elementwise->binary[static_cast<int>(Binary::name)]);
 #define TERNARY(name, ...) \
-  slots.add(#name, cpu.elementwise.ternary[static_cast<int>(Ternary::name)]);
+  slots.add(#name, cpu.elementwise->ternary[static_cast<int>(Ternary::name)]);
 #define QUATERNARY(name, ...) \
-  slots.add(#name, cpu.elementwise.quaternary[static_cast<int>(Quaternary::name)]);
-#define REDUCE(name, ...) slots.add(#name, cpu.reduce.kernels[static_cast<int>(Reduce::name)]);
+  slots.add(#name, cpu.elementwise->quaternary[static_cast<int>(Quaternary::name)]);
+#define REDUCE(name, ...) slots.add(#name, cpu.reduce->kernels[static_cast<int>(Reduce::name)]);
 #include "core/ops.def"
 #define SLOT(table, name) slots.add(#name, (table).name);
-  SLOT(cpu.elementwise, where)
-  SLOT(cpu.elementwise, nan_to_num)
-  SLOT(cpu.reduce, argmax)
-  SLOT(cpu.reduce, argmin)
-  SLOT(cpu, matmul)
+  SLOT(*cpu.elementwise, where)
+  SLOT(*cpu.elementwise, nan_to_num)
+  SLOT(*cpu.reduce, argmax)
+  SLOT(*cpu.reduce, argmin)
+  slots.add("matmul", cpu.matmul->product);
   SLOT(cpu, copy)
   SLOT(*cpu.norm, softmax)
   SLOT(*cpu.norm, softmax_backward)

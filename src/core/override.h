@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/dtype.h"
 
 #define TT_OVERRIDE(Table, name, function) \
   TT_OVERRIDE_AS(std::remove_all_extents_t<decltype(tt::Table::name)>, name, function)

@@ -9,6 +9,9 @@
 
 namespace tt {
 
+// How the dtype of a result follows from the promoted dtype of the operands.
+enum class ResultRule { Same, Float, Bool, Sum };
+
 // Python floats become this; set by set_default_dtype.
 DType default_dtype();
 void set_default_dtype(DType dtype);  // throws TypeError unless it is a floating point dtype

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/gil.h"
+#include "core/storage.h"
 #include "core/walker.h"
 #include "cpu/index.h"
 #include "cpu/parallel.h"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/gil.h"
+#include "core/kernels/reduce.h"
 #include "core/walker.h"
 #include "cpu/parallel.h"
 #include "cpu/run.h"

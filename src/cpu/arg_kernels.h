@@ -1,6 +1,7 @@
 // Where the largest or smallest element of a line stands: the first of those that are equal; a NaN
 // counts as both. Over floats per instruction set, over the other dtypes once, as reduce_kernels.h.
 #pragma once
+#include "core/kernels/reduce.h"
 #include "cpu/dtype_sets.h"
 #include "cpu/tables.h"
 #include "cpu/vec_machine.h"

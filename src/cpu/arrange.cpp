@@ -1,5 +1,6 @@
 // Copies in another order: reversed, and one triangle of each matrix.
 #include "core/gil.h"
+#include "core/storage.h"
 #include "core/walker.h"
 #include "cpu/index.h"
 #include "cpu/parallel.h"

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/kernels/elementwise.h"
+#include "core/kernels/index.h"
+#include "core/kernels/matmul.h"
+#include "core/kernels/reduce.h"
 #include "cpu/attention.h"
 #include "cpu/box_muller.h"
 #include "cpu/conv.h"
@@ -120,16 +124,17 @@ const BoxMullerTable& box_muller() { return *chosen().box_muller; }
 const Backend& cpu_backend() {
   static Backend backend = [] {
     const cpu::Isa& isa = cpu::chosen();
-    Backend table{"cpu",
-                  isa.name,
-                  cpu::merged(*isa.elementwise, cpu::elementwise_common_table),
-                  cpu::merged(*isa.reduce, cpu::reduce_int_table),
-                  {},
-                  {},
-                  cpu::copy,
-                  cpu::index_table};
-    cpu::fill_matmul(table.matmul, isa.gemm->f32, isa.gemm->f64);
-    cpu::fill_matmul(table.matmul_naive, isa.gemm->naive_f32, isa.gemm->naive_f64);
+    static MatmulTable matmul;
+    cpu::fill_matmul(matmul.product, isa.gemm->f32, isa.gemm->f64);
+    cpu::fill_matmul(matmul.naive, isa.gemm->naive_f32, isa.gemm->naive_f64);
+    Backend table;
+    table.name = "cpu";
+    table.instruction_set = isa.name;
+    table.copy = cpu::copy;
+    table.elementwise = cpu::own(cpu::merged(*isa.elementwise, cpu::elementwise_common_table));
+    table.index = &cpu::index_table;
+    table.matmul = &matmul;
+    table.reduce = cpu::own(cpu::merged(*isa.reduce, cpu::reduce_int_table));
     table.attention = cpu::own(cpu::merged(*isa.attention, cpu::embedding_table));
     table.conv = cpu::own(cpu::merged(*isa.conv, cpu::conv_naive_table));
     table.histogram = &cpu::histogram_table;

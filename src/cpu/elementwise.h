@@ -5,6 +5,7 @@
 // vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
 // vector of which not all lanes are read and written.
 #pragma once
+#include "core/kernels/elementwise.h"
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"
 #include "cpu/run.h"

@@ -7,6 +7,7 @@
 
 #include "core/gil.h"
 #include "core/half.h"
+#include "core/storage.h"
 #include "cpu/attention.h"
 #include "cpu/parallel.h"
 #include "cpu/scratch.h"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/backend.h"
+#include "core/kernels/matmul.h"
 
 namespace tt::cpu {
 

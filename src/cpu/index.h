@@ -1,7 +1,7 @@
 // Kernels of indexing: along a dim (along.cpp), by masks (mask.cpp), in another order
 // (arrange.cpp).
 #pragma once
-#include "core/backend.h"
+#include "core/kernels/index.h"
 
 namespace tt::cpu {
 

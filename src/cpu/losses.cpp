@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/gil.h"
+#include "core/kernels/reduce.h"
 #include "cpu/scratch.h"
 
 namespace tt::cpu {
@@ -18,7 +20,7 @@ void total_of(Kernel kernel, const Operand* inputs, int count, bool mean, char* 
   const NDArray& first = *as_array(inputs[0]);
   const DType dtype = first.dtype();
   const ReduceKernel sum =
-      cpu_backend().reduce.kernels[static_cast<int>(Reduce::sum)][static_cast<int>(dtype)];
+      cpu_backend().reduce->kernels[static_cast<int>(Reduce::sum)][static_cast<int>(dtype)];
   const int64_t n = first.numel(), blocks = (n + kBlock - 1) / kBlock;
   const int64_t shares = std::min<int64_t>(blocks, num_threads());
   const NDArray scratch = NDArray::empty({shares, kBlock}, dtype);

@@ -1,5 +1,6 @@
 // Indexing by masks, in blocks: how many are true in each, and from there each block on its own.
 #include "core/gil.h"
+#include "core/storage.h"
 #include "cpu/index.h"
 #include "cpu/parallel.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/storage.h"
 #include "core/with_type.h"
 
 namespace tt::cpu {

@@ -1,7 +1,7 @@
 // Threads: one parallel loop over [0, n), split into as many equal ranges as there are threads.
 //
-// What a kernel computes must not depend on where the ranges are cut (Note [Determinism]), so a body
-// may only write what belongs to its own indices.
+// What a kernel computes must not depend on where the ranges are cut (Note [Determinism]), so a
+// body may only write what belongs to its own indices.
 #pragma once
 #include <cstdint>
 

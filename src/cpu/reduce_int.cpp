@@ -5,6 +5,7 @@ constexpr bool kFloatKernels = false;
 }
 }  // namespace tt::cpu
 
+#include "core/kernels/reduce.h"
 #include "cpu/reduce_kernels.h"
 
 namespace tt::cpu {

@@ -2,6 +2,7 @@
 // the other dtypes (reduce_int.cpp, once). Note [Reductions] in src/README.md says why the lanes
 // are 32 whatever the width of a vector.
 #pragma once
+#include "core/kernels/reduce.h"
 #include "cpu/arg_kernels.h"
 #include "cpu/dtype_sets.h"
 #include "cpu/int_math.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/gil.h"
+#include "core/storage.h"
 #include "core/with_type.h"
 #include "cpu/order.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/gil.h"
+#include "core/storage.h"
 #include "core/walker.h"
 #include "cpu/index.h"
 #include "cpu/order.h"

@@ -2,6 +2,13 @@
 #pragma once
 #include "cpu/run.h"
 
+namespace tt {
+struct ArgArgs;
+struct ElementwiseTable;
+struct ReduceArgs;
+struct ReduceTable;
+}  // namespace tt
+
 namespace tt::cpu {
 
 // [from][to]: out[i] = x[i], converted.

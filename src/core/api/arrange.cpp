@@ -2,6 +2,8 @@
 
 #include "core/api/copy.h"
 #include "core/api/result.h"
+#include "core/backend.h"
+#include "core/kernels/index.h"
 
 namespace tt {
 
@@ -17,8 +19,8 @@ NDArray flip(const NDArray& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   const int64_t item = itemsize(x.dtype());
-  cpu_backend().index.copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
-                                    out.strides(), item);
+  cpu_backend().index->copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
+                                     out.strides(), item);
   return out;
 }
 
@@ -51,8 +53,8 @@ NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* 
   // Beyond the corners all diagonals are alike.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   if (x.numel() > 0)
-    cpu_backend().index.triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
-                                 columns, diagonal, lower, itemsize(x.dtype()));
+    cpu_backend().index->triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
+                                  columns, diagonal, lower, itemsize(x.dtype()));
   return result;
 }
 

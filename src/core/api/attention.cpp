@@ -4,6 +4,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
+#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/attention.h"
 

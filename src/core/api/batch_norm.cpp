@@ -4,6 +4,7 @@
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/api/norm.h"
+#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/norm.h"
 #include "core/with_type.h"

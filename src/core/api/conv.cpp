@@ -353,8 +353,8 @@ void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
       throw RuntimeError("Input type (", cpp_name(a.dtype()), ") and ", name, " type (",
                          cpp_name(other.dtype()), ") should be the same");
   };
+  if (bias) check("bias", *bias);  // as PyTorch: before the weight
   check("weight", b);
-  if (bias) check("bias", *bias);
 }
 
 // What is left of sizes: "(6 x 6)".

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/api/result.h"
+#include "core/backend.h"
 #include "core/with_type.h"
 
 namespace tt {

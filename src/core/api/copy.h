@@ -1,6 +1,6 @@
 // Copies: between layouts, between dtypes, and of one value to every element.
 #pragma once
-#include "core/backend.h"
+#include "core/iter.h"
 
 namespace tt {
 

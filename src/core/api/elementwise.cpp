@@ -6,6 +6,8 @@
 #include "core/api/copy.h"
 #include "core/api/reduce.h"
 #include "core/api/result.h"
+#include "core/backend.h"
+#include "core/kernels/elementwise.h"
 #include "core/promote.h"
 #include "core/type_name.h"
 
@@ -229,7 +231,7 @@ NDArray unary(Unary op, const NDArray& x, const NDArray* out) {
     if (op == Unary::relu) throw RuntimeError("Boolean inputs not supported for relu");
     if (op == Unary::square) promoted = DType::Int64;  // as pow(x, 2)
   }
-  return elementwise(kUnary[i], cpu_backend().elementwise.unary[i], inputs, 1, promoted, out);
+  return elementwise(kUnary[i], cpu_backend().elementwise->unary[i], inputs, 1, promoted, out);
 }
 
 NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out) {
@@ -252,14 +254,14 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
   }
   if (op == Binary::trunc_divide && is_half(promoted) && as_array(y) && as_array(y)->ndim() > 0)
     return unary(Unary::trunc, binary(Binary::div, x, y), out);  // the quotient is rounded first
-  return elementwise(kBinary[i], cpu_backend().elementwise.binary[i], inputs, 2, promoted, out);
+  return elementwise(kBinary[i], cpu_backend().elementwise->binary[i], inputs, 2, promoted, out);
 }
 
 NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z,
                 const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y, z};
-  return elementwise(kTernary[i], cpu_backend().elementwise.ternary[i], inputs, 3,
+  return elementwise(kTernary[i], cpu_backend().elementwise->ternary[i], inputs, 3,
                      promote(inputs, 3), out);
 }
 
@@ -267,7 +269,7 @@ NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Oper
                    const Operand& w, const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y, z, w};
-  return elementwise(kQuaternary[i], cpu_backend().elementwise.quaternary[i], inputs, 4,
+  return elementwise(kQuaternary[i], cpu_backend().elementwise->quaternary[i], inputs, 4,
                      promote(inputs, 4), out);
 }
 
@@ -294,7 +296,7 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
                 {elsewhere(&condition), elsewhere(as_array(x)), elsewhere(as_array(y))})
           : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
   const DType compute = computed_in(promoted);
-  cpu_backend().elementwise.where[static_cast<int>(compute)](
+  cpu_backend().elementwise->where[static_cast<int>(compute)](
       Iter(out, inputs, 3, compute, compute));
   return out;
 }
@@ -302,8 +304,8 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
 NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
                    const NDArray* out) {
   const Operand inputs[] = {&x, nan, posinf, neginf};
-  return elementwise({"nan_to_num", ResultRule::Same}, cpu_backend().elementwise.nan_to_num, inputs,
-                     4, x.dtype(), out);
+  return elementwise({"nan_to_num", ResultRule::Same}, cpu_backend().elementwise->nan_to_num,
+                     inputs, 4, x.dtype(), out);
 }
 
 }  // namespace tt

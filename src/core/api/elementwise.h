@@ -3,7 +3,7 @@
 // `out`, where given, is written into and returned; it must have the broadcast shape, and a dtype
 // that the result may be cast to. In place is `out` equal to an input. Not here: autograd.
 #pragma once
-#include "core/backend.h"
+#include "core/kernels/elementwise.h"
 
 namespace tt {
 

@@ -2,6 +2,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/gather.h"
+#include "core/backend.h"
 #include "core/kernels/attention.h"
 #include "core/type_name.h"
 

@@ -3,12 +3,14 @@
 #include <cstring>
 
 #include "core/api/copy.h"
+#include "core/backend.h"
+#include "core/kernels/index.h"
 
 namespace tt {
 
 namespace {
 
-const IndexTable& table() { return cpu_backend().index; }
+const IndexTable& table() { return *cpu_backend().index; }
 
 // int64, and a copy where a write to x would change it after its bounds were checked.
 NDArray positions_of(const NDArray& index, const NDArray* written = nullptr) {

@@ -1,7 +1,8 @@
 // Reading and writing along one dim: by a position per element, or by one per slice.
 #pragma once
 #include "core/api/result.h"
-#include "core/backend.h"
+#include "core/iter.h"
+#include "core/kernels/index.h"
 
 namespace tt {
 

@@ -3,6 +3,7 @@
 #include "core/api/copy.h"
 #include "core/api/gather.h"
 #include "core/api/reduce.h"
+#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/histogram.h"
 #include "core/type_name.h"

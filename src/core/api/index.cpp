@@ -5,6 +5,8 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/mask.h"
+#include "core/backend.h"
+#include "core/kernels/index.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -130,7 +132,7 @@ struct Indexed {
   // positions are those of a single index, or the offsets that several add up to.
   template <class Body>
   void along(const NDArray& other, Body&& body) const {
-    const IndexTable& table = cpu_backend().index;
+    const IndexTable& table = *cpu_backend().index;
     AlongArgs args{};
     args.dtype = x.dtype();
     const int b = before.size(), i = index_shape.size();
@@ -222,7 +224,7 @@ NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   if (indexed.dims.empty()) return clone(x);
   NDArray out = NDArray::empty_strided(indexed.shape(), indexed.strides(), x.dtype());
   NDArray to = indexed.is_flat(out) ? out : NDArray::empty(out.shape(), x.dtype());
-  indexed.along(to, [](const AlongArgs& args) { cpu_backend().index.pick(args); });
+  indexed.along(to, [](const AlongArgs& args) { cpu_backend().index->pick(args); });
   if (!(to.storage() == out.storage())) copy_into(out, &to);
   return out;
 }
@@ -257,7 +259,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   }
   if (!indexed.is_flat(source)) source = contiguous(source);
   indexed.along(source, [=](const AlongArgs& args) {
-    cpu_backend().index.place(args, accumulate ? Place::Add : Place::Set);
+    cpu_backend().index->place(args, accumulate ? Place::Add : Place::Set);
   });
   x.mark_written();
 }

@@ -1,6 +1,7 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/api/norm.h"
+#include "core/backend.h"
 #include "core/error.h"
 #include "core/kernels/norm.h"
 

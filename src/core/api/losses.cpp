@@ -7,6 +7,8 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/reduce.h"
+#include "core/backend.h"
+#include "core/kernels/elementwise.h"
 #include "core/kernels/losses.h"
 #include "core/type_name.h"
 
@@ -110,13 +112,13 @@ struct Ctc {
 NDArray total_of(Binary op, const NDArray& x, const NDArray& y, bool mean) {
   const Operand inputs[] = {&x, &y};
   if (!is_cut_in_blocks(inputs, 2)) return reduced(binary(op, &x, &y), mean);
-  return total_of(cpu_backend().elementwise.binary[static_cast<int>(op)], inputs, 2, mean);
+  return total_of(cpu_backend().elementwise->binary[static_cast<int>(op)], inputs, 2, mean);
 }
 
 NDArray total_of(Ternary op, const NDArray& x, const NDArray& y, const Operand& z, bool mean) {
   const Operand inputs[] = {&x, &y, z};
   if (!is_cut_in_blocks(inputs, 3)) return reduced(ternary(op, &x, &y, z), mean);
-  return total_of(cpu_backend().elementwise.ternary[static_cast<int>(op)], inputs, 3, mean);
+  return total_of(cpu_backend().elementwise->ternary[static_cast<int>(op)], inputs, 3, mean);
 }
 
 NDArray multilabel_margin(const NDArray& x, const NDArray& targets) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "core/backend.h"
+#include "core/kernels/elementwise.h"
 
 namespace tt {
 

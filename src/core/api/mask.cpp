@@ -3,6 +3,9 @@
 #include <vector>
 
 #include "core/api/copy.h"
+#include "core/backend.h"
+#include "core/kernels/elementwise.h"
+#include "core/kernels/index.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -17,7 +20,7 @@ struct Counted {
   explicit Counted(const NDArray& mask)
       : flat(contiguous(converted(mask, DType::Bool))),
         starts((flat.numel() + kMaskBlock - 1) / kMaskBlock + 1) {
-    cpu_backend().index.mask_count(args());
+    cpu_backend().index->mask_count(args());
   }
   MaskArgs args() { return {flat.data(), flat.numel(), starts.data()}; }
   int64_t total() const { return starts.back(); }
@@ -34,8 +37,8 @@ NDArray nonzero(const NDArray& x) {
   // As in PyTorch each dim's positions lie together: they are read one dim at a time.
   NDArray out = NDArray::empty_strided({mask.total(), x.ndim()}, {1, mask.total()}, DType::Int64);
   if (out.numel() > 0)
-    cpu_backend().index.mask_positions(mask.args(), x.shape(),
-                                       reinterpret_cast<int64_t*>(out.data()));
+    cpu_backend().index->mask_positions(mask.args(), x.shape(),
+                                        reinterpret_cast<int64_t*>(out.data()));
   return out;
 }
 
@@ -43,7 +46,7 @@ NDArray masked_select(const NDArray& x, const NDArray& mask) {
   Counted counted(mask);
   NDArray out = NDArray::empty({counted.total()}, x.dtype());
   const NDArray flat = contiguous(x);
-  cpu_backend().index.mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
+  cpu_backend().index->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
   return out;
 }
 
@@ -55,7 +58,7 @@ void masked_fill(const NDArray& x, const NDArray& mask, const Operand& value) {
   if (auto array = as_array(value)) number = detached(*array, x);
   const Operand inputs[] = {&spread, number ? Operand(&*number) : value, &x};
   const DType compute = computed_in(x.dtype());
-  cpu_backend().elementwise.where[static_cast<int>(compute)](Iter(x, inputs, 3, compute, compute));
+  cpu_backend().elementwise->where[static_cast<int>(compute)](Iter(x, inputs, 3, compute, compute));
   x.mark_written();
 }
 
@@ -72,7 +75,7 @@ void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source
     throw RuntimeError("Number of elements of source < number of ones in mask");
   const NDArray from = contiguous(detached(source, x));
   const NDArray flat = contiguous(x);
-  cpu_backend().index.mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
+  cpu_backend().index->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
   if (!x.is_contiguous()) copy_into(x, &flat);
   x.mark_written();
 }

@@ -1,6 +1,7 @@
 // Reading and writing where a bool mask holds, in row-major order.
 #pragma once
-#include "core/backend.h"
+#include "core/iter.h"
+#include "core/kernels/index.h"
 
 namespace tt {
 

@@ -6,6 +6,7 @@
 #include "core/api/result.h"
 #include "core/backend.h"
 #include "core/gil.h"
+#include "core/kernels/matmul.h"
 #include "core/kernels/scan.h"
 #include "core/type_name.h"
 
@@ -163,11 +164,11 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
 
 NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const NDArray* out,
                const NDArray* total) {
-  return product(cpu_backend().matmul, a, b, bias, out, total);
+  return product(cpu_backend().matmul->product, a, b, bias, out, total);
 }
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  return product(cpu_backend().matmul_naive, a, b, bias, nullptr, nullptr);
+  return product(cpu_backend().matmul->naive, a, b, bias, nullptr, nullptr);
 }
 
 NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {

@@ -6,6 +6,7 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/api/result.h"
+#include "core/backend.h"
 #include "core/kernels/norm.h"
 #include "core/type_name.h"
 #include "core/walker.h"

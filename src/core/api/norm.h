@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "core/backend.h"
+#include "core/ndarray.h"
 
 namespace tt {
 

@@ -8,6 +8,8 @@
 #include "core/api/reduce.h"
 #include "core/backend.h"
 #include "core/gil.h"
+#include "core/kernels/matmul.h"
+#include "core/kernels/recurrent.h"
 
 namespace tt {
 
@@ -112,7 +114,7 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
     all.weight = weight.data();
     return kernel[l.typed()](all);
   }
-  const MatmulKernel multiply = cpu_backend().matmul[static_cast<int>(l.dtype)];
+  const MatmulKernel multiply = cpu_backend().matmul->product[static_cast<int>(l.dtype)];
   all.count = 1;
   for (const RecurrentPhase& phase : phases) {
     for (const RecurrentProduct& p : phase.products) {

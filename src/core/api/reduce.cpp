@@ -4,7 +4,9 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
+#include "core/backend.h"
 #include "core/kernels/norm.h"
+#include "core/kernels/reduce.h"
 #include "core/promote.h"
 #include "core/type_name.h"
 
@@ -87,7 +89,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   const DType result =
       info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;
   const ReduceKernel kernel =
-      cpu_backend().reduce.kernels[static_cast<int>(op)][static_cast<int>(compute)];
+      cpu_backend().reduce->kernels[static_cast<int>(op)][static_cast<int>(compute)];
   if (!kernel) throw not_implemented(info.name, compute);
 
   const Split split = split_dims(x, dims, keepdim);
@@ -193,7 +195,7 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
       args.strides.push_back(stride);
     }
   }
-  const ReduceTable& table = cpu_backend().reduce;
+  const ReduceTable& table = *cpu_backend().reduce;
   (largest ? table.argmax : table.argmin)[static_cast<int>(compute)](args);
   return out;
 }

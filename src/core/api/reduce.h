@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "core/api/result.h"
-#include "core/backend.h"
+#include "core/kernels/reduce.h"
+#include "core/ndarray.h"
 
 namespace tt {
 

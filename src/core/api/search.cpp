@@ -1,6 +1,7 @@
 #include "core/api/search.h"
 
 #include "core/api/copy.h"
+#include "core/backend.h"
 #include "core/kernels/order.h"
 
 namespace tt {

@@ -2,6 +2,7 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
+#include "core/backend.h"
 #include "core/gil.h"
 #include "core/iter.h"
 #include "core/kernels/order.h"

@@ -1,6 +1,7 @@
 // What the kernels of embeddings and attention take. Strides are in elements.
 #pragma once
-#include "core/backend.h"
+#include "core/dims.h"
+#include "core/dtype.h"
 
 namespace tt {
 

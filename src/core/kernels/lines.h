@@ -1,6 +1,7 @@
 // Arrays of one shape seen as lines along one dim.
 #pragma once
-#include "core/backend.h"
+#include "core/dims.h"
+#include "core/dtype.h"
 
 namespace tt {
 

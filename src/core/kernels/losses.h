@@ -2,6 +2,7 @@
 // are contiguous unless they have strides; floating point ones are float32, or all float64.
 #pragma once
 #include "core/backend.h"
+#include "core/iter.h"
 
 namespace tt {
 

@@ -1,10 +1,10 @@
 // Samplers: fill memory with draws from a Generator.
 //
-// Values and the generator's state afterwards are PyTorch's; Note [Random numbers] says how exactly.
-// The stream is serial, so no sampler uses threads. Each checks its arguments before the first
-// draw, holds the generator's lock while it draws, and leaves an empty target and the generator
-// untouched. Not here: autograd, version stamps, overlap of the target with itself (callers refuse
-// it).
+// Values and the generator's state afterwards are PyTorch's; Note [Random numbers] says how
+// exactly. The stream is serial, so no sampler uses threads. Each checks its arguments before the
+// first draw, holds the generator's lock while it draws, and leaves an empty target and the
+// generator untouched. Not here: autograd, version stamps, overlap of the target with itself
+// (callers refuse it).
 #pragma once
 #include <cstdint>
 #include <optional>

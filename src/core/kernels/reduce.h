@@ -1,0 +1,41 @@
+// Reductions over dims by name, and the table of their kernels.
+#pragma once
+#include "core/dims.h"
+#include "core/dtype.h"
+
+namespace tt {
+
+enum class Reduce : int {
+#define REDUCE(name, ...) name,
+#include "core/ops.def"
+  kCount
+};
+
+// One reduction: out[o] = reduce over r of x[o, r], both walked by dims of their own.
+struct ReduceArgs {
+  const char* x;
+  DType dtype;    // of x
+  DType compute;  // what x is converted to
+  char* out;      // contiguous, in row-major order of the kept dims, of the result's dtype
+  Dims kept, kept_strides;  // strides in bytes
+  Dims reduced, reduced_strides;
+};
+using ReduceKernel = void (*)(const ReduceArgs&);
+
+// Extremes of lines along one dim, and the positions of the first of them.
+struct ArgArgs {
+  const char* x;
+  DType dtype, compute;
+  int64_t size, step;   // of a line; in bytes, as all strides
+  Dims lines, strides;  // the other dims
+  char* values;         // contiguous, of dtype; or null
+  int64_t* positions;   // contiguous
+};
+using ArgKernel = void (*)(const ArgArgs&);
+
+struct ReduceTable {
+  ReduceKernel kernels[static_cast<int>(Reduce::kCount)][kDTypes];
+  ArgKernel argmax[kDTypes], argmin[kDTypes];
+};
+
+}  // namespace tt
