@@ -11,6 +11,7 @@ import pytest
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.nn import functional as F
 
 SHAPES = [
     *[(3,), (1000,), (70, 300), (5, 7, 11), (3, 100_000), (40_000, 3)],
@@ -26,8 +27,8 @@ def threads():
     torch.set_num_threads(before)
 
 
-def draw(shape, dtype=np.float32):
-    return torch.from_numpy(np.random.default_rng(0).standard_normal(shape).astype(dtype))
+def draw(shape, dtype=np.float32, seed=0):
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
 
 
 def layouts(x):
@@ -157,6 +158,80 @@ def test_indexing_has_the_same_bits_for_any_number_of_threads(name, shape):
     for n in (2, 3, 8):
         torch.set_num_threads(n)
         assert same_bits(INDEXED[name](x, rows, at), expected), n
+
+
+def classes_of(x):
+    return torch.arange(len(x)) % x.shape[-1]
+
+
+# Over lines along the last dim: (x, weight, bias) -> a result of x's shape, or one per line.
+ALONG_LINES = {
+    "layer_norm": lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
+    "layer_norm without weights": lambda x, w, b: F.layer_norm(x, x.shape[-1:]),
+    "rms_norm": lambda x, w, b: F.rms_norm(x, x.shape[-1:], w),
+    "softmax": lambda x, w, b: x.softmax(-1),
+    "log_softmax": lambda x, w, b: x.log_softmax(-1),
+    "logsumexp": lambda x, w, b: x.logsumexp(-1),
+    "cross_entropy": lambda x, w, b: F.cross_entropy(
+        x.flatten(0, -2), classes_of(x.flatten(0, -2)), label_smoothing=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALONG_LINES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "shape", [(1, 40), (70, 1), (67, 9), (129, 300), (19, 4099), (5, 7, 33), (2, 90, 64)]
+)
+def test_lines_have_the_same_bits_in_every_layout_and_number_of_threads(name, dtype, shape):
+    """Rows, columns, columns that are turned into rows some at a time; the gradients, too."""
+
+    def turned(x):
+        yield from layouts(x)
+        if x.ndim > 2:
+            yield x.transpose(-1, -2).contiguous().transpose(-1, -2)
+
+    def run(x, grad):
+        leaves = [t.detach().requires_grad_() for t in (x, weight, bias)]
+        y = ALONG_LINES[name](*leaves)
+        y.backward(grad if y.shape == grad.shape else None if y.ndim == 0 else grad[..., 0])
+        return [y.detach(), *(t.grad for t in leaves if t.grad is not None)]
+
+    x, grad = [draw(shape, seed=seed).to(getattr(torch, dtype)) for seed in (0, 1)]
+    weight, bias = [draw(shape[-1:], seed=seed).to(getattr(torch, dtype)) for seed in (2, 3)]
+    torch.set_num_threads(1)
+    expected = run(x, grad)
+    for n in (1, 2, 3):
+        torch.set_num_threads(n)
+        for k, other in enumerate(turned(x)):
+            other_grad = list(turned(grad))[k if n > 1 else 0]
+            for got, want in zip(run(other, other_grad), expected, strict=True):
+                assert same_bits(got.double(), want.double()), (n, other.stride())
+
+
+ORDERED = {
+    "sort": lambda x: x.sort(-1),
+    "sort descending": lambda x: x.sort(-1, descending=True),
+    "topk": lambda x: x.topk(x.shape[-1] // 2, -1),
+    "topk of few": lambda x: x.topk(1, -1),
+    "kthvalue": lambda x: x.kthvalue(x.shape[-1] // 2 + 1, -1),
+    "median": lambda x: x.median(-1),
+    "mode": lambda x: x.mode(-1),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "uint8"])
+@pytest.mark.parametrize("shape", [(1, 40), (70, 1), (67, 300), (5, 7, 33), (2, 90, 64)])
+def test_order_is_the_same_in_every_layout_and_number_of_threads(name, dtype, shape):
+    x = (draw(shape) * 20).abs().to(getattr(torch, dtype))
+    torch.set_num_threads(1)
+    expected = ORDERED[name](x)
+    for n in (1, 2, 3):
+        torch.set_num_threads(n)
+        for other in layouts(x):
+            for got, want in zip(ORDERED[name](other), expected, strict=True):
+                assert same_bits(got.double(), want.double()), (n, other.stride())
 
 
 @pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 300, 7), (64, 784, 10), (130, 500, 129)])

@@ -8,15 +8,15 @@
 #include "cpu/parallel.h"
 #include "cpu/run.h"
 #include "cpu/scratch.h"
+#include "cpu/turned.h"
 
 namespace tt::cpu {
 
 namespace {
 
 constexpr int kStreams = Lines::kMaxStreams;
-constexpr int64_t kFew = 16;              // shorter lines are better computed side by side
-constexpr int64_t kMostPacked = 1 << 18;  // bytes of scratch memory that still are in the cache
-constexpr int64_t kTogether = 8192;       // bytes of a stream that are computed at once
+constexpr int64_t kFew = 16;         // shorter lines are better computed side by side
+constexpr int64_t kTogether = 8192;  // bytes of a stream that are computed at once
 
 struct Walk {
   const Lines& lines;
@@ -25,12 +25,14 @@ struct Walk {
   const int64_t item, few, group;  // bytes of an element; lines of the narrower kernel; of a group
   bool row_direct[kStreams];       // its lines are read and written where they are, one by one
   bool columns_direct[kStreams];   // or side by side
-  bool sideways, packs;  // neighbours are taken together; some pass through scratch memory
-  int64_t together;      // lines whose elements are neighbours, else
+  bool turned[kStreams];           // its lines become rows of scratch memory, many at once
+  bool sideways, packs;            // neighbours are computed side by side; some are copied so first
+  int64_t together;                // else: rows that are computed at once
+  int64_t block;                   // and those that are in scratch memory at once
 
-  Walk(const Lines& l, const LineKernels& k, const void* a, int64_t g)
+  Walk(const Lines& l, const LineKernels& k, const void* a, int64_t g, int64_t threads)
       : lines(l), kernels(k), args(a), item(itemsize(l.compute)), few(k.width[1]), group(g) {
-    bool rows = true, columns = true, adjacent = false;
+    bool rows = true, columns = true, any_turned = false;
     for (int s = 0; s < lines.streams; ++s) {
       const LineStream& stream = lines.stream[s];
       const bool native = stream.dtype == lines.compute;
@@ -39,24 +41,56 @@ struct Walk {
       columns_direct[s] = native && next == item;
       rows &= row_direct[s];
       columns &= columns_direct[s];
-      adjacent |= next == static_cast<int64_t>(itemsize(stream.dtype));
+      turned[s] = !row_direct[s] && is_turned(stream) && own_item(s) <= item;
+      any_turned |= turned[s];
     }
     const bool possible = few != LineKernels::kNever && !lines.shape.empty();
-    const bool wanted = !rows && (adjacent || lines.size <= kFew);
     packs = !columns;
-    sideways = possible && wanted && (columns || packed() * lines.streams <= kMostPacked);
+    sideways = possible && !rows && (columns || lines.size <= kFew);
     together = std::clamp<int64_t>(kTogether / padded(), 1, kernels.most_rows);
+    block = together;
+    if (any_turned && !sideways)
+      block = std::max(block, rows_at_once(padded(), lines.count, threads));
   }
 
   bool is_output(int s) const { return lines.has_output && s == lines.streams - 1; }
-  int64_t padded() const { return (lines.size * item + 63) / 64 * 64; }
+  int64_t own_item(int s) const { return itemsize(lines.stream[s].dtype); }
+  int64_t padded() const { return bytes_of_row(lines.size, item); }
   int64_t packed() const { return few * item * lines.size; }
   int64_t scratch_bytes() const {
     int64_t bytes = 0;
-    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded() * together;
+    for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded() * block;
     if (!sideways) return bytes;
     const int64_t wide = packs ? packed() * (lines.streams + 1) : kernels.width[0] * padded();
     return std::max(bytes, wide);
+  }
+
+  // Lines of a stream as rows of scratch memory, and back. Turned ones are converted there, in
+  // place: their elements, no larger than those of `compute`, first stand at the rows' ends.
+  void gather(int s, const char* at, int64_t next, int64_t count, char* rows) const {
+    const LineStream& stream = lines.stream[s];
+    const Loop convert = conversion(stream.dtype, lines.compute);
+    const auto convert_all = [&](const char* from, int64_t next, int64_t step) {
+      for (int64_t r = 0; r < count; ++r)
+        convert_line(convert, rows + r * padded(), item, from + r * next, step, lines.size);
+    };
+    if (!turned[s]) return convert_all(at, next, stream.step);
+    const bool native = stream.dtype == lines.compute;
+    char* const own = native ? rows : rows + padded() - lines.size * own_item(s);
+    gather_rows(stream, at, lines.size, count, own, padded());
+    if (!native) convert_all(own, padded(), own_item(s));
+  }
+
+  void scatter(int s, char* rows, char* at, int64_t next, int64_t count) const {
+    const LineStream& stream = lines.stream[s];
+    const Loop convert = conversion(lines.compute, stream.dtype);
+    const auto convert_all = [&](char* to, int64_t next, int64_t step) {
+      for (int64_t r = 0; r < count; ++r)
+        convert_line(convert, to + r * next, step, rows + r * padded(), item, lines.size);
+    };
+    if (!turned[s]) return convert_all(at, next, stream.step);
+    if (stream.dtype != lines.compute) convert_all(rows, padded(), own_item(s));
+    scatter_rows(stream, rows, padded(), lines.size, count, at);
   }
 
   void rows(char* const* at, const int64_t* next, int64_t position, int64_t count,
@@ -64,25 +98,21 @@ struct Walk {
     char* data[kStreams] = {};
     int64_t steps[kStreams] = {};
     for (int s = 0; s < lines.streams; ++s) {
-      const LineStream& stream = lines.stream[s];
       data[s] = row_direct[s] ? at[s] : scratch;
       steps[s] = row_direct[s] ? next[s] : padded();
       if (row_direct[s]) continue;
-      scratch += padded() * together;
-      if (is_output(s)) continue;
-      const Loop convert = conversion(stream.dtype, lines.compute);
-      for (int64_t r = 0; r < count; ++r)
-        convert_line(convert, data[s] + r * steps[s], item, at[s] + r * next[s], stream.step,
-                     lines.size);
+      scratch += padded() * block;
+      if (!is_output(s)) gather(s, at[s], next[s], count, data[s]);
     }
-    kernels.rows(args, data, steps, position, count);
+    for (int64_t first = 0, n; first < count; first += n) {
+      n = std::min(together, count - first);
+      if (group > 1) n = std::min(n, group - (position + first) % group);
+      char* some[kStreams];
+      for (int s = 0; s < kStreams; ++s) some[s] = data[s] + first * steps[s];
+      kernels.rows(args, some, steps, position + first, n);
+    }
     const int out = lines.streams - 1;
-    if (!lines.has_output || row_direct[out]) return;
-    const LineStream& stream = lines.stream[out];
-    const Loop convert = conversion(lines.compute, stream.dtype);
-    for (int64_t r = 0; r < count; ++r)
-      convert_line(convert, at[out] + r * next[out], stream.step, data[out] + r * steps[out], item,
-                   lines.size);
+    if (lines.has_output && !row_direct[out]) scatter(out, data[out], at[out], next[out], count);
   }
 
   // `few` neighbouring lines, of which element i of each is copied next to those of the others.
@@ -122,8 +152,7 @@ struct Walk {
       char* at[kStreams];
       for (int s = 0; s < lines.streams; ++s) at[s] = lines.stream[s].data + walker.offset(s);
       const int64_t run = std::min(walker.run(), end - begin);
-      int64_t n = std::min(run, together);
-      if (group > 1) n = std::min(n, group - begin % group);
+      int64_t n = std::min(run, block);
       if (!sideways || run < few) {
         rows(at, next, begin, n, scratch);
       } else if (packs) {
@@ -145,10 +174,11 @@ struct Walk {
 void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
                int64_t group) {
   if (lines.count == 0 || lines.size == 0) return;
-  const Walk walk(lines, kernels, args, group);
   const WithoutGil unlocked(lines.count * lines.size > kGrain);
   const int64_t groups = (lines.count + group - 1) / group;
-  parallel_with_scratch(groups, grain / (lines.size * group), walk.scratch_bytes(),
+  grain /= lines.size * group;
+  const Walk walk(lines, kernels, args, group, threads_for(groups, grain));
+  parallel_with_scratch(groups, grain, walk.scratch_bytes(),
                         [&](int64_t begin, int64_t end, char* scratch) {
                           walk(begin * group, std::min(end * group, lines.count), scratch);
                         });

@@ -12,12 +12,21 @@ namespace tt::cpu {
 // Below this many elements of simple work, starting threads costs more than it saves.
 constexpr int64_t kGrain = 32768;
 
+namespace {  // Note [No weak symbols]
+
+// How many threads take n elements.
+inline int64_t threads_for(int64_t n, int64_t grain) {
+  const int64_t threads = n > grain ? num_threads() : 1;
+  return n < threads ? n : threads;
+}
+
+}  // namespace
+
 // Calls body(begin, end) over ranges that cover [0, n); serial when n is at most `grain`.
 // `body` must not throw.
 template <class Body>
 void parallel_for(int64_t n, int64_t grain, const Body& body) {
-  int threads = n > grain ? num_threads() : 1;
-  if (threads > n) threads = static_cast<int>(n);
+  const int threads = static_cast<int>(threads_for(n, grain));
   if (threads <= 1) {
     if (n > 0) body(int64_t{0}, n);
     return;

@@ -23,7 +23,7 @@ struct Scratch {
 // As parallel_for, calling body(begin, end, memory) with `bytes` of memory per thread.
 template <class Body>
 void parallel_with_scratch(int64_t n, int64_t grain, int64_t bytes, const Body& body) {
-  const int64_t threads = n > grain ? (n < num_threads() ? n : num_threads()) : 1;
+  const int64_t threads = threads_for(n, grain);
   const Scratch<char> scratch(threads * bytes);
   parallel_for(threads, 1, [&](int64_t first, int64_t last) {
     for (int64_t t = first; t < last; ++t)
