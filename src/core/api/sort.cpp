@@ -3,7 +3,6 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/backend.h"
-#include "core/gil.h"
 #include "core/iter.h"
 #include "core/kernels/order.h"
 #include "core/type_name.h"
@@ -82,10 +81,7 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   shape[dim] = k;
   std::vector<NDArray> out = results(x, shape, outs);
   if (out[0].numel() == 0) return out;
-  // Lines that lie across memory are read faster side by side, even if they are copied first.
-  const bool across = x.strides()[dim] != 1 && size > 1 && x.numel() > kGilGrain;
-  const NDArray source = across ? contiguous(x.transpose(dim, -1)).transpose(dim, -1) : x;
-  table().topk(lines_of(source, dim, out), k, largest);
+  table().topk(lines_of(x, dim, out), k, largest);
   return out;
 }
 
