@@ -138,6 +138,24 @@ def test_single_sequence_and_no_state(oracle, name, settings):
         check("state", a, b)
 
 
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_the_gates_give_their_memory_to_their_gradients(name):
+    """Unless the graph is to be walked again."""
+    model, x = getattr(torch.nn, name)(16, 64), torch.randn(64, 32, 16)
+    y = model(x)[0]
+    upstream, peaks, grads = torch.ones_like(y), [], []
+    for retain in (True, False):
+        model.zero_grad()
+        before = torch._core.memory_statistics()["allocated"]
+        torch._core.reset_peak_memory()
+        y.backward(upstream, retain_graph=retain)
+        peaks.append(torch._core.memory_statistics()["peak_allocated"] - before)
+        grads.append([p.grad.numpy().tobytes() for p in model.parameters()])
+    gates = 64 * 32 * 64 * 4 * (4 if name == "LSTM" else 3)
+    assert peaks[0] - peaks[1] > 0.9 * gates
+    assert grads[0] == grads[1]
+
+
 @pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("shape", [(3, 4), (4,)])

@@ -437,7 +437,7 @@ def through_composite(node, grad, needs):
     inputs = [None] * len(node.edges)
     marks = [None] * len(node.edges)  # where this gradient ends: before hooks, and once per input
     for place, value in zip(op.saves, node.unpack(True), strict=False):
-        if place >= 0 and value is not None:
+        if place is not None and place >= 0 and value is not None:
             inputs[place] = value
             edge = edge_of(value)
             if edge is not None:

@@ -24,7 +24,7 @@ class Recurrent(Op):
 
     arity = 7
     outputs = 2  # y (rows, hidden), and the last h (batch, hidden)
-    saves = (0, 1, 2, 3, 4, 5, 6, ~0)
+    saves = (None, 0, 1, 2, 3, 4, 5, 6, ~0)  # the gates first: over these go their gradients
     kind = 0
 
     @classmethod
@@ -32,15 +32,16 @@ class Recurrent(Op):
         results = array_module(x.device).recurrent_forward(
             cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse
         )
-        y, rest = results[0], results[cls.outputs :]
-        saved = (x, h0, c0, w_ih, w_hh, b_ih, b_hh, y, *rest, sizes, reverse)
+        y, (gates, *rest) = results[0], results[cls.outputs :] or (None,)
+        saved = (gates, x, h0, c0, w_ih, w_hh, b_ih, b_hh, y, *rest, sizes, reverse)
         return results[: cls.outputs], saved
 
     @classmethod
-    def backward(cls, saved, grad, needs):
-        x, h0, c0, w_ih, w_hh, b_ih, _, *kept, sizes, reverse = saved
+    def backward(cls, saved, grad, needs, overwrite=False):
+        gates, x, h0, c0, w_ih, w_hh, b_ih, _, *kept, sizes, reverse = saved
         grads = array_module(x.device).recurrent_backward(
-            cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih is not None, reverse, kept, grad
+            *(cls.kind, x, sizes, h0, c0, w_ih, w_hh, b_ih is not None, reverse),
+            *(gates, overwrite, kept, grad),
         )
         to_x, to_h0, *rest = grads
         to_c0 = rest.pop(0) if c0 is not None else None
@@ -88,6 +89,7 @@ class Lstm(Recurrent):
 
     kind = 2
     outputs = 3  # the last c, too
+    overwrites = True
 
     @staticmethod
     def step(a, b, h, c):
@@ -100,6 +102,7 @@ class Gru(Recurrent):
     """Cho et al. 2014; the reset gate comes after the product with the state, as in PyTorch."""
 
     kind = 3
+    overwrites = True
 
     @staticmethod
     def step(a, b, h, c):

@@ -216,33 +216,33 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDA
 std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const NDArray& sizes,
                                         const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
                                         const NDArray& w_hh, bool biases, bool reverse,
-                                        const std::vector<const NDArray*>& saved,
+                                        const NDArray* active, bool overwrite,
+                                        const std::vector<const NDArray*>& kept,
                                         const std::vector<const NDArray*>& grads) {
   const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
   const bool gated = lstm || gru;
-  const size_t kept = gated ? 3 : 1;
-  if (saved.size() != kept || grads.size() != size_t(2 + lstm))
-    throw RuntimeError("[recurrent] expected ", kept, " saved arrays and ", 2 + lstm,
-                       " gradients, got ", saved.size(), " and ", grads.size());
-  for (const NDArray* array : saved)
+  if (kept.size() != size_t(1 + gated) || (active != nullptr) != gated ||
+      grads.size() != size_t(2 + lstm))
+    throw RuntimeError("[recurrent] expected ", 1 + gated, " saved arrays beside the gates, and ",
+                       2 + lstm, " gradients, got ", kept.size(), " and ", grads.size());
+  for (const NDArray* array : {kept.front(), kept.back(), gated ? active : kept.front()})
     if (!array || !array->is_contiguous() || array->shape()[0] != l.rows)
       throw RuntimeError("[recurrent] what was saved must be as forward made it");
-  check_shape("y", saved[0], {l.rows, l.hidden}, l.dtype);
-  if (gated) {
-    check_shape("gates", saved[1], {l.rows, l.gates * l.hidden}, l.dtype);
-    check_shape("cells", saved[2], {l.rows, l.hidden}, l.dtype);
-  }
+  check_shape("gates", active, {l.rows, l.gates * l.hidden}, l.dtype);
+  for (const NDArray* array : kept) check_shape("y or cells", array, {l.rows, l.hidden}, l.dtype);
   check_shape("the gradient of y", grads[0], {l.rows, l.hidden}, l.dtype);
   for (size_t k = 1; k < grads.size(); ++k)
     check_shape("the gradient of the last state", grads[k], {l.batch, l.hidden}, l.dtype);
 
-  const NDArray h_before = step_before(l, contiguous(h0), *saved[0]);
+  const NDArray h_before = step_before(l, contiguous(h0), *kept[0]);
   const std::optional<NDArray> c_before =
-      lstm ? std::optional(step_before(l, contiguous(*c0), *saved[2])) : std::nullopt;
+      lstm ? std::optional(step_before(l, contiguous(*c0), *kept[1])) : std::nullopt;
   const std::optional<NDArray> grad_y =
       grads[0] ? std::optional(contiguous(*grads[0])) : std::nullopt;
-  NDArray gates = NDArray::empty({l.rows, l.gates * l.hidden}, l.dtype);
+  // Over what was saved, where that is given up: a step reads its gates before it writes them.
+  const NDArray gates =
+      gated && overwrite ? *active : NDArray::empty({l.rows, l.gates * l.hidden}, l.dtype);
   NDArray h = own(grads[1], l);
   std::optional<NDArray> c, recurrent;
   if (lstm) c = own(grads[2], l);
@@ -256,13 +256,13 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const ND
     step.rows = l.sizes[t];
     step.hidden = l.hidden;
     step.gates = row_of(&gates, start);
-    step.activations = gated ? row_of(saved[1], start) : nullptr;
+    step.activations = row_of(active, start);
     step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
-    step.candidate = gru ? row_of(saved[2], start) : nullptr;
+    step.candidate = gru ? row_of(kept[1], start) : nullptr;
     step.state = h.data();
     step.cell = lstm ? c->data() : nullptr;
-    step.cells = lstm ? row_of(saved[2], start) : nullptr;
-    step.before = row_of(lstm ? &*c_before : gru ? &h_before : saved[0], start);
+    step.cells = lstm ? row_of(kept[1], start) : nullptr;
+    step.before = row_of(lstm ? &*c_before : gru ? &h_before : kept[0], start);
     step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
     next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
