@@ -117,6 +117,29 @@ def test_gradients_of_as_strided_beyond_its_input(oracle, of, shape, strides, of
 
 
 @pytest.mark.parametrize(
+    "shape, strides, offset",
+    [
+        ((5,), (1,), 0),  # begins before its base, memory[3:7]
+        ((6,), (1,), 5),  # ends after it
+        ((4, 3), (3, 1), 0),  # both
+        ((3,), (4,), 1),  # a part of it, and of what is around it
+        ((2,), (1,), 9),  # shows nothing of it
+    ],
+)
+def test_gradients_of_a_write_that_reaches_beyond_its_base(shape, strides, offset):
+    def base_after(w):
+        base = tiny_torch.arange(12.0, dtype=tiny_torch.float64)[3:7].detach()
+        base *= w[:4] + 1
+        view = base.as_strided(shape, strides, offset)
+        view.mul_(w[: view.numel()].view(shape))
+        return base * base
+
+    w = tiny_torch.arange(1.0, 13.0, dtype=tiny_torch.float64).requires_grad_()
+    assert tiny_torch.autograd.gradcheck(base_after, w)
+    assert tiny_torch.autograd.gradgradcheck(base_after, w)
+
+
+@pytest.mark.parametrize(
     "several", [lambda z: z.unbind(), lambda z: z.split(1), lambda z: z.chunk(2)]
 )
 def test_outputs_of_one_op_may_not_be_written(several):

@@ -454,8 +454,9 @@ class OutsideRegion(Op):
 
     @staticmethod
     def forward(x, origin, shape, strides, offset):
-        result = laid_out(x, origin)
-        result.as_strided(shape, strides, offset).copy_(0)
+        before, after = beyond(origin, shape, strides, offset)
+        result = laid_out(x, origin, before, after)
+        result.as_strided(shape, strides, before + offset).copy_(0)
         return result, (origin, shape, strides, offset)
 
     @staticmethod
