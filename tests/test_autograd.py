@@ -145,11 +145,20 @@ def test_second_backward_accumulates(torch):
 
 def test_second_backward_of_a_freed_graph_raises(torch):
     x = leaf(torch, 1.0, 2.0)
+    functional = torch.nn.functional
     makers = [
         lambda: x * x,
         lambda: x.exp(),
         lambda: (x * 1)[0:1].mul_(x[1:]),
         lambda: (x * 1).mul_(x),
+        lambda: x * 2,  # the number is saved, too
+        lambda: x / 2,
+        lambda: (x + 1).mul_(2),
+        lambda: torch.div(x, 2, rounding_mode="floor"),
+        lambda: torch.sgn(x),
+        lambda: functional.pad(x[None], (1, 1), "reflect"),
+        lambda: functional.pad(x[None], (1, 1), "circular"),
+        lambda: functional.avg_pool2d(x[None, None], (1, 2)),
     ]
     for make in makers:
         y = make().sum()
@@ -159,11 +168,22 @@ def test_second_backward_of_a_freed_graph_raises(torch):
 
 
 def test_second_backward_of_a_graph_that_saved_nothing(torch):
-    x, y = leaf(torch, 1.0), leaf(torch, 2.0)
-    z = x + y
-    z.backward()
-    z.backward()
-    assert x.grad.tolist() == [2]
+    functional = torch.nn.functional
+    x = leaf(torch, 1.0, 2.0)
+    makers = [
+        lambda: x + x,
+        lambda: 2 - x,
+        lambda: x.sign(),
+        lambda: x[1:].expand(3),
+        lambda: functional.adaptive_avg_pool2d(x[None, None], 1),
+        lambda: x.index_add(0, torch.tensor([0]), torch.ones(1)),
+    ]
+    for make in makers:
+        z, x.grad = make().sum(), None
+        z.backward()
+        once = x.grad.clone()
+        z.backward()
+        assert torch.equal(x.grad, 2 * once)
 
 
 def test_a_graph_freed_in_part_raises_only_there(torch):

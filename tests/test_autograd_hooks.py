@@ -231,6 +231,20 @@ def test_next_functions(torch):
     assert x.grad.tolist() == [3]
 
 
+def test_a_gradient_edge_holds_the_node_that_grad_fn_shows(torch):
+    x = leaf(torch, 2.0)
+    edge_of = torch.autograd.graph.get_gradient_edge
+    y = x * 3
+    before, shown, after = edge_of(y), y.grad_fn, edge_of(y)
+    assert before.node is shown is after.node and after.output_nr == 0
+    assert type(shown).__name__ == "MulBackward0" and edge_of(x).node.variable is x
+    (g,) = torch.autograd.grad((y * y).sum(), after, retain_graph=True)
+    assert g.tolist() == [12]
+    h = y * x  # an input that edges lead to, after its node was looked at
+    (g,) = torch.autograd.grad(h, x, create_graph=True)
+    assert torch.autograd.grad(g, x)[0].tolist() == [6]
+
+
 def test_hooks_on_what_is_saved(torch):
     order = []
 

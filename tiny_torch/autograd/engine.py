@@ -24,7 +24,6 @@ from tiny_torch.autograd.graph import (
     INFERENCE,
     LEAF,
     NO_GRAD,
-    NODES,
     SOLE,
     WATCHED,
     Identity,
@@ -160,7 +159,7 @@ class Run:
                 if result is not None and shapes is not None and shapes[i] is not None:
                     result = sum_to(result, *shapes[i])
                 target = edge[0]
-                if type(target) in NODES and target not in buffers and target.op.outputs == 1:
+                if isinstance(target, Node) and target not in buffers and target.op.outputs == 1:
                     if result is not None:  # deliver's most common case, without a call
                         buffers[target] = result
                 else:
@@ -236,7 +235,7 @@ class Run:
         seen = set()
         stack = list(roots)
         for target, _ in stack:
-            if type(target) in NODES:
+            if isinstance(target, Node):
                 if target not in seen:
                     seen.add(target)
                     order.append(target)
@@ -247,7 +246,7 @@ class Run:
                 if edge is None:
                     continue
                 target = edge[0]
-                if type(target) in NODES:
+                if isinstance(target, Node):
                     if target not in seen:
                         seen.add(target)
                         order.append(target)
@@ -269,14 +268,18 @@ class Run:
         for node in order:  # leaves now await only what those nodes send
             needs = leading.get(node)
             for i, edge in enumerate(node.edges):
-                if edge is not None and type(edge[0]) not in NODES and (not needs or not needs[i]):
+                if (
+                    edge is not None
+                    and not isinstance(edge[0], Node)
+                    and (not needs or not needs[i])
+                ):
                     self.waiting[edge[0]] -= 1
         return leading
 
     def deliver(self, edge, gradient):
         """Adds to what an edge's target has so far; a leaf that has all gets it."""
         target, output = edge
-        if type(target) not in NODES:
+        if not isinstance(target, Node):
             if type(gradient) is Term and target._grad is not None and self.accumulate:
                 gradient = None if add_to_grad(target, gradient) else gradient
             if gradient is not None:

@@ -75,6 +75,9 @@ class Op:
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
+    # once(saved): whether backward frees what was saved though it holds no array, as in PyTorch,
+    # which keeps a number as a tensor, or its input for the shape.
+    once: Any = staticmethod(lambda saved: False)
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient
@@ -152,19 +155,19 @@ class Node(_core.NodeBase):
                 result.append(wrap(value))
             elif places[k] >= 0:
                 edge = self.edges[places[k]]
-                leaf = edge is not None and type(edge[0]) not in NODES and edge[0].array is value
+                leaf = edge is not None and not isinstance(edge[0], Node) and edge[0].array is value
                 result.append(edge[0] if leaf else wrap(value, edge))
             else:
                 result.append(wrap(value, (shown, ~places[k])))
         return result
 
     def release(self) -> None:
-        """Frees what was saved; an op that saved no array may run again, as in PyTorch."""
+        """Frees what was saved. An op that saved no array may run again, unless it says `once`."""
         held = self.saved
         if (
-            self.op is CopySlices
-            or type(held) is not tuple
-            or (held and check_saved(held, self.sequence) != EMPTY)
+            type(held) is not tuple
+            or check_saved(held, self.sequence) != EMPTY
+            or self.op.once(held)
         ):
             self.saved = FREED
 
@@ -182,7 +185,7 @@ class Node(_core.NodeBase):
             (None, 0)
             if edge is None
             else (named(edge[0]), edge[1])
-            if type(edge[0]) in NODES
+            if isinstance(edge[0], Node)
             else (AccumulateGrad(edge[0]), 0)
             for edge in self.edges
         )
@@ -210,9 +213,8 @@ class Node(_core.NodeBase):
         return f"<{module}{self.name()} object at {id(self):#x}>"
 
 
-# The types of nodes. A node that a user looks at gets a type of PyTorch's name, such as
-# MulBackward0, for the sake of tools that draw graphs; until then all are plain ones.
-NODES: set[type] = {Node}
+# A node that a user looks at gets a type of PyTorch's name, such as MulBackward0, for the sake of
+# tools that draw graphs. So what is no leaf is asked as isinstance(edge[0], Node), never by type().
 NAMED: dict[str, type] = {}
 
 
@@ -222,7 +224,6 @@ def named(node):
     kind = NAMED.get(name)
     if kind is None:
         kind = NAMED[name] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
-        NODES.add(kind)
     node.__class__ = kind
     return node
 
@@ -471,6 +472,7 @@ class CopySlices(Op):
     """
 
     suffix = ""
+    once = staticmethod(lambda saved: True)
 
     @staticmethod
     def backward(saved, grad, needs):

@@ -31,8 +31,10 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
                            "require gradients")  # fmt: skip
-    leaf = type(edge[0]) is not graph.Node
-    return GradientEdge(graph.AccumulateGrad(edge[0]) if leaf else edge[0], edge[1])
+    target, number = edge
+    if isinstance(target, graph.Node):
+        return GradientEdge(graph.named(target), number)
+    return GradientEdge(graph.AccumulateGrad(target), number)
 
 
 class Packed:

@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
-from tiny_torch.autograd.graph import NODES, edge_of
+from tiny_torch.autograd.graph import Node, edge_of
 from tiny_torch.ops.join import stack
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -251,7 +251,7 @@ def leads_outside(x: Tensor, own: set) -> bool:
     stack = [edge_of(x)[0]]
     while stack:
         target = stack.pop()
-        if type(target) not in NODES:
+        if not isinstance(target, Node):
             if target not in own:
                 return True
         elif target not in seen:

@@ -51,6 +51,7 @@ class Mul(Op):
     saves = (0, 1)
     used_by = ((1,), (0,))
     overwrites = True
+    once = staticmethod(lambda saved: True)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -72,6 +73,7 @@ class Div(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (0, 1))
+    once = staticmethod(lambda saved: True)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -138,7 +140,18 @@ class FloorDivide(Op):
 
 
 class DivFloor(FloorDivide):
-    """div(rounding_mode="floor"): the same, but differentiable, as a step is."""
+    """div(rounding_mode="floor"): the same, but differentiable, as a step is.
+
+    It saves what Div does, as in PyTorch, though it looks at none of it.
+    """
+
+    saves = Div.saves
+    used_by = Div.used_by
+    once = Div.once
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return FloorDivide.forward(x, y, out)[0], (x, y)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -150,7 +163,7 @@ class DivTrunc(DivFloor):
 
     @staticmethod
     def forward(x, y, out=None):
-        return x.trunc_divide(y, out), ()
+        return x.trunc_divide(y, out), (x, y)
 
 
 @public("remainder", "Python's input % other: other's sign.", left=True)

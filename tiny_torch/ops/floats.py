@@ -12,7 +12,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import finfo, not_implemented
 from tiny_torch.ops.elementwise import Cast, Pow, Where, without_gradient
 from tiny_torch.ops.public import check_operand, check_tensor, into, named, public, write_out, zeros
-from tiny_torch.ops.unary import of_nothing
+from tiny_torch.ops.unary import of_input
 from tiny_torch.tensor import Tensor
 
 TESTS = {
@@ -26,7 +26,9 @@ TESTS = {
 for _name, _what in TESTS.items():
     public(_name, _what, in_place=False)(without_gradient(_name, 1))
 
-public("sgn", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zeros, named_as="sgn"))
+public("sgn", "-1, 0 or 1 as each element's sign.")(
+    of_input("sign", lambda grad, x: zeros(grad), named_as="sgn")
+)
 
 
 @public("frac", "Each element without its integer part.")

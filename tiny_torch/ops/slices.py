@@ -65,6 +65,7 @@ class IndexAdd(Op):
 
     arity = 3
     saves = (2,)
+    used_by = ((1,),)
 
     @staticmethod
     def forward(x, source, index, dim, out=None):

@@ -25,7 +25,7 @@ class Neg(Op):
         return -grad
 
 
-def of_nothing(name: str, formula, named_as: str = "") -> type[Op]:
+def of_nothing(name: str, formula) -> type[Op]:
     """A unary op whose gradient is a formula of the incoming one alone."""
 
     class OfNothing(Op):
@@ -37,10 +37,10 @@ def of_nothing(name: str, formula, named_as: str = "") -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad)
 
-    return named(OfNothing, named_as or name)
+    return named(OfNothing, name)
 
 
-def of_input(name: str, formula) -> type[Op]:
+def of_input(name: str, formula, named_as: str = "") -> type[Op]:
     """A unary op whose gradient is a formula of the incoming one and of x."""
 
     class OfInput(Op):
@@ -54,7 +54,7 @@ def of_input(name: str, formula) -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfInput, name)
+    return named(OfInput, named_as or name)
 
 
 def of_output(name: str, formula) -> type[Op]:
