@@ -87,14 +87,46 @@ def test_writes_through_data_are_not_noticed(torch):
     assert x.grad.tolist() == [4, 4] and y.tolist() == [2, 2]
 
 
-def test_versions_grow_with_writes_and_are_shared(torch):
+def test_versions_count_the_writes_and_are_shared(torch):
     x = torch.ones(2, 2)
     view, detached, data = x[0], x.detach(), x.data
-    before = [t._version for t in (x, view, detached, data)]
+    assert [t._version for t in (x, view, detached, data)] == [0, 0, 0, 0]
     view.add_(1)
-    after = [t._version for t in (x, view, detached, data)]
-    assert [a > b for a, b in zip(after, before, strict=True)] == [True, True, True, False]
-    assert after[0] == after[1] == after[2]
+    assert [t._version for t in (x, view, detached, data)] == [1, 1, 1, 0]
+    data.add_(1)
+    detached.t()[1:] = 3
+    assert [t._version for t in (x, view, detached, data)] == [2, 2, 2, 1]
+    assert (x * 2)._version == x.clone()._version == 0
+
+
+WRITES = {
+    "x += 1; x *= 2; x /= 2; x -= 1; x **= 2": 5,
+    "x[0] = 1; x[x > 0] = 2; x[torch.tensor([0])] = 3; x[0, 0] = x[1, 1]": 4,
+    "x.copy_(torch.zeros(2, 2)); x.zero_(); x.fill_(2)": 3,
+    "x.relu_(); x.clamp_(0, 1); x.masked_fill_(x > 0, 1); x.index_fill_(0, x[0].long(), 1)": 4,
+    "x.normal_(); x.uniform_(); x.bernoulli_(0.5); torch.nn.init.constant_(x, 1)": 4,
+    "x.t_(); x.unsqueeze_(0); x.squeeze_(); x.resize_(1)": 4,
+    "torch.add(x, x, out=x); x[:1].t().sub_(x[:1].t())": 2,
+    "x.requires_grad_(); x.detach().exp(); x.sort(); x.view(-1)": 0,
+    "x[:0] = 1": 1,
+}
+
+
+@pytest.mark.parametrize("writes", WRITES)
+def test_how_many_writes_a_version_counts(torch, writes):
+    x = torch.ones(2, 2)
+    exec(writes, {"x": x, "torch": torch})
+    assert x._version == WRITES[writes]
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "RMSprop", "Adagrad"])
+def test_a_step_of_an_optimizer_is_one_write(torch, optimizer):
+    p = torch.nn.Parameter(torch.ones(2))
+    steps = getattr(torch.optim, optimizer)([p], 0.1)
+    for count in (1, 2, 3):
+        (p * p).sum().backward()
+        steps.step()
+        assert p._version == count
 
 
 def test_a_write_before_saving_does_no_harm(torch):

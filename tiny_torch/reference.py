@@ -63,12 +63,13 @@ class NotOnRef(NotImplementedError, AttributeError):
 
 
 class Version:
-    """When the memory was last written: one cell for an array and all of its views."""
+    """When memory was last written, and how often: one cell for an array and all of its views."""
 
-    __slots__ = ("stamp",)
+    __slots__ = ("stamp", "writes")
 
     def __init__(self, stamp: int) -> None:
         self.stamp = stamp
+        self.writes = 0
 
 
 class RefArray:
@@ -111,6 +112,7 @@ class RefArray:
     ndim = property(lambda self: len(self.shape))
     itemsize = property(lambda self: self.dtype.itemsize)
     stamp = property(lambda self: self._version.stamp)
+    writes = property(lambda self: self._version.writes)
     storage_id = property(lambda self: id(self._flat))
     storage_nbytes = property(lambda self: self._flat.nbytes)
 
@@ -122,6 +124,7 @@ class RefArray:
 
     def mark_written(self) -> None:
         self._version.stamp = _core.written_stamp(self.stamp)
+        self._version.writes += 1
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after another in row-major order."""

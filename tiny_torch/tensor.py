@@ -364,10 +364,10 @@ class Tensor(TensorBase):
 
     @property
     def _version(self) -> int:
-        """Grows with every write; not PyTorch's count of them."""
+        """How often its memory was written, also through views and `detach()`."""
         if self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self.array.stamp
+        return self.array.writes
 
     # --------------------------------------------------------------------------- meeting Python
     def item(self) -> bool | int | float:

@@ -61,6 +61,9 @@ PyObject* get_device(PyObject*, void*) {
 PyObject* get_stamp(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(array_of(self).stamp());
 }
+PyObject* get_writes(PyObject* self, void*) {
+  return PyLong_FromUnsignedLongLong(array_of(self).writes());
+}
 PyObject* get_data_ptr(PyObject* self, void*) {
   return PyLong_FromVoidPtr(array_of(self).numel() ? array_of(self).data() : nullptr);
 }
@@ -81,6 +84,7 @@ PyGetSetDef attributes[] = {
     {"itemsize", get_itemsize, nullptr, "bytes of an element", nullptr},
     {"device", get_device, nullptr, nullptr, nullptr},
     {"stamp", get_stamp, nullptr, "when the elements were last written", nullptr},
+    {"writes", get_writes, nullptr, "how often the elements were written", nullptr},
     {"data_ptr", get_data_ptr, nullptr, "address of the first element, 0 if there is none",
      nullptr},
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},

@@ -34,6 +34,7 @@ class NDArray {
   bool is_dense() const;
 
   uint64_t stamp() const { return version().stamp.load(std::memory_order_relaxed); }
+  uint64_t writes() const { return version().writes.load(std::memory_order_relaxed); }
   // Every write to the elements ends with this.
   void mark_written() const { version().mark_written(); }
 

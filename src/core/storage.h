@@ -69,7 +69,7 @@ inline uint64_t first_stamp() {
              : 0;
 }
 
-// When some memory was last written. An array shares its storage's with its views and its
+// When some memory was last written, and how often. An array shares its storage's with its views and its
 // detach(); `.data` gets a fresh one.
 struct Version {
   explicit Version(uint64_t first) : stamp(first) {}
@@ -79,10 +79,13 @@ struct Version {
       check_inference_mode();
     else
       stamp.store(next_stamp(), std::memory_order_relaxed);
+    // No fetch_add, which would cost as much as the stamp: of writes at once, one may go uncounted.
+    writes.store(writes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   std::atomic<int64_t> references{1};
   std::atomic<uint64_t> stamp;
+  std::atomic<uint64_t> writes{0};  // what Tensor._version answers
 
  private:
   static void check_inference_mode();
