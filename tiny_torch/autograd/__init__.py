@@ -194,7 +194,7 @@ def root_gradient(i: int, root: Any, weight: Tensor | None) -> Tensor:
     if weight is None:
         if isinstance(root, GradientEdge) or root.array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(root.array.new_full(root.array.shape, 1))
+        return root.array.new_full(root.array.shape, 1)
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if isinstance(root, GradientEdge):

@@ -102,6 +102,23 @@ def story(node: Any, what: str) -> str:
     return f"Traceback of forward call that {what}:\n{''.join(lines)}"
 
 
+def written_since(node: Any, saved: tuple) -> str:
+    """What the error says of the first of a node's saved values that was written after it."""
+    from tiny_torch.tensor_types import type_name
+
+    value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
+    hint = "enable anomaly detection to find the operation that failed to compute its gradient, "
+    hint += "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    if modes.bits & ANOMALY:
+        hint = "the backtrace further above shows the operation that failed to compute its "
+        hint += "gradient. The variable was changed in there or anywhere later."
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{type_name(value.dtype)} {list(value.shape)}], which {node.name()} has "
+        f"saved, was written since. Hint: {hint}"
+    )
+
+
 def check_nan(node: Any, results: Any) -> None:
     """RuntimeError where a gradient that a node has computed is NaN."""
     for i, result in enumerate(results if type(results) is tuple else (results,)):

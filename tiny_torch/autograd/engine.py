@@ -3,9 +3,9 @@
 A node is younger than all that it was made from, so falling sequence numbers are an order in which
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
 Gradients are arrays, or Terms that can be added to one (term.py); only under ``create_graph`` are
-they tensors, and the same formulas recorded. The engine holds no state between or during calls, so
-a backward may run inside another, or beside it in another thread: only adding to a leaf's ``.grad``
-is one at a time.
+they tensors, and the same formulas recorded. What a user has seen goes on as a tensor, too
+(seen.py). The engine holds no state between or during calls, so a backward may run inside another,
+or beside it in another thread: only adding to a leaf's ``.grad`` is one at a time.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tiny_torch.autograd.graph import (
     Identity,
     InLayout,
     Node,
+    TensorBase,
     check_saved,
     edge_of,
     modes,
@@ -37,6 +38,7 @@ from tiny_torch.autograd.graph import (
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.autograd.op_mode import backward_through_modes
+from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.tensor import wrap
 
@@ -66,7 +68,7 @@ def run_backward(
     inputs=None,
     accumulate: bool = True,
 ):
-    """Runs the graph behind `roots` (edges) from `gradients` (tensors of theirs).
+    """Runs the graph behind `roots` (edges) from `gradients` (tensors, or arrays of our own).
 
     Leaves get theirs in ``.grad`` if `accumulate`, of `inputs` (edges) only if any are given. Else
     answers the gradients of `inputs`, None where the graph does not lead to one.
@@ -100,7 +102,7 @@ class Run:
         leading = None if self.inputs is None else self.leading_to_inputs(order)
         wanted = self.wanted
         for edge, gradient in zip(roots, gradients, strict=True):
-            self.deliver(edge, gradient if self.create_graph else gradient.array)
+            self.deliver(edge, shown(gradient) if self.create_graph else gradient)
         self.finish_leaves()
         retain_graph = self.retain_graph
         careful = self.create_graph or modes.bits & (ANOMALY | WATCHED)
@@ -118,8 +120,8 @@ class Run:
                 grad = grad.value()
             op, edges = node.op, node.edges
             hooks = node.hooks
-            if hooks is not None:
-                grad = self.call_hooks(hooks, grad)
+            if hooks:
+                grad, plain = self.call_hooks(hooks, grad), False
             if wanted:
                 self.capture(node, grad, wanted)
             if leading is None:
@@ -128,8 +130,6 @@ class Run:
                 continue
             else:
                 needs = leading[node]
-            if not plain and type(grad) is list:
-                grad = tuple(grad)
             saved = node.saved
             state = EMPTY  # from FRESH on unpack and release have nothing to say: saves their calls
             if careful or hooks is not None:
@@ -139,11 +139,16 @@ class Run:
                     state = check_saved(saved, node.sequence)
                 if saved and state < FRESH:
                     saved = node.unpack(False)
+                seen = None
+                if not plain:
+                    seen, grad = grad, hidden(grad)
                 if state == SOLE and op.overwrites and not retain_graph:
                     results = op.backward(saved, grad, needs, True)
                 else:
                     results = op.backward(saved, grad, needs)
-            saved = grad = None
+                if seen is not None:
+                    results = passed_on(results, grad, seen)
+            saved = grad = seen = None
             if not retain_graph:
                 if state >= FRESH:
                     node.saved = FREED
@@ -189,31 +194,34 @@ class Run:
         return results
 
     def call(self, node, grad, needs):
-        own = node.hooks is not None and [h for _, h in node.hooks.values() if h.turn >= BEFORE]
+        own = node.hooks and [h for _, h in node.hooks.values() if h.turn >= BEFORE]
         if own:
             return self.call_between(node, grad, needs, own)
-        return self.backward_of(node, grad, needs)
+        return self.backward_of(node, tuple(grad) if type(grad) is list else grad, needs)
 
     def backward_of(self, node, grad, needs):
         if modes.bits & WATCHED:
             return backward_through_modes(self.backward_of, node, grad, needs)
-        # An op that has not saved its input has a backward that can be differentiated itself.
-        if self.create_graph and node.op.composite is not None and 0 in node.op.saves:
-            return through_composite(node, grad, needs)
-        saved = node.unpack(self.create_graph) if node.saved else ()
-        return settled(node.op.backward(saved, grad, needs))
+        if self.create_graph:
+            # An op that has not saved its input has a backward that can be differentiated itself.
+            if node.op.composite is not None and 0 in node.op.saves:
+                return through_composite(node, grad, needs)
+            saved = node.unpack(True) if node.saved else ()
+            return settled(node.op.backward(saved, grad, needs))
+        saved = node.unpack(False) if node.saved else ()
+        if node.op.takes_tensors:
+            return node.op.backward(saved, shown(grad), needs)
+        values = hidden(grad)
+        return passed_on(settled(node.op.backward(saved, values, needs)), values, grad)
 
     def call_between(self, node, grad, needs, own):
         """A node's backward between the hooks of its own, which see tuples."""
-
-        def seen(values):
-            return tuple([v if v is None or self.create_graph else wrap(v) for v in values])
-
-        grads = grad if type(grad) is tuple else (grad,)
+        several = type(grad) is list
+        grads = shown(tuple(grad) if several else (grad,))
         for hook in own:
             if hook.turn == BEFORE:
-                grads = replaced(grads, hook.function(seen(grads)), self.create_graph)
-        results = self.backward_of(node, grads if type(grad) is tuple else grads[0], needs)
+                grads = replaced(grads, hook.function(grads))
+        results = self.backward_of(node, grads if several else grads[0], needs)
         results = results if type(results) is tuple else (results,)
         shapes = node.inputs or (None,) * len(needs)
         results = tuple(
@@ -222,10 +230,10 @@ class Run:
                 for r, need, like in zip(results, needs, shapes, strict=False)
             ]
         )
+        results = shown(results)
         for hook in own:
             if hook.turn == AFTER:
-                answer = hook.function(seen(results), seen(grads))
-                results = replaced(results, answer, self.create_graph)
+                results = replaced(results, hook.function(results, grads))
         return results
 
     def collect(self, roots):
@@ -303,16 +311,22 @@ class Run:
     def add(self, sums, key, gradient):
         """Adds to a gradient that may be there, in its memory if that is ours alone."""
         so_far, sole = take(sums, key)
+        if so_far is None:
+            sums[key] = gradient
+            return
+        if not self.create_graph:
+            if type(so_far) is not NDArray:
+                so_far = hidden(so_far)
+            if type(gradient) is not NDArray:
+                gradient = hidden(gradient)
         if type(so_far) is Term:
             so_far, sole = so_far.value(), True
-        if type(gradient) is Term and so_far is not None:
+        if type(gradient) is Term:
             if sole and gradient.add_to(so_far):
                 sums[key] = so_far
                 return
             gradient = gradient.value()
-        if so_far is None:
-            sums[key] = gradient
-        elif sole and gradient.dtype is so_far.dtype:
+        if sole and gradient.dtype is so_far.dtype:
             sums[key] = so_far.add(gradient, so_far)
         else:
             sums[key] = so_far + gradient
@@ -328,32 +342,29 @@ class Run:
         for output, hook in sorted(hooks.values(), key=by_turn):
             if hook.turn >= BEFORE:
                 break
-            value = grad[output] if several else grad
-            if value is None:
+            tensor = shown(grad[output] if several else grad)
+            if tensor is None:
                 continue
-            tensor = value if self.create_graph else wrap(value)
             answer = checked(hook, tensor)
-            if answer is None:
-                continue
-            value = answer if self.create_graph else answer.array
+            tensor = tensor if answer is None else answer
             if several:
-                grad[output] = value
+                grad[output] = tensor
             else:
-                grad = value
+                grad = tensor
         return grad
 
     def call_leaf_hooks(self, leaf):
         for hook in list(getattr(leaf, "_hooks", {}).values()):
-            gradient = self.leaf_grads[leaf]
-            answer = checked(hook, gradient if self.create_graph else wrap(gradient))
+            gradient = self.leaf_grads[leaf] = shown(self.leaf_grads[leaf])
+            answer = checked(hook, gradient)
             if answer is not None:
-                self.leaf_grads[leaf] = answer if self.create_graph else answer.array
+                self.leaf_grads[leaf] = answer
 
     def capture(self, node, grad, wanted):
         outputs = grad if type(grad) is list else [grad]
         for j, value in enumerate(outputs):
             if (node, j) in wanted and value is not None:
-                self.found[(node, j)] = value if self.create_graph else wrap(value)
+                self.found[(node, j)] = shown(value)
 
     def finish_leaves(self):
         while self.ready:
@@ -365,10 +376,14 @@ class Run:
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
             if gradient is None:
                 continue
-            if self.accumulate:
-                accumulate(leaf, gradient, sole, self.create_graph)
-            else:
-                self.found[(leaf, 0)] = gradient if self.create_graph else wrap(gradient)
+            if not self.accumulate:
+                self.found[(leaf, 0)] = shown(gradient)
+                continue
+            if not self.create_graph and isinstance(gradient, TensorBase):
+                held = [gradient.array]
+                gradient = None  # if nobody else has the tensor, its array is now ours alone
+                gradient, sole = take(held, 0)
+            accumulate(leaf, gradient, sole, self.create_graph)
 
 
 def add_to_grad(leaf, term) -> bool:

@@ -6,6 +6,7 @@ import functools
 import inspect
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -180,6 +181,7 @@ def record(function, ctx: FunctionCtx, args: tuple, edges: tuple, outputs: list)
         [(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args]
     )
     node = Node(op, edges, saved, inputs)
+    node.hooks = OrderedDict()  # none yet; but the engine calls it with care
     ctx.node = weakref.ref(node)
     if modes.bits:
         note(node)
@@ -252,6 +254,7 @@ class UserOp(Op):
     """Calls the user's backward with tensors, whatever the engine works with."""
 
     suffix = "Backward"
+    takes_tensors = True
 
     def __init__(self, function, ctx: FunctionCtx, args: tuple, outputs: list):
         self.__name__ = function.__name__
@@ -290,7 +293,6 @@ class UserOp(Op):
         grads = grads if isinstance(grads, tuple) else (grads,)
         pairs = zip(grads, self.likes, strict=True)
         tensors = [materialized(g, like, self.ctx) for g, like in pairs]
-        as_tensors = any(isinstance(g, Tensor) for g in grads)
         results = self.rule()(self.ctx, *tensors)
         results = results if isinstance(results, tuple) else (results,)
         count = len(self.shapes)
@@ -309,7 +311,7 @@ class UserOp(Op):
                     f"Function {self.__name__}Backward returned an invalid gradient at index {i} - "
                     f"got {list(r.shape)} but expected shape compatible with {list(shape)}"
                 )
-        return tuple(r if r is None or as_tensors else r.array for r in results)
+        return results
 
 
 def expands(shape: tuple, larger: tuple) -> bool:

@@ -75,29 +75,13 @@ class Op:
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
-    # once(saved): whether backward frees what was saved though it holds no array, as in PyTorch,
-    # which keeps a number as a tensor, or its input for the shape.
-    once: Any = staticmethod(lambda saved: False)
+    # Whether backward frees what was saved though it holds no array, as in PyTorch, which keeps a
+    # number as a tensor, or its input for the shape.
+    once = False
+    takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient
-
-
-def written_since(node: Node, saved: tuple) -> str:
-    """What the error says of the first of a node's saved values that was written after it."""
-    from tiny_torch.tensor_types import type_name
-
-    value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
-    hint = "enable anomaly detection to find the operation that failed to compute its gradient, "
-    hint += "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    if modes.bits & ANOMALY:
-        hint = "the backtrace further above shows the operation that failed to compute its "
-        hint += "gradient. The variable was changed in there or anywhere later."
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [{type_name(value.dtype)} {list(value.shape)}], which {node.name()} has "
-        f"saved, was written since. Hint: {hint}"
-    )
 
 
 @_core.register_node
@@ -140,6 +124,8 @@ class Node(_core.NodeBase):
         if type(saved) is not tuple:
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
+            from tiny_torch.autograd.anomaly_mode import written_since
+
             raise RuntimeError(written_since(self, saved))
         return self.as_tensors(saved, shown or self) if as_tensors else saved
 
@@ -165,9 +151,9 @@ class Node(_core.NodeBase):
         """Frees what was saved. An op that saved no array may run again, unless it says `once`."""
         held = self.saved
         if (
-            type(held) is not tuple
-            or check_saved(held, self.sequence) != EMPTY
-            or self.op.once(held)
+            self.op.once
+            or type(held) is not tuple
+            or (held and check_saved(held, self.sequence) != EMPTY)
         ):
             self.saved = FREED
 
@@ -472,7 +458,7 @@ class CopySlices(Op):
     """
 
     suffix = ""
-    once = staticmethod(lambda saved: True)
+    once = True
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -485,6 +471,10 @@ class CopySlices(Op):
         else:
             values = node.unpack(hasattr(grad, "array"), shown and shown())
             inner = node.op.backward(values, region, needs)
+            if node.op.takes_tensors and not hasattr(grad, "array"):
+                from tiny_torch.autograd.seen import hidden  # which needs this module
+
+                inner = hidden(inner)
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)

@@ -83,7 +83,7 @@ def check_assigned(tensor, grad) -> None:
         )
 
 
-def replaced(grads: tuple, answer, as_tensors: bool) -> tuple:
+def replaced(grads: tuple, answer) -> tuple:
     """Gradients, unless a node's hook answers others."""
     if answer is None:
         return grads
@@ -94,7 +94,7 @@ def replaced(grads: tuple, answer, as_tensors: bool) -> tuple:
             "hook has returned an incorrect number of values (got "
             f"{len(answer)}, but expected {len(grads)})"
         )
-    return tuple([g if g is None or as_tensors else g.array for g in answer])
+    return answer
 
 
 def checked(hook, gradient):
@@ -156,7 +156,7 @@ class AccumulateGrad:
         """Calls ``function((grad,))`` before it is added to ``.grad``; an answer replaces it."""
 
         def hook(gradient):
-            return replaced((gradient,), function((gradient,)), True)[0]
+            return replaced((gradient,), function((gradient,)))[0]
 
         return add_to(self.variable, "_hooks", hook)
 

@@ -110,6 +110,7 @@ def of_pad_from_input(saved: tuple, node: Any) -> str:
 
 
 NAMES: dict[str, str | Callable] = {
+    "AdaptiveAvgPool": of_pool("Avg"),
     "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
     "Clamp": by_number("Clamp", 1, 1),

@@ -51,7 +51,7 @@ class Mul(Op):
     saves = (0, 1)
     used_by = ((1,), (0,))
     overwrites = True
-    once = staticmethod(lambda saved: True)
+    once = True
 
     @staticmethod
     def forward(x, y, out=None):
@@ -73,7 +73,7 @@ class Div(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (0, 1))
-    once = staticmethod(lambda saved: True)
+    once = True
 
     @staticmethod
     def forward(x, y, out=None):

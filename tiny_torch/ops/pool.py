@@ -84,7 +84,7 @@ class MaxPoolGather(Op):
 class AvgPool(Op):
     """x -> y of sizes `size`; `settings` are (kernel, stride, padding, count_padding, divisor)."""
 
-    once = staticmethod(lambda saved: saved[1][0] != ())  # adaptive to size 1 is PyTorch's mean
+    once = True
 
     @staticmethod
     def forward(x, size, settings):
@@ -95,6 +95,12 @@ class AvgPool(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(AvgPoolTransposed, grad, *saved)
+
+
+class AdaptiveAvgPool(AvgPool):
+    """To size 1 it is PyTorch's mean, which saves nothing."""
+
+    once = False
 
 
 class AvgPoolTransposed(Op):

@@ -8,7 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.ops.pool import AvgPool, MaxPool, MaxPoolWithIndices
+from tiny_torch.ops.pool import AdaptiveAvgPool, AvgPool, MaxPool, MaxPoolWithIndices
 from tiny_torch.ops.public import check_int, check_tensor
 from tiny_torch.tensor import Tensor
 
@@ -174,7 +174,7 @@ def adaptive_max_pool(function: str, dims: int, indices: bool, x: Any, output_si
 
 def adaptive_avg_pool(function: str, dims: int, x: Any, output_size: Any) -> Tensor:
     size = adaptive_size(function, dims, x, output_size)
-    return apply(AvgPool, x, size, ((), (), (), True, None))
+    return apply(AdaptiveAvgPool, x, size, ((), (), (), True, None))
 
 
 # -------------------------------------------------------------------------------------- of torch
