@@ -4,7 +4,7 @@ A file is a zip archive: `data.pkl` holds the object as a pickle in which a tens
 strides and offset in a storage, and `data/<key>` the bytes of each storage, once, however many
 tensors look at it. The parts stand in `_serialization`; this file is the public face.
 
-Not here: code from files (`weights_only=False`), files from before PyTorch 1.6, safetensors.
+Not here: files from before PyTorch 1.6, safetensors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import IO, Any
 
 from tiny_torch._serialization import core
 from tiny_torch._serialization.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
-from tiny_torch._serialization.pickler import Pickler
+from tiny_torch._serialization.pickler import pickler_of
 from tiny_torch._serialization.plain import reduce_tensor as reduce_tensor
 from tiny_torch._serialization.rebuild import Rebuilder
+from tiny_torch._serialization.trusting import unpickled
 from tiny_torch._serialization.unpickler import Unpickler
 
 __all__ = [
@@ -56,8 +57,9 @@ def save(
     `obj` may hold tensors of any shape and strides (a storage is written once, whole), containers
     and whatever pickle takes; PyTorch reads what consists of the types that `load` reads. A path is
     replaced only once the new file is complete.
-    Raises NotImplementedError for another pickle module and for PyTorch's format before 1.6,
-    RuntimeError if the folder does not exist.
+    `pickle_module` gives the Pickler, which must be one in Python, as `pickle._Pickler` and dill's
+    are. Raises NotImplementedError for another and for PyTorch's format before 1.6, RuntimeError if
+    the folder does not exist.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.save.html
 
     >>> import io
@@ -68,8 +70,6 @@ def save(
     >>> torch.load(file)
     {'step': 3, 'weight': tensor([1., 1.])}
     """
-    if pickle_module is not pickle:
-        raise NotImplementedError(f"[save] pickle_module={pickle_module!r}: only Python's pickle")
     if not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] the format from before PyTorch 1.6 is not written")
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
@@ -79,7 +79,7 @@ def save(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
         )
     pickled = io.BytesIO()
-    pickler = Pickler(pickled, pickle_protocol)
+    pickler = pickler_of(pickle_module)(pickled, pickle_protocol)
     pickler.dump(obj)  # before anything is written: what cannot be pickled leaves no trace
     with _opened_for_writing(f) as file:
         archive = ArchiveWriter(file)
@@ -151,8 +151,14 @@ def load(
     function of (storage, location) which returns the storage or None. Only data is read: tensors,
     Parameters, containers, numbers, strings, dtypes, devices, and what `add_safe_globals` named.
     `mmap=True` is accepted for a path, and the file is read as usual.
+
+    WARNING: `weights_only=False` unpickles as Python does, which can run any code that whoever made
+    the file has put there. Use it only for files from a source that you trust. It reads whole
+    modules and optimizers, too: PyTorch's classes become ours of the same name. `pickle_module`,
+    which implies it, gives the Unpickler, and `pickle_load_args` are that one's.
+
     Raises UnpicklingError for anything else in the file, RuntimeError for a damaged file or an
-    unknown location, NotImplementedError for `weights_only=False` and for dtypes that we lack.
+    unknown location, NotImplementedError for dtypes that we lack.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.load.html
 
     >>> import io
@@ -166,30 +172,32 @@ def load(
     if weights_only is None:
         weights_only = pickle_module is None
     if not weights_only:
-        raise NotImplementedError(
-            "[load] weights_only=False would run code from the file; name the classes that you "
-            "trust with tiny_torch.serialization.add_safe_globals instead"
-        )
-    if pickle_module is not None:
+        pickle_module = pickle_module or pickle
+    elif pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if pickle_load_args:
+    elif pickle_load_args:
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
-            return _load(file, map_location)
+            return _load(file, map_location, pickle_module, pickle_load_args)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     _check_seekable(f)
-    return _load(f, map_location)
+    return _load(f, map_location, pickle_module, pickle_load_args)
 
 
-def _load(file: IO[bytes], map_location: Any) -> Any:
+def _load(file: IO[bytes], map_location: Any, pickle_module: Any, arguments: dict) -> Any:
+    """`pickle_module`: None reads only data, another unpickles whatever there is."""
     _check_kind(file)
     archive = ArchiveReader(file)
     if "constants.pkl" in archive:
+        if pickle_module is not None:
+            raise NotImplementedError("[load] tiny_torch does not run TorchScript archives")
         raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives")
     rebuilder = Rebuilder(archive, map_location, _named_safe_globals())
     data = archive.read("data.pkl")
+    if pickle_module is not None:
+        return unpickled(data, rebuilder, pickle_module, arguments)
     try:
         return Unpickler(data, rebuilder.find_global, rebuilder.load_storage).load()
     except UnpicklingError as error:

@@ -154,4 +154,7 @@ _ODD_FIELDS = (ValueError, IndexError, OverflowError, EOFError, NotImplementedEr
 
 
 def _damaged(reason: str) -> RuntimeError:
-    return RuntimeError(f"[load] failed reading zip archive: {reason}")
+    return RuntimeError(
+        f"[load] failed reading zip archive: {reason}. The file is probably corrupt: it may have "
+        "been written or downloaded in part, or changed since"
+    )

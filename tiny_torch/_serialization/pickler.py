@@ -47,6 +47,19 @@ _STORAGES = {dtype: _TorchName("torch", name) for name, dtype in core.STORAGE_DT
 _PythonPickler: Any = pickle._Pickler  # its stub leaves out the methods that we override
 
 
+def pickler_of(module: Any) -> type[Any]:
+    """The class that saves by a pickle module's Pickler, which must be one in Python."""
+    if module is pickle:
+        return Pickler
+    if not issubclass(module.Pickler, _PythonPickler):
+        raise NotImplementedError(
+            f"[save] pickle_module={module.__name__}: its Pickler is not one in Python, as "
+            "pickle._Pickler is"
+        )
+    dispatch = module.Pickler.dispatch | {bytes: Pickler.save_bytes}
+    return type("Pickler", (Pickler, module.Pickler), {"dispatch": dispatch})
+
+
 class Pickler(_PythonPickler):
     """Python's pickler in Python: the one in C insists on importing every name that it writes.
 

@@ -68,13 +68,9 @@ class Rebuilder:
 
     def find_global(self, name: str) -> Allowed:
         """What a name stands for. Raises UnpicklingError for names that are not allowed."""
-        if name in ALLOWED:
-            return ALLOWED[name]
+        if (known := known_global(name)) is not None:
+            return known
         module, _, last = name.rpartition(".")
-        if module == "torch" and last in core.STORAGE_DTYPES:
-            return Allowed(_StorageType(core.STORAGE_DTYPES[last]))
-        if module == "torch" and (dtype := core.find_dtype(last)) is not None:
-            return Allowed(dtype)
         if module in ("sys", "os", "posix", "nt"):
             raise UnpicklingError(
                 f"Trying to load unsupported GLOBAL {name} whose module {module} is blocked."
@@ -88,7 +84,9 @@ class Rebuilder:
             f"Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
             f"`tiny_torch.serialization.add_safe_globals([{name}])` or the "
             f"`tiny_torch.serialization.safe_globals([{name}])` context manager to allowlist this "
-            "global if you trust this class/function."
+            "global if you trust this class/function. Or call `tiny_torch.load` with "
+            "`weights_only=False`, which can run any code that is in the file: do this only if you "
+            "got the file from a trusted source."
         )
 
     def load_storage(self, saved_id: Any) -> LoadedStorage:
@@ -279,6 +277,19 @@ def _frozenset(items: Any) -> frozenset[Any]:
 
 def _function(function: Callable[..., object]) -> Allowed:
     return Allowed(function, function)
+
+
+def known_global(name: str) -> Allowed | None:
+    """What a name of tensors and containers stands for; None for another."""
+    if name in ALLOWED:
+        return ALLOWED[name]
+    module, _, last = name.rpartition(".")
+    if module != "torch":
+        return None
+    if last in core.STORAGE_DTYPES:
+        return Allowed(_StorageType(core.STORAGE_DTYPES[last]))
+    dtype = core.find_dtype(last)
+    return None if dtype is None else Allowed(dtype)
 
 
 # name in the file → what goes on the stack, and what a call of it runs

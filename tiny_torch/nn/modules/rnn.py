@@ -62,7 +62,7 @@ class RNNBase(Module):
         self._check_settings()
         gates = _GATES[mode] * hidden_size
         output_size = proj_size or hidden_size
-        self._names: list[list[str]] = []  # of the parameters, by layer and direction
+        self._all_weights: list[list[str]] = []  # of the parameters, by layer and direction
         for layer in range(num_layers):
             for suffix in ("", "_reverse") if bidirectional else ("",):
                 width = input_size if layer == 0 else output_size * (2 if bidirectional else 1)
@@ -74,8 +74,8 @@ class RNNBase(Module):
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
                     shapes["weight_hr"] = (proj_size, hidden_size)
-                self._names.append([f"{name}_l{layer}{suffix}" for name in shapes])
-                for name, shape in zip(self._names[-1], shapes.values(), strict=True):
+                self._all_weights.append([f"{name}_l{layer}{suffix}" for name in shapes])
+                for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
                     setattr(self, name, Parameter(torch.empty(shape, device=device, dtype=dtype)))
         self.reset_parameters()
 
@@ -120,7 +120,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
-        return [[getattr(self, name) for name in names] for names in self._names]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that are not the defaults."""
@@ -169,7 +169,7 @@ class RNNBase(Module):
         return output, self._end(state)
 
     def _check_input(self, input: Tensor, dims: int) -> None:
-        dtype = getattr(self, self._names[0][0]).dtype
+        dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype is not dtype:
             _core.refuse_pytorchs(input)
             raise ValueError(
@@ -192,7 +192,7 @@ class RNNBase(Module):
     ) -> tuple[Tensor, ...]:
         """The state to start from, as one or two (layers directions, batch, size)."""
         sizes = self._state_sizes()
-        rows = len(self._names)
+        rows = len(self._all_weights)
         if hx is None:
             return tuple([input.new_zeros(rows, batch, size) for size in sizes])
         state = hx if isinstance(hx, tuple | list) else (hx,)
@@ -233,7 +233,7 @@ class RNNBase(Module):
             for direction in range(directions):
                 row = layer * directions + direction
                 h0, c0 = [*[s[row] for s in state], None][:2]
-                weights = [getattr(self, name) for name in self._names[row]]
+                weights = [getattr(self, name) for name in self._all_weights[row]]
                 y, *last = recurrent_layer(
                     self.mode, data, sizes, (h0, c0), weights, self.bias, direction == 1
                 )
