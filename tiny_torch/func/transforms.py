@@ -273,6 +273,8 @@ def vjp_by(func: Callable, args: tuple, argnums: Argnums | None, has_aux: bool) 
                     f"Tensor with dtype {y.dtype}"
                 )
 
+    outside = any(y.requires_grad and leads_outside(y, point.own) for y in outputs)
+
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = tree_flatten(cotangents)
         if given != spec:
@@ -280,7 +282,9 @@ def vjp_by(func: Callable, args: tuple, argnums: Argnums | None, has_aux: bool) 
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {given}, primal output: {spec}"
             )
-        recorded = is_grad_enabled() if create_graph is None else create_graph
+        recorded = create_graph
+        if recorded is None:  # as `leave` asks of each result: who could differentiate it?
+            recorded = is_grad_enabled() and (outside or any(w.requires_grad for w in weights))
         with inference_mode(False):
             gradients = point.pull(outputs, weights, recorded)
         return point.leave(tree_unflatten(gradients, point.spec))
@@ -313,6 +317,7 @@ def pusher(
         ]
         point.own.update(vectors)
         pulled = point.pull([y for y in outputs if y.requires_grad], vectors)
+        outside = any(g.requires_grad and leads_outside(g, point.own) for g in pulled)
 
     def push(tangents: Any) -> Any:
         weights, given = tree_flatten(tangents)
@@ -333,12 +338,14 @@ def pusher(
         pairs = [(g, t) for g, t in zip(pulled, weights, strict=True) if g.requires_grad]
         found: Any = [None] * len(vectors)
         if pairs and vectors:
+            recorded = is_grad_enabled() and (outside or any(t.requires_grad for t in weights))
             with inference_mode(False):
                 found = autograd.grad(
                     [g for g, _ in pairs],
                     vectors,
                     [t for _, t in pairs],
-                    create_graph=True,
+                    retain_graph=True,
+                    create_graph=recorded,
                     allow_unused=True,
                 )
         by_output = iter(found)
