@@ -131,3 +131,77 @@ def test_errors(torch):
         optimizer.step(closure_of(optimizer, lambda: (w**2).sum()))
     with pytest.raises(TypeError):
         optimizer.step()
+
+
+# loss of (w, number of evaluations so far): NaN or infinite, at once or later
+BROKEN = {
+    "sqrt": lambda w, count: (w - 1).sqrt().sum(),
+    "inverse": lambda w, count: (1 / w).sum(),
+    "nan at first": lambda w, count: (w**2).sum() * float("nan"),
+    "nan later": lambda w, count: ((w - 2) ** 2).sum() * (float("nan") if count > 2 else 1.0),
+    "inf": lambda w, count: ((w - 2) ** 2).sum() * (float("inf") if count > 2 else 1.0),
+    "constant": lambda w, count: (w * 0).sum(),
+}
+OPTIONS = [
+    {},
+    {"lr": 0.1, "history_size": 2},
+    {"line_search_fn": "strong_wolfe"},
+    {"line_search_fn": "strong_wolfe", "tolerance_change": 0.0, "max_iter": 5},
+    {"tolerance_grad": -1.0, "max_iter": 3},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=case_id)
+@pytest.mark.parametrize("loss", BROKEN)
+@pytest.mark.filterwarnings("ignore")
+def test_losses_that_break_leave_pytorchs_state(oracle, loss, options):
+    def run(lib):
+        start = lib.tensor([3.0, 0.5], dtype=lib.float64)
+        w = lib.nn.Parameter(start)
+        optimizer = lib.optim.LBFGS(
+            [lib.nn.Parameter(lib.zeros(0, dtype=lib.float64)), w], **options
+        )
+        count = 0
+
+        def closure():
+            nonlocal count
+            optimizer.zero_grad()
+            count += 1
+            value = BROKEN[loss](w, count)
+            value.backward()
+            return value
+
+        results = []
+        for _ in range(3):
+            results.append(optimizer.step(closure).item())
+        state = optimizer.state_dict()["state"][0]
+        return results, count, w.tolist(), list(state), [flat(value) for value in state.values()]
+
+    ours, theirs = run(tiny_torch), run(oracle)
+    assert ours[1] == theirs[1] and ours[3] == theirs[3]
+    for a, b in zip([ours[0], ours[2], *ours[4]], [theirs[0], theirs[2], *theirs[4]], strict=True):
+        a, b = ([float("nan") if x is None else x for x in row] for row in (a, b))
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+def test_a_closure_that_raises_leaves_pytorchs_state(torch):
+    w = torch.nn.Parameter(torch.tensor([3.0, -1.0]))
+    optimizer = torch.optim.LBFGS([w], max_iter=3)
+    count = 0
+
+    def closure():
+        nonlocal count
+        count += 1
+        if count == 5:
+            raise KeyError
+        optimizer.zero_grad()
+        loss = (w**4).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    kept = optimizer.state[w]["prev_flat_grad"]
+    with pytest.raises(KeyError):
+        optimizer.step(closure)
+    assert optimizer.state[w]["prev_flat_grad"] is kept
+    assert optimizer.state[w]["n_iter"] == 3 and torch.equal(kept, w.grad)

@@ -118,7 +118,9 @@ class LBFGS(Optimizer):
                 _remember(memory, grad.sub(previous_grad), d.mul(t), group["history_size"])
                 d = _direction(memory, grad, state.setdefault("al", [None] * group["history_size"]))
                 t = lr
-            previous_grad, previous_loss = grad.clone(), loss
+            # In place, as the state has it: also what a closure that raises leaves is PyTorch's.
+            previous_grad = grad.clone() if previous_grad is None else previous_grad.copy_(grad)
+            previous_loss = loss
 
             slope = grad.dot(d)
             if slope > -tolerance_change:
@@ -183,7 +185,7 @@ class LBFGS(Optimizer):
 def _remember(memory: dict[str, Any], y: Any, s: Any, size: int) -> None:
     """Keep that the gradient changed by y over the step s, if the loss is convex between them."""
     ys = y.dot(s)
-    if ys <= 1e-10:
+    if not ys > 1e-10:  # nor where it is NaN
         return
     if len(memory["old_dirs"]) == size:
         for key in ("old_dirs", "old_stps", "ro"):
@@ -265,12 +267,13 @@ def _strong_wolfe(
     near_end = False  # whether the last trial lay near an end of the interval
     low, high = _by_loss(bracket)
     while not found and trials < max_trials:
-        left, right = sorted(end.t for end in bracket)
+        ends = [end.t for end in bracket]
+        left, right = min(ends), max(ends)  # if one is NaN, both are the first, as in PyTorch
         if abs(right - left) * reach < tolerance_change:
             break
         t = _cubic_minimum(bracket[0], bracket[1])
         margin = 0.1 * (right - left)
-        if min(right - t, t - left) >= margin:
+        if not min(right - t, t - left) < margin:  # far from both, or NaN
             near_end = False
         elif near_end or t >= right or t <= left:  # the interval would hardly shrink
             t = right - margin if abs(t - right) < abs(t - left) else left + margin
