@@ -102,20 +102,27 @@ int64_t fill_band(Band<T>& band, const ConvSum& g, const ConvPart& part, int64_t
 
 // ---- Vectors of pixels: one channel of one image at a time. -------------------------------------
 
-// The lanes of a piece, zeros in the others. `Along` is 0 where they must be read one by one.
+// sum += factor times the source in the lanes of a piece. In the others both are 0: a factor may be
+// infinite or NaN. `Along` is 0 where lanes must be read one by one.
 template <class T, int Along>
-inline Vec<T> load_piece(const T* source, const Piece& piece, int64_t along) {
+inline void add_piece(Vec<T>& sum, Vec<T> factor, const T* source, const Piece& piece,
+                      int64_t along) {
   constexpr int n = lanes<T>;
+  Vec<T> x;
   if constexpr (Along == 0) {
-    T x[n] = {};
+    T lane[n] = {};
     for (int64_t i = piece.low; i < piece.high; ++i)
-      x[i] = element(source + piece.offset + i * along);
-    return load(x);
+      lane[i] = element(source + piece.offset + i * along);
+    x = load(lane);
   } else {
-    const Vec<T> x = load_along<T, Along>(source + piece.offset);
-    if (piece.low == 0 && piece.high == n) return x;
-    return masked<T>(x, lanes_between<T>(piece.low, piece.high));
+    x = load_along<T, Along>(source + piece.offset);
   }
+  if (piece.low > 0 || piece.high < n) {
+    const Mask<T> mask = lanes_between<T>(piece.low, piece.high);
+    x = masked<T>(x, mask);
+    factor = masked<T>(factor, mask);
+  }
+  sum += factor * x;
 }
 
 template <class T, int Along>
@@ -127,7 +134,7 @@ void plane_result(const ConvSum& g, const Band<T>& band, int64_t count, const T*
     Vec<T> sum{};
     for (int64_t i = strip.first; i < strip.end; ++i) {
       const TapPiece& at = band.pieces[i];
-      sum += weights[at.tap] * load_piece<T, Along>(source, at.piece, along);
+      add_piece<T, Along>(sum, splat(weights[at.tap]), source, at.piece, along);
     }
     sum += bias;
     if (strip.in_order) {

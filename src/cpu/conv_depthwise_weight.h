@@ -24,7 +24,7 @@ void plane_weight(const ConvSum& g, const Band<T>& band, int64_t count, const T*
     }
     for (int64_t i = strip.first; i < strip.end; ++i) {
       const TapPiece& at = band.pieces[i];
-      sums[at.tap] += y * load_piece<T, Along>(source, at.piece, along);
+      add_piece<T, Along>(sums[at.tap], y, source, at.piece, along);
     }
   }
 }

@@ -1,8 +1,10 @@
 #include "core/api/conv.h"
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "core/api/conv_plan.h"
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/backend.h"
@@ -83,124 +85,6 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   return g;
 }
 
-// Pixels of the result along one dim, `step` apart, and the taps that they see the source through.
-struct Line {
-  int64_t first, step, count;
-  struct Tap {
-    int64_t index, shift;
-  };
-  std::vector<Tap> taps;
-};
-
-// How many pixels of a line see an element of the source through a tap.
-int64_t count_seeing(const Line& line, const Line::Tap& tap, int64_t source_step, int64_t size) {
-  const int64_t first = tap.shift < 0 ? (source_step - 1 - tap.shift) / source_step : 0;
-  const int64_t left = size - tap.shift;
-  const int64_t end = left <= 0 ? 0 : std::min(line.count, (left + source_step - 1) / source_step);
-  return std::max<int64_t>(0, end - first);
-}
-
-// Drops taps that see nothing of the source. If so few of the others do that most products would be
-// with zeros, every pixel gets a line of its own.
-void add_line(std::vector<Line>& lines, const Line& line, int64_t source_step, int64_t size) {
-  Line seen = line;
-  seen.taps.clear();
-  int64_t pairs = 0;
-  for (const Line::Tap& tap : line.taps) {
-    const int64_t count = count_seeing(line, tap, source_step, size);
-    pairs += count;
-    if (count > 0) seen.taps.push_back(tap);
-  }
-  const int64_t products = line.count * static_cast<int64_t>(seen.taps.size());
-  if (2 * pairs > products || line.count == 1 || line.count > 16) {
-    lines.push_back(seen);
-    return;
-  }
-  for (int64_t i = 0; i < line.count; ++i) {
-    Line one{line.first + i * line.step, line.step, 1, seen.taps};
-    for (Line::Tap& tap : one.taps) tap.shift += i * source_step;
-    add_line(lines, one, source_step, size);
-  }
-}
-
-// y: one line, which sees x through all taps.
-Line line_of_y(const ConvArgs& g, int d) {
-  Line line{0, 1, g.y_size[d], {}};
-  for (int64_t t = 0; t < g.taps[d]; ++t)
-    line.taps.push_back({t, t * g.dilation[d] - g.padding[d]});
-  return line;
-}
-
-std::vector<Line> lines_of_y(const ConvArgs& g, int d) {
-  std::vector<Line> lines;
-  add_line(lines, line_of_y(g, d), g.stride[d], g.x_size[d]);
-  return lines;
-}
-
-// x: pixel i sees y's pixel (i + padding - t * dilation) / stride where that is whole, so it has
-// its taps in common with pixel i + stride.
-std::vector<Line> lines_of_x(const ConvArgs& g, int d) {
-  const int64_t stride = g.stride[d];
-  std::vector<Line> lines;
-  for (int64_t i = 0; i < std::min(stride, g.x_size[d]); ++i) {
-    Line line{i, stride, (g.x_size[d] - i + stride - 1) / stride, {}};
-    for (int64_t t = 0; t < g.taps[d]; ++t) {
-      const int64_t at = i + g.padding[d] - t * g.dilation[d];
-      if (at % stride == 0) line.taps.push_back({t, at / stride});
-    }
-    add_line(lines, line, 1, g.y_size[d]);
-  }
-  return lines;
-}
-
-struct Plan {
-  std::vector<ConvTap> taps;
-  std::vector<ConvPart> parts;
-};
-
-// Every combination of a line in each dim is a part.
-Plan make_plan(const std::vector<Line> (&lines)[3], const int64_t* w_strides,
-               const int64_t* result_strides) {
-  Plan plan;
-  std::vector<size_t> first_taps;
-  for (const Line& d : lines[0]) {
-    for (const Line& h : lines[1]) {
-      for (const Line& w : lines[2]) {
-        const Line* all[] = {&d, &h, &w};
-        ConvPart part;
-        part.result = 0;
-        for (int i = 0; i < 3; ++i) {
-          part.size[i] = all[i]->count;
-          part.result += all[i]->first * result_strides[i + 2];
-          part.strides[i] = all[i]->step * result_strides[i + 2];
-          part.lowest_shift[i] = part.highest_shift[i] = 0;
-          if (!all[i]->taps.empty()) {
-            const auto by_shift = [](const Line::Tap& a, const Line::Tap& b) {
-              return a.shift < b.shift;
-            };
-            const auto ends =
-                std::minmax_element(all[i]->taps.begin(), all[i]->taps.end(), by_shift);
-            part.lowest_shift[i] = ends.first->shift;
-            part.highest_shift[i] = ends.second->shift;
-          }
-        }
-        first_taps.push_back(plan.taps.size());
-        for (const Line::Tap& i : d.taps)
-          for (const Line::Tap& j : h.taps)
-            for (const Line::Tap& k : w.taps)
-              plan.taps.push_back(
-                  {{i.shift, j.shift, k.shift},
-                   i.index * w_strides[2] + j.index * w_strides[3] + k.index * w_strides[4]});
-        part.tap_count = plan.taps.size() - first_taps.back();
-        plan.parts.push_back(part);
-      }
-    }
-  }
-  for (size_t i = 0; i < plan.parts.size(); ++i)
-    plan.parts[i].taps = plan.taps.data() + first_taps[i];
-  return plan;
-}
-
 int64_t extent(const NDArray& x) {
   int64_t reach = 1;
   for (int d = 0; d < x.ndim(); ++d) reach += (x.shape()[d] - 1) * x.strides()[d];
@@ -217,10 +101,8 @@ void fill_result(const NDArray& result, const NDArray* bias) {
   copy_into(result, &rows);
 }
 
-// y from x and w, or x from y and w; `use` gets the sum while the plan lives.
-template <class Use>
-void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, const NDArray& out,
-              const NDArray* bias, ConvResult result, const Use& use) {
+// y from x and w, or x from y and w; what parts it has, add_parts says.
+ConvSum make_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, ConvResult result) {
   const bool transposed = result == ConvResult::X;
   ConvSum sum;
   sum.batch = g.batch;
@@ -241,25 +123,69 @@ void with_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, const 
   sum.source_extent = extent(source);
   sum.weight_extent = extent(w);
   std::copy_n(transposed ? g.y_strides : g.x_strides, 5, sum.source_strides);
-  std::vector<Line> lines[3];
   for (int d = 0; d < 3; ++d) {
     sum.source_size[d] = transposed ? g.y_size[d] : g.x_size[d];
     sum.step[d] = transposed ? 1 : g.stride[d];
-    if (result == ConvResult::X)
-      lines[d] = lines_of_x(g, d);
-    else if (result == ConvResult::Y)
-      lines[d] = lines_of_y(g, d);
-    else
-      lines[d] = {line_of_y(g, d)};
   }
-  Plan plan = make_plan(lines, g.w_strides, result_strides);
+  return sum;
+}
+
+// `use` gets the sum with every combination of the lines that sees the source, while they live.
+template <class Use>
+void with_parts(ConvSum sum, const ConvArgs& g, const ConvLines& lines, ConvResult result,
+                const Use& use) {
+  ConvPlan plan =
+      make_plan(lines, g.w_strides, result == ConvResult::X ? g.x_strides : g.y_strides);
   const auto unseen = [](const ConvPart& part) { return part.tap_count == 0; };
   const auto end = std::remove_if(plan.parts.begin(), plan.parts.end(), unseen);
-  if (end != plan.parts.end()) fill_result(out, bias);
   plan.parts.erase(end, plan.parts.end());
   sum.parts = plan.parts.data();
   sum.part_count = plan.parts.size();
-  use(sum);
+  if (sum.part_count > 0) use(sum);
+}
+
+bool sees_outside(const ConvSum& g, const ConvPart& part) {
+  for (int d = 0; d < 3; ++d)
+    if (part.lowest_shift[d] < 0 ||
+        (part.size[d] - 1) * g.step[d] + part.highest_shift[d] >= g.source_size[d])
+      return true;
+  return false;
+}
+
+// Whether a weight that is not finite may have met the zeros outside of the source, which makes NaN
+// where there should be nothing. It met all pixels of a part then: the first shows it.
+template <class T>
+bool shows_nonfinite(const ConvSum& g) {
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    if (!sees_outside(g, g.parts[i])) continue;
+    const T* pixel = static_cast<const T*>(g.result) + g.parts[i].result;
+    for (int64_t row = 0; row < g.groups * g.rows; ++row)
+      if (!std::isfinite(pixel[row * g.result_row])) return true;
+  }
+  return false;
+}
+
+// x or y. Kernels of mixed channels count what lies outside of the source as zeros; if these meet
+// a weight that is not finite, the sum is done again, without them.
+void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
+                 ConvResult result) {
+  const int kind = out.dtype() == DType::Float32 ? 0 : 1;
+  const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
+  const auto kernel = (depthwise ? table().depthwise : table().sum)[kind];
+  ConvLines lines;
+  find_lines(g, result, lines);
+  if (has_unseen(lines)) fill_result(out, bias);
+  bool again = false;
+  with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
+    kernel(parts);
+    again = !depthwise && (kind == 0 ? shows_nonfinite<float> : shows_nonfinite<double>)(parts);
+  });
+  if (!again) return;
+  find_exact_lines(g, result, lines);
+  if (has_unseen(lines)) fill_result(out, bias);
+  for (const ConvLine& d : lines[0])
+    for (const ConvLine& h : lines[1])
+      for (const ConvLine& w : lines[2]) with_parts(sum, g, {{d}, {h}, {w}}, result, kernel);
 }
 
 Dims with_channels(int64_t first, int64_t second, const Dims& size) {
@@ -337,14 +263,12 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
   const WithoutGil unlocked(work_of(g) > 65536);
   if (!bias || result != ConvResult::X) take_windows_as_channels(g, result);
   if (result != ConvResult::W) take_images_as_rows(g);
-  const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
-  if (result == ConvResult::W && !depthwise) return table().weight[kind](g);
-  with_sum(g, result == ConvResult::X ? y : x, w, out, bias, result, [&](const ConvSum& sum) {
-    if (result == ConvResult::W)
-      table().depthwise_weight[kind](sum, g.w);
-    else
-      (depthwise ? table().depthwise : table().sum)[kind](sum);
-  });
+  const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
+  if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result);
+  if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1) return table().weight[kind](g);
+  const ConvLines lines = {{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}};
+  with_parts(sum, g, lines, result,
+             [&](const ConvSum& parts) { table().depthwise_weight[kind](parts, g.w); });
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
