@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from helpers import all_failures, check, flatten
-from linalg_cases import CALLS, WRONG
+from linalg_cases import CALLS, INF, WRONG
 
 import tiny_torch
 
@@ -145,6 +145,66 @@ def test_bad_matrices(oracle, name, what):
         return [] if what == "NaN" else results[-1].abs()
 
     check(f"{name} {what}", lambda: run(tiny_torch), lambda: run(oracle), ulps=64)
+
+
+NOT_FINITE = {
+    "svd": lambda m, A: m.linalg.svd(A)[1] if not A.isinf().any() else m.linalg.svdvals(A),
+    "svdvals": lambda m, A: m.linalg.svdvals(A),
+    "matrix_rank": lambda m, A: m.linalg.matrix_rank(A),
+    "matrix_rank hermitian": lambda m, A: m.linalg.matrix_rank(A, hermitian=True),
+    "pinv hermitian": lambda m, A: m.linalg.pinv(A, hermitian=True),
+    "eigh": lambda m, A: m.linalg.eigh(A)[0],
+    "eigh upper": lambda m, A: m.linalg.eigh(A, "U")[0],
+    "cholesky": lambda m, A: m.linalg.cholesky(A),
+    "cholesky upper": lambda m, A: m.linalg.cholesky(A, upper=True),
+    "inv": lambda m, A: m.linalg.inv(A),
+    "solve": lambda m, A: m.linalg.solve(A, A[..., :1] * 0 + 1),
+    "lstsq by NaN and of infinity": lambda m, A: m.linalg.lstsq(
+        A if A.isnan().any() else A.nan_to_num(0, 0, 0), A[..., :2]
+    )[0],
+    "matrix_exp": lambda m, A: (A.matrix_exp(), A[..., :1, :1].matrix_exp()),
+    "matrix_power": lambda m, A: m.linalg.matrix_power(A, 3),
+    **{f"cond {p}": lambda m, A, p=p: m.linalg.cond(A, p) for p in (None, -2, "fro", "nuc", 1)},
+    **{f"norm {p}": lambda m, A, p=p: m.linalg.matrix_norm(A, p) for p in (2, -2, "nuc", "fro")},
+}
+
+
+@pytest.mark.parametrize("name", NOT_FINITE)
+def test_matrices_that_are_not_finite(oracle, name):
+    """Of three positive definite matrices, the second has one bad number, or is one alone."""
+    places = [(0, 0), (2, 2), (2, 0), (0, 2)]
+    with all_failures() as collect:
+        for bad, at, batched in itertools.product((math.nan, INF, -INF), places, (True, False)):
+
+            def run(module, bad=bad, at=at, batched=batched):
+                A = module.tensor([[4.0, 1, 2], [1, 5, 1], [2, 1, 6]]).double().repeat(3, 1, 1)
+                A[1][at] = bad
+                try:
+                    return NOT_FINITE[name](module, A if batched else A[1])
+                except (module.linalg.LinAlgError, RuntimeError) as error:
+                    raise ArithmeticError from error
+
+            with collect:
+                check(
+                    f"{name} {bad} {at} {batched}",
+                    lambda run=run: run(tiny_torch),
+                    lambda run=run: run(oracle),
+                    ulps=1000,
+                    strides=False,
+                )
+
+
+def test_singular_values_of_infinity_are_nan():
+    A = tiny_torch.eye(3).repeat(2, 2, 1)[:, :4]
+    A[0, 1, 1] = INF
+    for full in (True, False):
+        for x in tiny_torch.linalg.svd(A, full):
+            assert x[0].isnan().all() and x[1].isfinite().all()
+    solution, _, rank, _ = tiny_torch.linalg.lstsq(A, tiny_torch.ones(2, 4, 1))
+    assert solution[0].isnan().all() and solution[1].isfinite().all() and rank.tolist() == [0, 3]
+    A[1, 0, 0] = math.nan
+    with pytest.raises(tiny_torch.linalg.LinAlgError, match="Batch element 1"):
+        tiny_torch.linalg.lstsq(A, tiny_torch.ones(2, 4, 1))
 
 
 @pytest.mark.parametrize("call", WRONG)

@@ -16,14 +16,17 @@ from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat
 from tiny_torch.ops.lapack import (
     LinAlgError,
+    all_finite,
     by_columns,
     by_rows,
     check_floating,
     check_matrix,
     check_precision,
     check_square,
+    eigh_of_finite,
     in_tensors,
     lapack,
+    svd_of_finite,
 )
 from tiny_torch.ops.public import into_same, named
 from tiny_torch.ops.triangular import solve_triangular
@@ -59,7 +62,7 @@ class LinalgCholeskyEx(Op):
         triangle = A.transpose(-1, -2) if upper else A
         factor = lapack(
             "linalg.cholesky",
-            finite_cholesky,
+            cholesky_of_numbers,
             triangle,
             reason="The factorization could not be completed because the input is not "
             "positive-definite.",
@@ -79,9 +82,11 @@ class LinalgCholeskyEx(Op):
         return (result + result.mT) / 2
 
 
-def finite_cholesky(values):
+def cholesky_of_numbers(values):
+    if not all_finite(values) and np.isinf(np.tril(values, -1)).any():
+        raise np.linalg.LinAlgError
     factor = np.linalg.cholesky(values)
-    if not np.isfinite(factor).all():
+    if np.isnan(factor).any():
         raise np.linalg.LinAlgError
     return factor
 
@@ -226,12 +231,6 @@ class LinalgEigh(Op):
         return V @ inner @ V.mT
 
 
-def eigh_of_finite(values, UPLO):
-    if not np.isfinite(values).all():
-        raise np.linalg.LinAlgError
-    return np.linalg.eigh(values, UPLO=UPLO)
-
-
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """(eigenvalues, eigenvectors as columns) of symmetric matrices; values ascend.
 
@@ -275,7 +274,7 @@ class LinalgSvd(Op):
             U, S, Vh = empty_svd(A, full_matrices)
         else:
             U, S, Vh = lapack(
-                "linalg.svd", np.linalg.svd, A, reason=reason, full_matrices=full_matrices
+                "linalg.svd", svd_of_finite, A, reason=reason, full_matrices=full_matrices
             )
         result = by_columns(U), by_rows(S), by_columns(Vh)
         return result, result

@@ -5,6 +5,7 @@ LAPACK writes matrices by columns, so that is how factors lie in memory; PyTorch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -39,18 +40,79 @@ def lapack(name: str, function: Callable, *arrays: Any, reason: str = "failed", 
         except np.linalg.LinAlgError as error:
             batch = ""
             if values[0].ndim > 2:
-                batch = f"(Batch element {first_failure(function, values[0], options)}): "
+                batch = f"(Batch element {first_failure(function, values, options)}): "
             raise LinAlgError(f"{name}: {batch}{reason}") from error
 
 
-def first_failure(function: Callable, matrices: Any, options: dict) -> int:
-    test = np.linalg.inv if function is np.linalg.solve else function
-    for i, matrix in enumerate(matrices.reshape(-1, *matrices.shape[-2:])):
+def first_failure(function: Callable, values: list, options: dict) -> int:
+    batch = np.broadcast_shapes(*[x.shape[:-2] for x in values])
+    stacks = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in values]
+    for i, at in enumerate(np.ndindex(batch)):
         try:
-            test(matrix, **options)
+            function(*[stack[at] for stack in stacks], **options)
         except np.linalg.LinAlgError:
             return i
     return 0
+
+
+# --------------------------------------------------------------------------------- NaN and infinity
+#
+# NumPy's LAPACK may look for singular values of infinity for ever, and takes a NaN for a pivot.
+
+
+def all_finite(A: Any) -> bool:
+    """False where a number of A is not finite, or too many are too large for their sum."""
+    return math.isfinite(np.add.reduce(A, None))
+
+
+def sparing(bad: Any, function: Callable, A: Any, *others: Any, **options: Any) -> Any:
+    """The function of matrices A, its results NaN for `bad` ones, which it does not see."""
+    eye = np.eye(*A.shape[-2:], dtype=A.dtype)
+    results = function(np.where(bad[..., None, None], eye, A), *others, **options)
+
+    def masked(x):
+        return np.where(
+            bad.reshape(bad.shape + (1,) * (x.ndim - bad.ndim)), x.dtype.type(np.nan), x
+        )
+
+    return tuple(map(masked, results)) if isinstance(results, tuple) else masked(results)
+
+
+def without_nan(function: Callable) -> Callable:
+    """A function of matrices, answering NaN for those with NaN."""
+
+    def spared(A, *others):
+        if all_finite(A):
+            return function(A, *others)
+        return sparing(np.isnan(A).any((-2, -1)), function, A, *others)
+
+    return spared
+
+
+def svd_of_finite(A: Any, full_matrices: bool) -> tuple:
+    """U, S, Vh: NaN for matrices with infinity; LinAlgError for those with NaN."""
+    if all_finite(A):
+        return tuple(np.linalg.svd(A, full_matrices=full_matrices))
+    if np.isnan(A).any():
+        raise np.linalg.LinAlgError
+    bad = np.isinf(A).any((-2, -1))
+    return sparing(bad, np.linalg.svd, A, full_matrices=full_matrices)
+
+
+def eigh_of_finite(A: Any, UPLO: Any) -> tuple:
+    """Values and vectors by one triangle; LinAlgError where it has NaN.
+
+    Infinity gives values NaN and vectors of the identity on the diagonal, LinAlgError elsewhere.
+    """
+    if all_finite(A) or A.shape[-1] == 1:
+        return tuple(np.linalg.eigh(A, UPLO=UPLO))
+    seen = np.tril(A) if UPLO == "L" else np.triu(A)
+    diagonal = np.eye(A.shape[-1], dtype=bool)
+    if np.isnan(seen).any() or np.isinf(np.where(diagonal, 0, seen)).any():
+        raise np.linalg.LinAlgError
+    bad = np.isinf(seen).any((-2, -1))
+    values, vectors = sparing(bad, np.linalg.eigh, seen, UPLO=UPLO)
+    return values, np.where(bad[..., None, None], diagonal.astype(A.dtype), vectors)
 
 
 def by_rows(values: Any) -> Any:

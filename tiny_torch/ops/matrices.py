@@ -15,9 +15,11 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.ops.factor import eigh, svd, svdvals
+from tiny_torch.ops.floats import nan_to_num
 from tiny_torch.ops.join import cat
 from tiny_torch.ops.lapack import (
     LinAlgError,
+    all_finite,
     by_columns,
     by_rows,
     check_floating,
@@ -26,6 +28,7 @@ from tiny_torch.ops.lapack import (
     check_square,
     in_tensors,
     lapack,
+    svd_of_finite,
 )
 from tiny_torch.ops.matmul import matmul
 from tiny_torch.ops.norms import matrix_norm
@@ -69,14 +72,16 @@ class LinalgPinv(Op):
     def forward(A, atol, rtol, hermitian):
         x = wrap(A)
         if hermitian:
-            values, U = eigh(x)
-            S, Vh = values.abs(), (U * values.sign().unsqueeze(-2)).mT
+            S, U = eigh(x)
+            V = U
         else:
             U, S, Vh = svd(x, False)
-        largest = S.amax(-1) if S.shape[-1] else S.sum(-1)
-        limit = threshold(x, largest, atol, rtol).unsqueeze(-1)
-        factor = (limit < S).to(S.dtype) / S.masked_fill(limit >= S, 1)
-        result = (Vh.mT * factor.unsqueeze(-2)) @ U.mT
+            V = Vh.mT
+        sizes = S.abs()
+        largest = sizes.amax(-1) if S.shape[-1] else S.sum(-1)
+        counts = threshold(x, largest, atol, rtol).unsqueeze(-1) < sizes
+        factor = counts.to(S.dtype) / S.masked_fill(~counts, 1)
+        result = (V * factor.unsqueeze(-2)) @ U.mT
         return result.contiguous().array, (A, result.array)
 
     @staticmethod
@@ -173,7 +178,9 @@ class LinalgLstsq(Op):
     def forward(A, B, rcond, driver):
         def solved(A, B):
             m, n = A.shape[-2:]
-            U, S, Vh = np.linalg.svd(A, full_matrices=False)
+            if np.isnan(B).any() or (driver == "gelsd" and not all_finite(A)):
+                raise np.linalg.LinAlgError
+            U, S, Vh = svd_of_finite(A, False)
             largest = S[..., :1] if S.size else np.zeros((*S.shape[:-1], 1), S.dtype)
             kept = rcond * largest < S
             factor = np.where(kept, 1 / np.where(kept, S, 1), 0)
@@ -181,12 +188,14 @@ class LinalgLstsq(Op):
             # As LAPACK leaves it: in the first n rows of a matrix of max(m, n).
             held = np.zeros((*B.shape[:-2], max(m, n), B.shape[-1]), B.dtype)
             held[..., :n, :] = Vh.swapaxes(-1, -2) @ (factor[..., None] * (U.swapaxes(-1, -2) @ B))
+            held[np.isinf(B).any((-2, -1))] = np.nan
             residuals = np.empty(0, B.dtype)
             if driver != "gelsy" and m > n and (rank == n).all():
                 residuals = ((A @ held[..., :n, :] - B) ** 2).sum(-2)
             return held, residuals, rank, S
 
-        held, residuals, rank, S = lapack("torch.linalg.lstsq", solved, A, B)
+        reason = "The solution could not be computed because the input is not finite."
+        held, residuals, rank, S = lapack("torch.linalg.lstsq", solved, A, B, reason=reason)
         if driver == "gels" and (rank < S.shape[-1]).any():
             raise LinAlgError(
                 "torch.linalg.lstsq: The least squares solution could not be computed because the "
@@ -290,7 +299,8 @@ def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
         return into_same(out, S.sum(-1) * (1 / S).sum(-1))
     inverse, singular = inverse_where_regular(input)
     result = matrix_norm(input, p) * matrix_norm(inverse, p)
-    return into_same(out, result if singular is None else result.masked_fill(singular, math.inf))
+    result = result if singular is None else result.masked_fill(singular, math.inf)
+    return into_same(out, nan_to_num(result, math.inf, math.inf, -math.inf))
 
 
 # ------------------------------------------------------------------------------------------ powers
@@ -314,6 +324,8 @@ def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     check_square("linalg.matrix_power", input)
     if n < 0:
         input, n = inv(input), -n
+    if n == 3:  # in PyTorch's order
+        return into_same(out, matmul(matmul(input, input), input))
     result = None
     while n:
         if n % 2:
@@ -346,10 +358,16 @@ class LinalgMatrixExp(Op):
         if x.size == 0:
             empty = array_module(A.device).full(A.shape, 0, A.dtype) if size else A.clone()
             return empty, (A,)
+        if size == 1:
+            return A.exp(), (A,)
         norms = x.abs().sum((-1,), False).amax((-1,), False).numpy()  # of each matrix
         exponents = np.frexp(norms / SERIES_NORM[x.dtype])[1]
-        squarings = np.where(np.isfinite(norms), exponents.clip(0), 0)
-        x = x * by_rows(np.ldexp(norms.dtype.type(1), -squarings)).unsqueeze(-1).unsqueeze(-1)
+        finite = np.isfinite(norms)
+        squarings = np.where(finite, exponents.clip(0), 0)
+        scales = np.where(
+            finite, np.ldexp(norms.dtype.type(1), -squarings), norms.dtype.type(np.nan)
+        )
+        x = x * by_rows(scales).unsqueeze(-1).unsqueeze(-1)
         x2 = x.matmul(x)
         x3 = x2.matmul(x)
         x4 = x2.matmul(x2)

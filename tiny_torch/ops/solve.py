@@ -24,11 +24,16 @@ from tiny_torch.ops.lapack import (
     check_square,
     in_tensors,
     lapack,
+    without_nan,
 )
 from tiny_torch.ops.pointwise import everywhere
 from tiny_torch.ops.public import check_tensor, into_same, named
 from tiny_torch.ops.triangular import check_pair
 from tiny_torch.tensor import Tensor, wrap
+
+INV, SOLVE = without_nan(np.linalg.inv), without_nan(np.linalg.solve)
+DET = without_nan(lambda A: np.asarray(np.linalg.det(A)))
+SLOGDET = without_nan(lambda A: tuple(map(np.asarray, np.linalg.slogdet(A))))
 
 # ---------------------------------------------------------------------------------------- inverse
 
@@ -39,7 +44,7 @@ class LinalgInvEx(Op):
     @staticmethod
     def forward(A):
         reason = "The inversion could not be completed because the input matrix is singular."
-        result = by_columns(lapack("linalg.inv", np.linalg.inv, A, reason=reason))
+        result = by_columns(lapack("linalg.inv", INV, A, reason=reason))
         return result, (result,)
 
     @staticmethod
@@ -71,7 +76,7 @@ def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
     try:
         return inv(A), None
     except LinAlgError:
-        singular = wrap(by_rows(lapack("linalg.det", np.linalg.det, A.detach().array) == 0))
+        singular = wrap(by_rows(lapack("linalg.det", DET, A.detach().array) == 0))
         mask = singular.unsqueeze(-1).unsqueeze(-1)
         eye = wrap(by_rows(np.eye(A.shape[-1]))).to(A.dtype)
         return inv(A.masked_fill(mask, 0) + eye * mask), singular
@@ -97,7 +102,7 @@ class LinalgSolveEx(Op):
         batch = np.broadcast_shapes(A.shape[:-2], columns.shape[:-2])
         parts = [x.expand((*batch, *x.shape[-2:])) for x in (A, columns)]
         reason = "The solver failed because the input matrix is singular."
-        values = lapack("torch.linalg.solve", np.linalg.solve, *parts, reason=reason)
+        values = lapack("torch.linalg.solve", SOLVE, *parts, reason=reason)
         values = values[..., 0] if vector else values
         X = by_columns(values) if values.ndim > 1 else by_rows(values)
         return X, (A, X, A.shape, B.shape, vector)
@@ -149,7 +154,7 @@ class LinalgDet(Op):
 
     @staticmethod
     def forward(A):
-        result = by_rows(lapack("linalg.det", np.linalg.det, A))
+        result = by_rows(lapack("linalg.det", DET, A))
         return result, (A, result)
 
     @staticmethod
@@ -211,7 +216,7 @@ class LinalgSlogdet(Op):
 
     @staticmethod
     def forward(A):
-        sign, logarithm = lapack("linalg.slogdet", np.linalg.slogdet, A)
+        sign, logarithm = lapack("linalg.slogdet", SLOGDET, A)
         sign = np.where(np.isnan(logarithm), sign.dtype.type(0), sign)
         return (by_rows(sign), by_rows(logarithm)), (A,)
 
