@@ -49,6 +49,13 @@ GROUPS = {
             for name in ("max()", "min()", "amax()", "amin(1)", "max(1)[0]", "median()")
         ],
         "torch.renorm(torch.tensor([[nan, 1, 9], [inf, 1, 9], [3, 4, 0]]), 2, 0, 1)",
+        *[
+            f"torch.nansum(torch.tensor([[nan, 1.7], [nan, nan], [{x}, -3.7]]), {how})"
+            for x in ("2.9", "inf", "-inf")
+            for how in ("dtype=torch.int64", "1, dtype=torch.int32", "0, True, dtype=torch.int8",
+                        "1, dtype=torch.bool", "1, out=torch.zeros(3, dtype=torch.int64)")
+        ],
+        "torch.nanmean(F, dtype=torch.int64)",
     ],
     "of no elements": [
         "torch.softmax(torch.empty(0, 2, dtype=torch.int64), 0)",

@@ -8,7 +8,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import not_implemented, scalar_type
 from tiny_torch.ops.elementwise import Cast, Where, narrowed, widened
+from tiny_torch.ops.floats import nan_to_num
 from tiny_torch.ops.public import check_tensor, into, named, offered
 from tiny_torch.ops.reduce import amax, amin, as_dims, count, dtype_of, mean, reduced, spread, sum
 from tiny_torch.tensor import Tensor
@@ -150,11 +152,16 @@ def nansum(
 ) -> Tensor:
     """The sum over `dim` of what is not NaN; of integers and bools in int64.
 
+    In an integer dtype infinity counts as the largest float, and there is no `out`.
     https://pytorch.org/docs/stable/generated/torch.nansum.html
     """
     check_tensor("nansum", "input", 1, input)
     if out is not None:
         dtype = dtype_of(out, dtype)
+    if dtype is not None and not dtype.is_floating_point and input.is_floating_point():
+        if out is not None:
+            raise not_implemented("nansum_cpu", dtype)
+        return sum(nan_to_num(input), dim, keepdim, dtype=dtype)
     return reduced(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 
@@ -169,6 +176,11 @@ def nanmean(
     if not input.is_floating_point():
         raise RuntimeError(
             f"nanmean(): expected input to have floating point dtype, got {input.dtype}"
+        )
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {scalar_type(dtype)}"
         )
     numbers = sum(input.detach() == input.detach(), dim, keepdim)
     return into(out, nansum(input, dim, keepdim, dtype=dtype) / numbers)
