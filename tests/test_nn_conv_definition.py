@@ -1,4 +1,4 @@
-"""Convolutions against their definition where numbers are not finite: padding meets none of them."""
+"""Convolutions against their definition where numbers are not finite: no padding meets them."""
 
 from __future__ import annotations
 

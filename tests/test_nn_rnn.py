@@ -169,6 +169,37 @@ def test_cell(oracle, name, bias, shape):
         check("state", a, b)
 
 
+@pytest.mark.parametrize("layers, both_ways, batch_first", itertools.product((1, 2), *[(0, 1)] * 2))
+@pytest.mark.parametrize("steps, batch", [(3, 0), (0, 2), (0, 0)])
+@pytest.mark.parametrize("name, settings", LAYERS, ids=[f"{n}{list(s)}" for n, s in LAYERS])
+def test_nothing(oracle, name, settings, steps, batch, layers, both_ways, batch_first):
+    """An empty batch gives empty results and gradients of zeros; no steps raise."""
+    settings = {**settings, "num_layers": layers, "bidirectional": bool(both_ways)}
+    facts = []
+    for module in (oracle, torch):
+        model = getattr(module.nn, name)(4, 5, batch_first=bool(batch_first), **settings)
+        shape = (batch, steps, 4) if batch_first else (steps, batch, 4)
+        x = module.ones(shape, requires_grad=True)
+        try:
+            output, last = model(x)
+        except RuntimeError as error:
+            facts.append(str(error))
+            continue
+        parts = [output, *(last if name == "LSTM" else (last,))]
+        sum(part.sum() for part in parts).backward()
+        facts.append([(*part.shape, *part.stride()) for part in [*parts, x.grad]])
+        assert not any(p.grad.any() for p in model.parameters())
+    assert facts[0] == facts[1]
+
+
+@pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
+def test_cell_of_nothing(name):
+    cell, x = getattr(torch.nn, name)(4, 5), torch.ones(0, 4, requires_grad=True)
+    h, *_ = last if isinstance(last := cell(x), tuple) else (last,)
+    h.sum().backward()
+    assert h.shape == (0, 5) and x.grad.shape == (0, 4)
+
+
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
 def test_second_derivatives(name):
     model = getattr(torch.nn, name)(2, 3, bidirectional=True).double()

@@ -157,11 +157,13 @@ class RNNBase(Module):
         elif self.batch_first:
             input = input.transpose(0, 1)
         self._check_input(input, 3)
-        steps, batch, _ = input.shape
+        steps, batch, size = input.shape
+        if steps == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         state = self._start(hx, batch, input, dims, None)
         sizes = torch.full((steps,), batch, dtype=torch.int64)
-        data, state = self._run(input.reshape(steps * batch, -1), sizes, state)
-        output = standalone(data.view(steps, batch, -1))
+        data, state = self._run(input.reshape(steps * batch, size), sizes, state)
+        output = standalone(data.view(steps, batch, data.shape[1]))
         if dims == 2:
             return output.squeeze(1), self._end(tuple([s.squeeze(1) for s in state]))
         if self.batch_first:
