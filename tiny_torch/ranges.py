@@ -130,10 +130,9 @@ def logspace(
     """
     check_options("logspace", layout, pin_memory)
     dtype = dtype_of(out, "logspace", dtype) or _core.get_default_dtype()
-    module = array_module(device)
-    exponents = module.linspace(*spacing("logspace", start, end, steps, dtype), _core.float64)
-    powers = module.full((1,), float(base), _core.float64).pow(exponents)
-    return made(powers.astype(dtype), out, requires_grad)
+    first, last, count = spacing("logspace", start, end, steps, dtype)
+    powers = array_module(device).logspace(first, last, count, float(base), dtype)
+    return made(powers, out, requires_grad)
 
 
 def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:

@@ -454,6 +454,11 @@ def linspace(first: float, last: float, count: int, dtype: Any) -> RefArray:
     return empty((count,), dtype)._store(values.astype(numpy_type(dtype)))
 
 
+def logspace(first: float, last: float, count: int, base: float, dtype: Any) -> RefArray:
+    exponents = linspace(first, last, count, _core.float64)
+    return full((1,), base, _core.float64).pow(exponents).astype(dtype)
+
+
 def from_numpy(array: np.ndarray) -> RefArray:
     """Shares a NumPy array's memory."""
     if not isinstance(array, np.ndarray):
@@ -479,8 +484,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-cat, stack = indexing.cat, indexing.stack
-where = compute.where
+cat, stack, where = indexing.cat, indexing.stack, compute.where
 promote_types = formulas.promote_types
 result_type = formulas.result_type
 can_cast = formulas.can_cast
@@ -488,7 +492,7 @@ can_cast = formulas.can_cast
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
     *("empty", "empty_strided", "full", "arange", "linspace", "from_numpy", "to_numpy", "cat"),
-    *("where", "stack", "promote_types", "result_type", "can_cast"),
+    *("logspace", "where", "stack", "promote_types", "result_type", "can_cast"),
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),

@@ -1,7 +1,9 @@
 #include "core/api/copy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "core/api/result.h"
 #include "core/backend.h"
@@ -84,13 +86,26 @@ void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) 
   }
 }
 
+// from + step * i, rounded once but of halves, whose every operation rounds, as in PyTorch.
+template <class T, class Step>
+T point(Step from, Step step, int64_t i) {
+  if constexpr (std::is_floating_point_v<Step>)
+    return static_cast<T>(std::fma(step, static_cast<Step>(i), from));
+  else
+    return T(float(from) + float(T(float(step) * float(T(float(i))))));
+}
+
 // One value has the first; of two halves that differ, the second is the longer one.
 template <class T>
 void fill_between(T* out, int64_t count, double first, double last) {
-  const double step = (last - first) / static_cast<double>(std::max<int64_t>(count - 1, 1));
+  using Step = std::conditional_t<std::is_integral_v<T>, double, T>;
+  const Step from = static_cast<Step>(first), to = static_cast<Step>(last);
+  const Step distance = static_cast<Step>(to - from);
+  const Step step = static_cast<Step>(distance / Step(std::max<int64_t>(count - 1, 1)));
   const int64_t half = count == 1 ? 1 : count / 2;
-  for (int64_t i = 0; i < half; ++i) out[i] = static_cast<T>(first + step * i);
-  for (int64_t i = half; i < count; ++i) out[i] = static_cast<T>(last - step * (count - 1 - i));
+  for (int64_t i = 0; i < half; ++i) out[i] = point<T>(from, step, i);
+  const Step back = static_cast<Step>(-step);
+  for (int64_t i = half; i < count; ++i) out[i] = point<T>(to, back, count - 1 - i);
 }
 
 }  // namespace
@@ -110,6 +125,22 @@ NDArray linspace(double first, double last, int64_t count, DType dtype, const ND
     fill_between(reinterpret_cast<decltype(type)*>(out.data()), count, first, last);
   });
   return out;
+}
+
+NDArray logspace(double first, double last, int64_t count, double base, DType dtype) {
+  const NDArray powers = NDArray::empty({count}, DType::Float64);
+  with_type(dtype, [&](auto type) {
+    using T = decltype(type);
+    const double from = static_cast<T>(first), to = static_cast<T>(last);
+    // Only the distance of the ends is rounded, as in PyTorch.
+    const double distance = std::is_integral_v<T> ? to - from : double(static_cast<T>(to - from));
+    const double step = distance / static_cast<double>(std::max<int64_t>(count - 1, 1));
+    const int64_t half = count == 1 ? 1 : count / 2;
+    double* out = reinterpret_cast<double*>(powers.data());
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = std::pow(base, i < half ? from + step * i : to - step * (count - 1 - i));
+  });
+  return astype(powers, dtype);
 }
 
 }  // namespace tt

@@ -19,5 +19,7 @@ NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dty
 // From first to last, both exact: each half is counted from its own end.
 NDArray linspace(double first, double last, int64_t count, DType dtype,
                  const NDArray* out = nullptr);
+// base to the powers of evenly spaced exponents, which are computed in float64.
+NDArray logspace(double first, double last, int64_t count, double base, DType dtype);
 
 }  // namespace tt
