@@ -57,6 +57,54 @@ GROUPS = {
         ],
         "torch.nanmean(F, dtype=torch.int64)",
     ],
+    "evenly spaced": [
+        *[
+            f"torch.linspace({ends}, {n}, dtype=torch.{dtype})"
+            for dtype in ("float16", "bfloat16", "float32", "float64", "int32", "uint8")
+            for ends, n in (
+                ("1., 32.", 4), ("0, 7", 7), ("0, 1", 7), ("1, 5", 4), ("9, 0.5", 100), ("3, 2", 1),
+                ("0.3, 77.1", 1000), ("0, 200", 3000),
+            )
+        ],
+        *[f"torch.linspace(-1.3, {end}, {n})" for end in (1, 0.7, -9) for n in (2, 6, 33)],
+        *[
+            f"torch.logspace({ends}, {n}, {base}, dtype=torch.{dtype})"
+            for dtype in ("float32", "float64", "int64")
+            for ends, n in (("0.3, 4.1", 41), ("2, 0", 7), ("1, 9", 1), ("0, 5", 0))
+            for base in (10, 2.7)
+        ],
+    ],
+    "norms of single numbers": [
+        *[
+            f"torch.{call}"
+            for p in (2, 3, 0.5, -2, 0)
+            for call in (
+                f"tensor([1e30]).norm({p})", f"tensor([[1e30], [2e30]]).norm({p})",
+                f"linalg.norm(torch.tensor([[1e30], [-1e-30]]), {p}, 1)",
+            )
+        ],
+        *[
+            f"grad(lambda x, y: torch.cosine_similarity(x, y, 0, 2), {x}, {x})"
+            for x in ("torch.tensor([1e30]).bfloat16()", "torch.tensor([3e4]).half()",
+                      "torch.tensor([1e30])", "torch.tensor([1e30, 1e30])")
+        ],
+    ],
+    "trapezoids of points with other dims": [
+        f"torch.{name}(torch.ones({y}).cumsum(-1), torch.arange(9.).view({x}) ** 2, dim={dim})"
+        for name in ("trapezoid", "cumulative_trapezoid", "trapz")
+        for y in ("2", "3", "1", "0", "2, 3", "3, 3")
+        for x in ("3, 3", "9", "9, 1", "1, 9", "3, 1, 3")
+        for dim in (-1, 0)
+    ],
+    "smoothed cross-entropies of nothing": [
+        f"torch.nn.functional.cross_entropy(torch.ones({shape}), torch.full({target}, -100), "
+        f"reduction='{reduction}', label_smoothing=0.1)"
+        for shape, target in (
+            ("0, 3", "(0,)"), ("2, 0", "(2,)"), ("0, 0", "(0,)"), ("2, 3", "(2,)"), ("0", "()"),
+            ("2, 3", "(2, 3)"), ("0, 3", "(0, 3)"), ("2, 0", "(2, 0)"),
+        )
+        for reduction in ("mean", "sum", "none")
+    ],
     "of no elements": [
         "torch.softmax(torch.empty(0, 2, dtype=torch.int64), 0)",
         "torch.log_softmax(torch.empty(0, 2, dtype=torch.bool), 1)",

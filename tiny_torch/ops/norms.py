@@ -14,7 +14,7 @@ from tiny_torch.ops.factor import svdvals
 from tiny_torch.ops.lapack import check_precision, in_tensors
 from tiny_torch.ops.products import wide
 from tiny_torch.ops.public import check_tensor, into, into_same
-from tiny_torch.ops.reduce import amax, amin, spread
+from tiny_torch.ops.reduce import amax, amin, count, spread
 from tiny_torch.ops.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -58,6 +58,8 @@ class LinalgVectorNorm(Op):
 
 
 def power_norm(x, p, dims, keepdim):
+    if p != 0 and count(x.shape, dims) == 1:
+        p = 1  # a single number is its own norm, however large
     if p == 2:
         return x.square_sum(dims, keepdim).sqrt()
     if p == 0:

@@ -164,7 +164,10 @@ def slope_at_last(a: Tensor, b: Tensor, c: Tensor, h: Any, k: Any) -> Tensor:
 
 
 def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
-    """The distances between samples along `dim`: a number, or a tensor that broadcasts with y."""
+    """The distances between samples along `dim`: a number, or a tensor that broadcasts with y.
+
+    `dim` counts y's dims, and stands for the same of a tensor with more.
+    """
     check_tensor(name, "y", 1, y)
     size = y.size(dim)
     unchecked = size == 0 and name != "cumulative_trapezoid"  # PyTorch answers 0 for no samples
@@ -179,6 +182,7 @@ def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
     check_tensor(name, "x", 2, x)
     if unchecked:
         return 1.0
+    name = "trapezoid" if name == "trapz" else name
     if _core.bool in (y.dtype, x.dtype):
         raise RuntimeError(
             f"{name}: received a bool input for `x` or `y`, but bool is not supported"
@@ -190,7 +194,14 @@ def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
         x = x.view([-1 if i == dim else 1 for i in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = x.view([1] * (y.ndim - x.ndim) + list(x.shape))
-    return x.narrow(dim, 1, x.size(dim) - 1) - x.narrow(dim, 0, x.size(dim) - 1)
+    left, right = neighbours(x, dim)
+    return right - left
+
+
+def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All but the last along `dim`, and all but the first."""
+    n = x.size(dim)
+    return x.narrow(dim, 0, max(n - 1, 0)), x.narrow(dim, min(1, n), max(n - 1, 0))
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
@@ -208,13 +219,14 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
 def integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     steps = samples(name, y, x, dx, dim)
-    n = y.size(dim)
-    if n == 0:
+    dim %= max(y.ndim, 1)
+    if y.size(dim) == 0:
         shape = [size for i, size in enumerate(y.shape) if i != dim % y.ndim]
         return y.new_zeros(shape)
     if isinstance(steps, float):
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * steps
-    return ((y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * steps).sum(dim) / 2.0
+    left, right = neighbours(y, dim)
+    return ((left + right) * steps).sum(dim) / 2.0
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
@@ -230,9 +242,9 @@ def cumulative_trapezoid(
     https://pytorch.org/docs/stable/generated/torch.cumulative_trapezoid.html
     """
     steps = samples("cumulative_trapezoid", y, x, dx, dim)
-    n = y.size(dim)
-    pairs = y.narrow(dim, min(1, n), max(n - 1, 0)) + y.narrow(dim, 0, max(n - 1, 0))
-    return (steps * pairs).cumsum(dim) / 2.0
+    dim %= max(y.ndim, 1)
+    left, right = neighbours(y, dim)
+    return ((left + right) * steps).cumsum(dim) / 2.0
 
 
 FUNCTIONS = {f.__name__: f for f in (diff, gradient, trapezoid, trapz, cumulative_trapezoid)}

@@ -210,7 +210,10 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
   kernels().cross_entropy(args);
   Scalar::of_double(divisor).write(
       call.compute, stats.data() + count * kStats * static_cast<int64_t>(itemsize(call.compute)));
-  return {reduced(loss, static_cast<Reduction>(reduction), divisor, x.dtype()), stats};
+  NDArray result = reduced(loss, static_cast<Reduction>(reduction), divisor, x.dtype());
+  if (args.classes && smoothing != 0 && x.shape()[at] == 0)  // a share for each of no classes
+    result = full(result.shape(), Scalar::of_double(NAN), result.dtype());
+  return {result, stats};
 }
 
 NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDArray& target,
