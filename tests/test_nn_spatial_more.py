@@ -111,6 +111,38 @@ def test_grid_sample_far_away_and_exactly_on_elements():
                 compared(f"{mode} {padding}", call, draw((1, 2, 3, 3)), strides=False)
 
 
+@pytest.mark.parametrize("dims, mode", [(2, "bilinear"), (2, "nearest"), (2, "bicubic"),
+                                        (3, "bilinear"), (3, "nearest")])  # fmt: skip
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_grid_sample_at_no_number(dims, mode, padding):
+    """Of bilinear images the value alone: for the gradient PyTorch reads memory that is not its."""
+    x = draw((1, 2, 2, 3, 4) if dims == 3 else (1, 2, 3, 4))
+    with all_failures() as each:
+        for bad, at, corners in product((np.nan, np.inf, -np.inf), range(dims), (False, True)):
+            grid = np.full((1, *(1,) * (dims - 1), 2, dims), 0.3, "float32")
+            grid[..., 0, at] = bad
+
+            def sampled(p, x, g=None, grid=grid, corners=corners):
+                g = p.from_numpy(grid) if g is None else g
+                return p.nn.functional.grid_sample(x, g, mode, padding, corners)
+
+            with each:
+                if dims == 2 and mode == "bilinear":
+                    values = [sampled(p, p.from_numpy(x)) for p in BOTH]
+                    check(f"{bad} {at} {corners}", *[lambda v=v: v for v in values], ulps=64)
+                else:
+                    compared(f"{bad} {at} {corners}", sampled, x, grid)
+
+
+def test_gradient_of_grid_sample_at_no_number():
+    x = tiny_torch.ones(1, 1, 3, 3, requires_grad=True)
+    grid = tiny_torch.tensor([[[[np.nan, 0.0]]]], requires_grad=True)
+    y = tiny_torch.nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=True)
+    y.sum().backward()
+    assert x.grad[0, 0].tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+    assert grid.grad[0, 0, 0].tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("function", ["max_unpool2d", "lp_pool2d", "grid_sample"])
 def test_gradcheck_twice(function):
     F = tiny_torch.nn.functional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -119,7 +119,26 @@ def grid_sample(
     for d, size in enumerate(sizes):
         at = grid[..., len(sizes) - 1 - d]
         points.append((at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2)
-    return SAMPLE[mode](input, points, padding_mode, align_corners)
+    if len(sizes) == 2:
+        return SAMPLE[mode](input, points, padding_mode, align_corners)
+    return volume(SAMPLE[mode], input, points, padding_mode, align_corners)
+
+
+def volume(
+    sample: Callable, x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool
+) -> Tensor:
+    """Of three dims: as in PyTorch, no gradient where a position is not a number."""
+    if all(at.detach().isfinite().all() for at in points):
+        return sample(x, points, padding_mode, align_corners)
+    if padding_mode == "zeros":
+        outside = [torch.where(at.isfinite(), at, -2.0) for at in points]
+        return sample(x, outside, padding_mode, align_corners)
+    if padding_mode == "border":
+        lost = [at.detach().isnan() for at in points]
+    else:
+        lost = [~at.detach().isfinite() for at in points]
+    result = sample(x, points, padding_mode, align_corners)
+    return torch.where((lost[0] | lost[1] | lost[2]).unsqueeze(1), result.detach(), result)
 
 
 def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
@@ -149,18 +168,22 @@ def check_grid(x: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def padded(at: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
-    """Positions moved into the input, where `padding_mode` says so."""
+    """Positions moved into the input, where `padding_mode` says so.
+
+    What is not a number, and so has no place, is PyTorch's: the first, in volumes the last.
+    """
     if padding_mode == "zeros":
         return at
+    nowhere = 0.0 if at.ndim == 3 else float(size - 1)
     if padding_mode == "reflection":
         low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
         if span == 0:
-            return at * 0
+            return at.nan_to_num(0, 0, 0) * 0
         away = (at - low).abs()
         rest, turns = away.fmod(span), (away.detach() / span).floor()
         at = torch.where(turns % 2 == 0, rest + low, span - rest + low)
     inside = (at > 0) & (at < size - 1)  # elsewhere nothing depends on the position
-    return torch.where(inside, at, at.detach().clamp(0, size - 1))
+    return torch.where(inside, at, at.detach().nan_to_num(nowhere).clamp(0, size - 1))
 
 
 def pick(x: Tensor, places: Sequence[Tensor]) -> Tensor:
