@@ -422,7 +422,7 @@ def test_missing_files_and_folders(tmp_path):
         torch.save([1], tmp_path / "nowhere" / "x.pt")
 
 
-def test_saving_keeps_links_and_modes(tmp_path):
+def test_saving_keeps_links_and_modes(tmp_path, temporary):
     path, link = tmp_path / "real.pt", tmp_path / "link.pt"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -437,8 +437,18 @@ class Killed(BaseException):
     pass
 
 
+@pytest.fixture(params=["named", "unnamed"] if hasattr(os, "O_TMPFILE") else ["named"])
+def temporary(request, monkeypatch):
+    """Whether the system knows files without names."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    return request.param
+
+
 @pytest.mark.parametrize("dies_at", ["write", "fsync", "replace"])
-def test_a_save_that_dies_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, dies_at):
+def test_a_save_that_dies_leaves_the_old_file_and_nothing_else(
+    tmp_path, monkeypatch, temporary, dies_at
+):
     path = tmp_path / "x.pt"
     torch.save("old", path)
     before = path.read_bytes()
@@ -456,7 +466,7 @@ def test_a_save_that_dies_leaves_the_old_file_and_nothing_else(tmp_path, monkeyp
     assert os.listdir(tmp_path) == ["x.pt"]
 
 
-def test_a_process_killed_while_it_saves_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_process_killed_while_it_saves_leaves_the_old_file(tmp_path, monkeypatch, temporary):
     path = tmp_path / "x.pt"
     torch.save("old", path)
     monkeypatch.setattr(os, "fsync", lambda file: os.kill(os.getpid(), signal.SIGKILL))
@@ -466,6 +476,16 @@ def test_a_process_killed_while_it_saves_leaves_the_old_file(tmp_path, monkeypat
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert torch.load(path) == "old"
+    if temporary == "unnamed":
+        assert os.listdir(tmp_path) == ["x.pt"]
+
+
+def test_new_files_have_the_modes_that_the_umask_leaves(tmp_path, temporary):
+    for umask in (0o022, 0o077, 0o002):
+        before = os.umask(umask)
+        torch.save([1], tmp_path / f"{umask}.pt")
+        os.umask(before)
+        assert (tmp_path / f"{umask}.pt").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_what_cannot_be_pickled_writes_nothing(tmp_path):

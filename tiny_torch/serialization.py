@@ -14,7 +14,7 @@ import io
 import os
 import pickle
 import secrets
-import shutil
+import stat
 import sys
 import types
 import warnings
@@ -112,24 +112,42 @@ def _opened_for_writing(f: Any) -> Iterator[IO[bytes]]:
         with open(path, "wb") as file:
             yield file
         return
-    with _replacing(path, os.path.join(folder, f".save-{secrets.token_hex(8)}.tmp")) as file:
+    with _replacing(path, folder) as file:
         yield file
 
 
 @contextlib.contextmanager
-def _replacing(path: str, temporary: str) -> Iterator[IO[bytes]]:
+def _replacing(path: str, folder: str) -> Iterator[IO[bytes]]:
+    """A file that takes the path's place at the end, and is gone if the process dies before."""
+    name = os.path.join(folder, f".save-{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        unnamed = _unnamed_file(folder)
+        with open(name, "xb") if unnamed is None else unnamed as file:
             yield file
             file.flush()
+            if os.path.exists(path):
+                os.chmod(file.fileno(), stat.S_IMODE(os.stat(path).st_mode))
             os.fsync(file.fileno())
-        if os.path.exists(path):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
+            if unnamed is not None:
+                # With a folder's descriptor Python calls linkat, which goes through /proc's link.
+                # linkat never replaces a file, so the new one needs a name for an instant.
+                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
+        os.replace(name, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+            os.unlink(name)
         raise
+
+
+def _unnamed_file(folder: str) -> IO[bytes] | None:
+    """A file without a name, which vanishes with the process; None where the system has none."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    except OSError:  # not on this file system; what else is wrong, a file with a name shows too
+        return None
+    return os.fdopen(descriptor, "wb")
 
 
 # ---- load ------------------------------------------------------------------------------------
