@@ -18,6 +18,8 @@ import tiny_torch
 FACTS = """
 torch.arange(0, 1, 0)
 torch.arange(0, 1, 0.5, dtype=torch.int64)
+torch.arange(0, 1, 1e-320)
+torch.arange(0, 1, 1e-300)
 torch.arange(torch.ones((), requires_grad=True))
 torch.linspace(torch.tensor(math.nan), 3, 0, dtype=torch.int64)
 torch.linspace(torch.tensor(math.nan), 3, 1, dtype=torch.int64)
@@ -142,6 +144,27 @@ a = torch.ones(2, requires_grad=True); b = torch.ones(2); y = (a * b).sum(); b.s
 a = torch.arange(4.0); v = a[1:]; v.set_(torch.zeros(2)); v._base is a
 a = torch.arange(4.0); [a.is_set_to(x) for x in (a, a.detach(), a.view(4), a.view(2, 2), a[1:], a.clone())]
 torch.ones(2).is_set_to(3)
+torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2**31 - 1, ceil_mode=True)
+torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 1, 2, 2, 2), 2**31 - 1, ceil_mode=True, return_indices=True)[1]
+torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2**30, 2**29, 2**29)
+torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2, 2**31 - 1)
+torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 1, 1, 0, 2**31 - 1)
+a = torch.ones(1, 1, 4, 4, requires_grad=True); torch.nn.functional.max_pool2d(a, 2**30, 1, 2**29).sum().backward(); a.grad
+a = torch.arange(16.0).view(1, 1, 4, 4).requires_grad_(); torch.nn.functional.max_pool2d(a, (5, 3), (2, 1), (2, 1)).sum().backward(); a.grad
+torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2**31 - 1, ceil_mode=True)
+torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2**31, ceil_mode=True)
+torch.nn.functional.conv2d(torch.ones(1, 3, 4, 4), torch.ones(3, 3, 3, 3), stride=(2**63 - 1, 2), padding=2)
+torch.nn.functional.conv3d(torch.ones(1, 1, 4, 4, 4), torch.ones(1, 1, 4, 4, 4), stride=(2, 2**62, 2))
+torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 1), dilation=2**63 - 1)
+torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 2), dilation=2**61, padding=2**60, stride=2**59)
+torch.nn.functional.conv1d(torch.ones(1, 1, 4).long(), torch.ones(1, 1, 1).long(), stride=2**62, padding=2**50)
+a = torch.arange(4.0).view(1, 1, 4).requires_grad_(); torch.nn.functional.conv1d(a, torch.ones(1, 1, 2), stride=2**40, padding=1).sum().backward(); a.grad
+a = torch.ones(1, 1, 2, requires_grad=True); torch.nn.functional.conv1d(torch.arange(4.0).view(1, 1, 4), a, stride=2**40, padding=1).sum().backward(); a.grad
+torch.nn.functional.conv_transpose1d(torch.arange(2.0).view(1, 1, 2), torch.ones(1, 1, 3), stride=50, bias=torch.ones(1))
+torch.nn.functional.unfold(torch.ones(1, 1, 4, 4), 2, stride=2**62)
+torch.chunk(torch.ones(3), 2**62)[1]
+torch.nn.functional.pixel_shuffle(torch.ones(1, 4, 2, 2), 2**32)
+torch.tensor_split(torch.arange(3), (2**62, 2**63 - 1))
 """.strip().split("\n")
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.tensor import Tensor, wrap
 
+STATE_BYTES = 5056
+
 
 class Generator:
     """A stream of random numbers with a state of its own.
@@ -65,6 +67,11 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not _core.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
+        if new_state.numel() != STATE_BYTES:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG "
+                f"state size to be {new_state.numel()}"
+            )
         self.core.set_state(new_state.array.numpy().tobytes())
         return self
 

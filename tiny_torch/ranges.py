@@ -65,7 +65,10 @@ def arange(
             raise ValueError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    count = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    steps = 0.0 if whole else (end - start) / step
+    if math.isinf(steps):
+        raise RuntimeError("invalid size, possible overflow?")
+    count = -((start - end) // step) if whole else math.ceil(steps)
     if not whole and not dtype.is_floating_point:
         check_not_bool("arange_cpu", dtype)
         start, step = int(start), int(step)

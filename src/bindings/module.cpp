@@ -1,6 +1,7 @@
 // The extension module tiny_torch._core.
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/allocator.h"
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
@@ -32,6 +33,7 @@ int64_t new_stamp() { return static_cast<int64_t>(first_stamp()); }
 void inference(bool on) { set_inference_mode(on); }
 DType promote(DType a, DType b) { return promote_types(a, b); }
 bool castable(DType from, DType to) { return can_cast(from, to); }
+void expect_memory(double bytes) { Allocator::expect(bytes); }
 int64_t threads() { return num_threads(); }
 void set_threads(int64_t n) { set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096))); }
 
@@ -69,6 +71,7 @@ PyMethodDef functions[] = {module_function<empty>("empty"),
                            module_function<castable>("can_cast"),
                            module_function<default_dtype>("get_default_dtype"),
                            module_function<set_default_dtype>("set_default_dtype"),
+                           module_function<expect_memory>("expect_memory"),
                            module_function<threads>("get_num_threads"),
                            module_function<set_threads>("set_num_threads"),
                            {"result_type", fast(result_type), METH_FASTCALL, nullptr},

@@ -26,6 +26,11 @@ constexpr bool kCached = false;  // overruns and uses after free must be seen
 constexpr bool kCached = true;
 #endif
 
+[[noreturn]] void refuse(size_t bytes, int64_t in_use) {
+  throw RuntimeError("[allocate] not enough memory: you tried to allocate ", bytes, " bytes, ",
+                     in_use, " bytes are in use");
+}
+
 }  // namespace
 
 void SpinLock::lock() {
@@ -63,14 +68,21 @@ void* Allocator::allocate(size_t wanted) {
     drop_all();
     block = small ? allocate_small(bytes) : allocate_large(bytes);
   }
-  if (!block)
-    throw RuntimeError("[allocate] not enough memory: you tried to allocate ", wanted, " bytes, ",
-                       statistics_.allocated, " bytes are in use");
+  if (!block) refuse(wanted, statistics_.allocated);
   statistics_.allocated += bytes;
   most_ = std::max(most_, statistics_.allocated);
   statistics_.peak_allocated = std::max(statistics_.peak_allocated, statistics_.allocated);
   statistics_.peak_reserved = std::max(statistics_.peak_reserved, statistics_.reserved);
   return block;
+}
+
+void Allocator::expect(double bytes) {
+  if (bytes < kSegment) return;
+  const size_t most = bytes < 0x1p62 ? static_cast<size_t>(bytes) : size_t{1} << 62;
+  void* const space =
+      mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (space == MAP_FAILED) refuse(most, instance().statistics().allocated);
+  munmap(space, most);
 }
 
 void* Allocator::allocate_small(size_t bytes) {

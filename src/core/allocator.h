@@ -44,6 +44,9 @@ class Allocator {
   // `release` takes the size that was asked for.
   void* allocate(size_t bytes);
   void release(void* block, size_t bytes);
+  // Throws as allocate does if the system has no `bytes`, which are about to be asked for in parts
+  // that are each small enough: before any of them is written.
+  static void expect(double bytes);
 
   void empty_cache();
   AllocatorStatistics statistics();

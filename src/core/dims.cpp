@@ -16,6 +16,12 @@ int64_t checked_numel(const Dims& shape, const char* op) {
   return empty ? 0 : numel;
 }
 
+int64_t window_room(int64_t size, int64_t padding, int64_t dilation, int64_t taps, const char* op) {
+  const int64_t reach = checked_mul(dilation, taps - 1, op);
+  const int64_t padded = checked_add(size, checked_mul(2, padding, op), op);
+  return checked_add(padded, -reach - 1, op);
+}
+
 Dims contiguous_strides(const Dims& shape) {
   Dims strides(shape.size(), 1);
   for (int i = shape.size() - 2; i >= 0; --i) {

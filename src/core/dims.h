@@ -72,6 +72,25 @@ class Dims {
   int64_t data_[kMaxDims];
 };
 
+// a * b and a + b of sizes that a caller gives; RuntimeError where an int64 cannot hold them.
+inline int64_t checked_mul(int64_t a, int64_t b, const char* op) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product))
+    throw RuntimeError("[", op, "] the product of the sizes ", a, " and ", b, " overflows");
+  return product;
+}
+inline int64_t checked_add(int64_t a, int64_t b, const char* op) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum))
+    throw RuntimeError("[", op, "] the sum of the sizes ", a, " and ", b, " overflows");
+  return sum;
+}
+// a / b rounded up, for a >= 0 and b > 0.
+inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+// How far a window of `taps`, `dilation` apart, can move over `size` elements and the padding at
+// both ends: negative where it does not fit.
+int64_t window_room(int64_t size, int64_t padding, int64_t dilation, int64_t taps, const char* op);
+
 // Elements of a shape. Throws where a size is negative or the product overflows.
 int64_t checked_numel(const Dims& shape, const char* op);
 // Row-major strides; dims of size 0 count as 1, as in PyTorch.

@@ -241,9 +241,9 @@ NDArray NDArray::expand(const Dims& shape) const {
                          i, ".  Target sizes: ", shape, ".  Tensor sizes: ", shape_);
     }
   }
+  checked_numel(sizes, "expand");
   for (int i = lead - 1; i >= 0 && ndim() > 0; --i)
     if (sizes[i] == 1) strides[i] = sizes[i + 1] * strides[i + 1];
-  checked_numel(sizes, "expand");
   return derived(sizes, strides, offset_);
 }
 

@@ -6,14 +6,17 @@
 namespace tt::cpu {
 namespace {
 
+// a / b rounded up; a sum of the two might overflow.
+inline int64_t rounded_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
 // Windows along W whose tap w is inside of the image: [begin, end).
 struct Inside {
   int64_t begin, end, first;  // `first`: where the first of them looks
 
   Inside(const FoldArgs& g, int d, int64_t tap) {
     const int64_t shift = tap * g.dilation[d] - g.padding[d], stride = g.stride[d];
-    begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
-    end = g.size[d] > shift ? (g.size[d] - shift + stride - 1) / stride : 0;
+    begin = shift < 0 ? rounded_up(-shift, stride) : 0;
+    end = g.size[d] > shift ? rounded_up(g.size[d] - shift, stride) : 0;
     if (end > g.windows[d]) end = g.windows[d];
     if (begin > end) begin = end;
     first = begin * stride + shift;

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch._reference.layout import MAX_DIMS
 from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.join import cat, stack
@@ -110,8 +111,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    positions = [along(arange(input.shape[0]), i, r) for i in range(r)]
+    if r > MAX_DIMS:  # a mask has a dim for each of them
+        raise RuntimeError(f"combinations: r may be at most {MAX_DIMS}, got {r}")
     chosen = ones((input.shape[0],) * r, dtype=_core.bool)
+    positions = [along(arange(input.shape[0]), i, r) for i in range(r)]
     for first, second in itertools.pairwise(positions):
         chosen = chosen & (first <= second if with_replacement else first < second)
     found = chosen.nonzero()

@@ -60,6 +60,9 @@ def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, paddin
     for name, values in (("kernel_size", kernel), ("stride", step), ("dilation", between)):
         if min(values) <= 0:
             raise RuntimeError(f"{function}: {name} should be greater than zero, but got {values}")
+    limit = 2**62 if function == "max_pool1d" else 2**31 - 1  # PyTorch's ints
+    if max(*kernel, *step, *sides, *between) > limit:
+        raise RuntimeError(f"{function}: value cannot be converted to type int without overflow")
     for side, taps, gap in zip(sides, kernel, between, strict=True):
         if side < 0:
             raise RuntimeError(f"{function}: pad must be non-negative, but got pad: {side}")

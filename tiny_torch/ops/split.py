@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.views import Part, Slice, Steps, empty, int_tuple, show, wrap_dim, zeros
 from tiny_torch.tensor import Tensor
+
+PIECE_BYTES = 256  # at least: a tensor and its array
 
 
 class Pieces(Op):
@@ -186,6 +189,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     dim = wrap_dim(dim, input.array.ndim)
     size = input.array.shape[dim]
     if size == 0:  # so many empty pieces, rather than one
+        _core.expect_memory(float(chunks) * PIECE_BYTES)
         return pieces("SplitWithSizes", input, dim, [0] * chunks)
     return pieces("Split", input, dim, equal_sizes(size, -(-size // chunks)))
 
@@ -211,6 +215,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         count = as_index(indices_or_sections)
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        _core.expect_memory(float(count) * PIECE_BYTES)
         cuts = tuple([i * (size // count) + min(i, size % count) for i in range(1, count)])
     else:
         cuts = int_tuple("tensor_split", "indices", indices_or_sections)

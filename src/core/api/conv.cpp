@@ -54,11 +54,11 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   bool fits = y.shape()[0] == g.batch && x.shape()[1] == g.x_channels * g.groups &&
               y.shape()[1] == w.shape()[0] && w.shape()[0] % s.groups == 0;
   for (int d = 0; d < spatial; ++d) {
-    const int64_t reach = s.dilation[d] * (w.shape()[d + 2] - 1) + 1;
     // Rows of x behind the last that a tap sees are those of a stride, or of output_padding.
-    const int64_t room = x.shape()[d + 2] + 2 * s.padding[d] - reach;
+    const int64_t room =
+        window_room(x.shape()[d + 2], s.padding[d], s.dilation[d], w.shape()[d + 2], "conv");
     fits = fits && s.stride[d] > 0 && s.dilation[d] > 0 && w.shape()[d + 2] > 0 &&
-           (y.shape()[d + 2] - 1) * s.stride[d] <= room;
+           checked_mul(y.shape()[d + 2] - 1, s.stride[d], "conv") <= room;
   }
   if (!fits)
     throw RuntimeError("[conv] shapes do not fit: ", x.shape(), ", ", w.shape(), ", ", y.shape(),
@@ -74,6 +74,11 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   fill_setting(s.stride, 1, g.stride);
   fill_setting(s.padding, 0, g.padding);
   fill_setting(s.dilation, 1, g.dilation);
+  // Of a single window or tap it does not matter how far the next would be.
+  for (int d = 0; d < 3; ++d) {
+    g.stride[d] = std::min(g.stride[d], g.x_size[d] + 2 * g.padding[d] + 1);
+    if (g.taps[d] == 1) g.dilation[d] = 1;
+  }
   fill_dims(x.strides(), 0, g.x_strides);
   fill_dims(w.strides(), 0, g.w_strides);
   fill_dims(y.strides(), 0, g.y_strides);
@@ -293,7 +298,7 @@ std::string joined(const Dims& shape, const Dims& padding) {
                                 const Dims& dilation) {
   Dims reach = w.shape(), none;
   for (int d = 0; d < padding.size(); ++d) {
-    reach[d + 2] = dilation[d] * (reach[d + 2] - 1) + 1;
+    reach[d + 2] = checked_mul(dilation[d], reach[d + 2] - 1, "conv") + 1;
     none.push_back(0);
   }
   throw RuntimeError("Calculated padded input size per channel: (", joined(x.shape(), padding),
@@ -324,7 +329,7 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
   Dims sizes;
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
     const int64_t room =
-        x.shape()[d + 2] + 2 * padding[d] - dilation[d] * (w.shape()[d + 2] - 1) - 1;
+        window_room(x.shape()[d + 2], padding[d], dilation[d], w.shape()[d + 2], "conv");
     if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/allocator.h"
+#include "core/dims.h"
+
 namespace tt {
 
 namespace {
@@ -9,9 +12,9 @@ namespace {
 // How many pixels of a line see an element of the source through a tap.
 int64_t count_seeing(const ConvLine& line, const ConvLine::Tap& tap, int64_t source_step,
                      int64_t size) {
-  const int64_t first = tap.shift < 0 ? (source_step - 1 - tap.shift) / source_step : 0;
+  const int64_t first = tap.shift < 0 ? ceil_div(-tap.shift, source_step) : 0;
   const int64_t left = size - tap.shift;
-  const int64_t end = left <= 0 ? 0 : std::min(line.count, (left + source_step - 1) / source_step);
+  const int64_t end = left <= 0 ? 0 : std::min(line.count, ceil_div(left, source_step));
   return std::max<int64_t>(0, end - first);
 }
 
@@ -73,9 +76,20 @@ std::vector<ConvLine> lines_of_y(const ConvArgs& g, int d, AddLine add) {
 // its taps in common with pixel i + stride.
 std::vector<ConvLine> lines_of_x(const ConvArgs& g, int d, AddLine add) {
   const int64_t stride = g.stride[d];
+  Allocator::expect(double(g.taps[d]) * (sizeof(int64_t) + sizeof(ConvLine::Tap)));
+  std::vector<int64_t> firsts;
+  for (int64_t t = 0; t < g.taps[d]; ++t) {
+    const int64_t first = (t * g.dilation[d] - g.padding[d]) % stride;
+    firsts.push_back(first < 0 ? first + stride : first);
+  }
+  std::sort(firsts.begin(), firsts.end());
+  firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
+  firsts.erase(std::lower_bound(firsts.begin(), firsts.end(), g.x_size[d]), firsts.end());
   std::vector<ConvLine> lines;
-  for (int64_t i = 0; i < std::min(stride, g.x_size[d]); ++i) {
-    ConvLine line{i, stride, (g.x_size[d] - i + stride - 1) / stride, {}};
+  // However many pixels see nothing, one line says that there are such.
+  if (static_cast<int64_t>(firsts.size()) < std::min(stride, g.x_size[d])) lines.push_back({});
+  for (int64_t i : firsts) {
+    ConvLine line{i, stride, ceil_div(g.x_size[d] - i, stride), {}};
     for (int64_t t = 0; t < g.taps[d]; ++t) {
       const int64_t at = i + g.padding[d] - t * g.dilation[d];
       if (at % stride == 0) line.taps.push_back({t, at / stride});
@@ -93,6 +107,7 @@ void fill_lines(const ConvArgs& g, ConvResult result, AddLine add, ConvLines& li
 }  // namespace
 
 ConvLine line_of_y(const ConvArgs& g, int d) {
+  Allocator::expect(double(g.taps[d]) * sizeof(ConvLine::Tap));
   ConvLine line{0, 1, g.y_size[d], {}};
   for (int64_t t = 0; t < g.taps[d]; ++t)
     line.taps.push_back({t, t * g.dilation[d] - g.padding[d]});

@@ -8,7 +8,7 @@ namespace tt {
 
 // Pixels of the result along one dim, `step` apart, and the taps that they see the source through.
 struct ConvLine {
-  int64_t first, step, count;
+  int64_t first = 0, step = 1, count = 0;
   struct Tap {
     int64_t index, shift;
   };

@@ -23,6 +23,9 @@ NDArray extend(const NDArray& x, int64_t mode, const Dims& in, const Dims& first
     return astype(extend(astype(x, DType::Int64), mode, in, first, size, start, out, transposed,
                          channels_last),
                   x.dtype());
+  double sources = 0;
+  for (int64_t n : out) sources += double(n);
+  expect_tables(x, transposed ? in : out, in, out, sources);
   std::vector<AxisMap> axes;
   for (int d = 0; d < in.size(); ++d) {
     if (first[d] < 0 || size[d] < 0 || first[d] + size[d] > in[d] || (size[d] == 0 && out[d] > 0))

@@ -19,7 +19,7 @@ FoldArgs make_args(const Dims& size, const Dims& taps, const Dims& dilation, con
     g.dilation[d] = dilation[d];
     g.padding[d] = padding[d];
     g.stride[d] = stride[d];
-    const int64_t room = size[d] + 2 * padding[d] - dilation[d] * (taps[d] - 1) - 1;
+    const int64_t room = window_room(size[d], padding[d], dilation[d], taps[d], "fold");
     g.windows[d] = room < 0 ? 0 : room / stride[d] + 1;
   }
   return g;
@@ -55,8 +55,10 @@ NDArray unfold_image(const NDArray& image, const Dims& taps, const Dims& dilatio
                      const Dims& padding, const Dims& stride) {
   const NDArray x = computed(image, "unfold");
   FoldArgs g = make_args({x.shape()[2], x.shape()[3]}, taps, dilation, padding, stride);
-  const NDArray columns = NDArray::empty(
-      {x.shape()[0], x.shape()[1] * taps[0] * taps[1], g.windows[0] * g.windows[1]}, x.dtype());
+  const int64_t seen = checked_mul(taps[0], taps[1], "unfold");
+  const NDArray columns = NDArray::empty({x.shape()[0], checked_mul(x.shape()[1], seen, "unfold"),
+                                          checked_mul(g.windows[0], g.windows[1], "unfold")},
+                                         x.dtype());
   run(table().unfold, g, x, columns);
   return converted(columns, image.dtype());
 }
@@ -65,12 +67,13 @@ NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, c
                    const Dims& padding, const Dims& stride) {
   const NDArray x = computed(columns, "fold");
   FoldArgs g = make_args(size, taps, dilation, padding, stride);
-  if (x.ndim() != 3 || x.shape()[1] % (taps[0] * taps[1]) ||
-      x.shape()[2] != g.windows[0] * g.windows[1])
-    throw RuntimeError("[fold] expected columns (N, C * ", taps[0] * taps[1], ", ",
-                       g.windows[0] * g.windows[1], "), got ", columns.shape());
-  const NDArray image = NDArray::empty(
-      {x.shape()[0], x.shape()[1] / (taps[0] * taps[1]), size[0], size[1]}, x.dtype());
+  const int64_t seen = checked_mul(taps[0], taps[1], "fold");
+  const int64_t windows = checked_mul(g.windows[0], g.windows[1], "fold");
+  if (x.ndim() != 3 || x.shape()[1] % seen || x.shape()[2] != windows)
+    throw RuntimeError("[fold] expected columns (N, C * ", seen, ", ", windows, "), got ",
+                       columns.shape());
+  const NDArray image =
+      NDArray::empty({x.shape()[0], x.shape()[1] / seen, size[0], size[1]}, x.dtype());
   run(table().fold, g, image, x);
   return converted(image, columns.dtype());
 }

@@ -29,7 +29,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
     return read<int64_t>(found.data());
   };
   if (extreme(Reduce::amin) < 0) throw RuntimeError(kOnlyCounts);
-  const int64_t size = std::max(extreme(Reduce::amax) + 1, minlength);
+  const int64_t size = std::max(checked_add(extreme(Reduce::amax), 1, "bincount"), minlength);
   if (weights) {
     const DType dtype = weights->dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
     const NDArray out = full({size}, Scalar::of_double(0), dtype),

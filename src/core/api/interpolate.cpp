@@ -108,13 +108,23 @@ NDArray interpolate(const NDArray& x, const Dims& size, int64_t mode, bool align
                     bool transposed, bool channels_last) {
   const Settings settings = {static_cast<Interpolation>(mode), align_corners, antialias};
   const std::optional<double>* scales[] = {&scale0, &scale1, &scale2};
-  std::vector<AxisMap> axes;
+  const bool nearest =
+      settings.mode == Interpolation::Nearest || settings.mode == Interpolation::NearestExact;
+  const double taps = nearest ? 1 : settings.mode == Interpolation::Linear ? 2 : 4;
+  Dims ins, outs;
+  double sources = 0;
   for (int d = 0; d < size.size() && d < 3 && d + 2 < x.ndim(); ++d) {
-    const int64_t in = transposed ? size[d] : x.shape()[d + 2];
-    const int64_t out = transposed ? x.shape()[d + 2] : size[d];
-    axes.push_back(x.dtype() == DType::Float64 ? make_map<double>(in, out, settings, *scales[d])
-                                               : make_map<float>(in, out, settings, *scales[d]));
+    ins.push_back(transposed ? size[d] : x.shape()[d + 2]);
+    outs.push_back(transposed ? x.shape()[d + 2] : size[d]);
+    const double in = double(ins[d]), out = double(outs[d]);
+    sources += antialias ? std::min(in, 6 * in / out + 8) * out : taps * out;
   }
+  expect_tables(x, size, ins, outs, sources, !nearest);
+  std::vector<AxisMap> axes;
+  for (int d = 0; d < ins.size(); ++d)
+    axes.push_back(x.dtype() == DType::Float64
+                       ? make_map<double>(ins[d], outs[d], settings, *scales[d])
+                       : make_map<float>(ins[d], outs[d], settings, *scales[d]));
   return resample(x, std::move(axes), transposed, channels_last);
 }
 

@@ -1,5 +1,7 @@
 #include "core/api/layout.h"
 
+#include "core/allocator.h"
+
 namespace tt {
 
 bool looks_channels_last(const NDArray& x) {
@@ -22,7 +24,8 @@ Dims channels_last_strides(const Dims& shape) {
   int64_t step = std::max<int64_t>(shape[1], 1);
   for (int d = shape.size() - 1; d >= 2; --d) {
     strides[d] = step;
-    step *= std::max<int64_t>(shape[d], 1);
+    // Where this overflows, checked_numel refuses the shape.
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[d], 1), &step)) step = 0;
   }
   strides[0] = step;
   return strides;
@@ -31,6 +34,13 @@ Dims channels_last_strides(const Dims& shape) {
 NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last) {
   return channels_last ? NDArray::empty_strided(shape, channels_last_strides(shape), dtype)
                        : NDArray::empty(shape, dtype);
+}
+
+void expect_memory(const NDArray& x, const Dims& size, double tables) {
+  double bytes = itemsize(x.dtype());
+  for (int d = 0; d < x.ndim() - size.size(); ++d) bytes *= double(x.shape()[d]);
+  for (int64_t n : size) bytes *= double(n);
+  Allocator::expect(bytes + tables);
 }
 
 NDArray with_batch(const NDArray& x, int spatial) {

@@ -12,6 +12,10 @@ Dims channels_last_strides(const Dims& shape);
 // An uninitialised array of shape (N, C, *).
 NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last);
 
+// Throws if the system lacks the memory of an array like x but for its spatial sizes and of tables
+// of so many bytes, which are about to be made.
+void expect_memory(const NDArray& x, const Dims& size, double tables);
+
 // x with a batch dim, if it has none: of shape (N, C, *) or (C, *), with `spatial` dims at the end.
 NDArray with_batch(const NDArray& x, int spatial);
 // y, made of an array with a batch dim, without that if x has none.

@@ -1,5 +1,6 @@
 #include "core/api/pool.h"
 
+#include "core/allocator.h"
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/api/resample.h"
@@ -21,7 +22,12 @@ struct Windows {
   const Dims &kernel, &stride, &padding, &dilation;
 };
 
-// The windows of one dim, and the memory that WindowAxis points into.
+// Adaptive window i of `out` over `in` positions.
+int64_t adaptive_begin(int64_t i, int64_t in, int64_t out) { return i * in / out; }
+int64_t adaptive_end(int64_t i, int64_t in, int64_t out) { return ceil_div((i + 1) * in, out); }
+
+// The windows of one dim, and the memory that WindowAxis points into. A window begins with its
+// first tap inside of x and has as many taps as one of them sees, however large it was asked for.
 struct AxisWindows {
   WindowAxis axis;
   std::vector<int64_t> numbers;
@@ -32,26 +38,29 @@ struct AxisWindows {
     const bool adaptive = windows.kernel.empty();
     axis.step = adaptive || d < 0 ? 1 : windows.dilation[d];
     axis.stride = d < 0 ? 1 : adaptive ? in / std::max<int64_t>(out, 1) : windows.stride[d];
-    axis.taps = adaptive || d < 0 ? 1 : windows.kernel[d];
+    axis.taps = 1;
+    axis.overlaps = false;
+    if (adaptive) checked_mul(in, out, "max_pool");
     int64_t *start = numbers.data(), *lo = start + out, *hi = lo + out;
     for (int64_t i = 0; i < out; ++i) {
+      int64_t taps = 1;
       if (d < 0) {
         start[i] = 0;
       } else if (adaptive) {
-        start[i] = i * in / out;
-        axis.taps = std::max(axis.taps, ((i + 1) * in + out - 1) / out - start[i]);
+        start[i] = adaptive_begin(i, in, out);
+        taps = adaptive_end(i, in, out) - start[i];
       } else {
         start[i] = i * windows.stride[d] - windows.padding[d];
+        taps = windows.kernel[d];
       }
-    }
-    axis.overlaps = false;
-    for (int64_t i = 0; i < out; ++i) {
-      const int64_t taps =
-          adaptive && d >= 0 ? ((i + 1) * in + out - 1) / out - start[i] : axis.taps;
-      lo[i] = start[i] < 0 ? (-start[i] + axis.step - 1) / axis.step : 0;
-      hi[i] = std::min(taps, start[i] < in ? (in - start[i] + axis.step - 1) / axis.step : 0);
-      if (lo[i] >= hi[i])
+      const int64_t outside = start[i] < 0 ? ceil_div(-start[i], axis.step) : 0;
+      const int64_t end = start[i] < in ? ceil_div(in - start[i], axis.step) : 0;
+      if (outside >= std::min(taps, end))
         throw RuntimeError("[max_pool] a window along dim ", d, " sees nothing of the input");
+      start[i] += outside * axis.step;
+      lo[i] = 0;
+      hi[i] = std::min(taps, end) - outside;
+      axis.taps = std::max(axis.taps, hi[i]);
       if (i > 0 && start[i] <= start[i - 1] + (hi[i - 1] - 1) * axis.step) axis.overlaps = true;
     }
     axis.start = start;
@@ -78,17 +87,24 @@ struct MaxPool {
   std::vector<AxisWindows> axes;
   std::vector<int64_t> taps;
 
-  MaxPool(const Dims& x_size, const Dims& y_size, const Windows& windows) {
+  // `like` has the channels and, with spatial sizes y_size, the dtype of what is computed.
+  MaxPool(const NDArray& like, const Dims& x_size, const Dims& y_size, const Windows& windows) {
     const int spatial = y_size.size();
+    double tables = 0;
+    for (int64_t n : y_size) tables += 3.0 * sizeof(int64_t) * double(n);
+    expect_memory(like, y_size, tables);
     axes.reserve(3);
-    args.wide = false;
     int64_t count = 1;
     for (int i = 0; i < 3; ++i) {
       const int d = i - 3 + spatial;
       axes.emplace_back(d < 0 ? 1 : x_size[d], d < 0 ? 1 : y_size[d], windows, d);
       args.axis[i] = axes.back().axis;
-      count *= args.axis[i].taps;
+      count = checked_mul(count, args.axis[i].taps, "max_pool");
     }
+    if (count > INT32_MAX)
+      throw RuntimeError("[max_pool] a window sees ", count, " elements, at most ", INT32_MAX,
+                         " are possible");
+    Allocator::expect(double(count) * sizeof(int64_t));
     args.wide = count > 256;
     taps.resize(count);
   }
@@ -152,7 +168,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   const int spatial = size.size();
   if (x.dtype() == DType::Bool)
     throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
-  MaxPool pool(spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
+  MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
   if (is_half(x.dtype())) {
     const NDArray batch = with_batch(x, spatial);
     const NDArray y = empty_laid_out(with_size(batch, size), x.dtype(), channels_last);
@@ -180,7 +196,7 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
                          const Dims& stride, const Dims& padding, const Dims& dilation) {
   const int spatial = x_size.size();
   const NDArray batch = with_batch(where, spatial);
-  MaxPool pool(x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
+  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
   // Of an x whose elements are their own positions, and the same in all planes.
   const NDArray positions = NDArray::empty(x_size, DType::Int64);
   for (int64_t i = 0; i < positions.numel(); ++i)
@@ -212,7 +228,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
     return batched_as(x, y);
   }
   const NDArray batch = prepared(y, spatial);
-  MaxPool pool(x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
+  MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
   const NDArray x = empty_laid_out(with_size(batch, x_size), batch.dtype(), channels_last);
   pool.set_x(x);
   pool.set_y(batch);
@@ -232,7 +248,7 @@ NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_si
       batch.shape()[1] != places.shape()[1])
     throw RuntimeError("[max_pool] expected a gradient of spatial sizes ", x_size, ", got ",
                        x.shape());
-  MaxPool pool(x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
+  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
   const NDArray y = empty_laid_out(places.shape(), batch.dtype(), channels_last);
   pool.set_x(batch);
   pool.set_y(y);
@@ -249,14 +265,20 @@ NDArray avg_pool(const NDArray& x, const Dims& size, const Dims& kernel, const D
   const int spatial = size.size();
   const Dims x_size = transposed ? size : spatial_of(x, spatial);
   const Dims y_size = transposed ? spatial_of(x, spatial) : size;
+  double sources = 0;
+  for (int d = 0; d < spatial; ++d)
+    sources += kernel.empty() ? double(x_size[d]) + 2 * double(y_size[d])
+                              : double(y_size[d]) * double(std::min(kernel[d], x_size[d]));
+  expect_tables(x, size, x_size, y_size, sources);
   std::vector<AxisMap> axes;
   for (int d = 0; d < spatial; ++d) {
     AxisMap map(x_size[d], y_size[d]);
+    if (kernel.empty()) checked_mul(x_size[d], y_size[d], "avg_pool");
     for (int64_t i = 0; i < y_size[d]; ++i) {
       int64_t begin, end, count;
       if (kernel.empty()) {
-        begin = i * x_size[d] / y_size[d];
-        end = ((i + 1) * x_size[d] + y_size[d] - 1) / y_size[d];
+        begin = adaptive_begin(i, x_size[d], y_size[d]);
+        end = adaptive_end(i, x_size[d], y_size[d]);
         count = end - begin;
       } else {
         begin = i * stride[d] - padding[d];

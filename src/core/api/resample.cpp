@@ -175,6 +175,14 @@ NDArray spread(const NDArray& x, const std::vector<AxisMap>& axes, const Dims& s
 
 }  // namespace
 
+void expect_tables(const NDArray& x, const Dims& size, const Dims& in, const Dims& out,
+                   double sources, bool weights) {
+  double numbers = sources * (weights ? 3 : 1);  // weights in double and in x's dtype
+  for (int64_t n : in) numbers += double(n);
+  for (int64_t n : out) numbers += 3.0 * double(n);  // where they begin, divisors as the weights
+  expect_memory(x, size, numbers * sizeof(int64_t));
+}
+
 NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
                  bool channels_last) {
   if (!cpu_backend().pool)

@@ -18,6 +18,11 @@ struct AxisMap {
   void end_output() { begin.push_back(static_cast<int64_t>(source.size())); }
 };
 
+// Throws if the system lacks the memory of what resample(x, ...) makes of spatial sizes `size`, and
+// of maps from `in` to `out` that have so many sources, before any of them is made.
+void expect_tables(const NDArray& x, const Dims& size, const Dims& in, const Dims& out,
+                   double sources, bool weights = false);
+
 // x of shape (N, C, *) or (C, *), with a map for each spatial dim. The maps are given as of y's
 // outputs by x's inputs; transposed they take y to x, with every sum's divisor, which is the
 // gradient. Half dtypes are computed in float32.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -9,6 +10,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ... import _core
 from ...dtypes import not_implemented, other_type
 from ...ops.public import check_tensor
 from ...ops.views import standalone
@@ -64,6 +66,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    positions = float(math.prod(size[2:])) * (dims + 1 + float(size[0]) * dims)
+    _core.expect_memory(positions * theta.itemsize)
     lines = []
     for n in size[2:]:
         line = torch.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)

@@ -109,6 +109,8 @@ def read_size(x: Tensor, dims: int, size: Any, scale_factor: Any) -> tuple[tuple
     if any(isinstance(scale, str) or not hasattr(scale, "__float__") for scale in given):
         raise TypeError(f"interpolate(): 'scale_factor' must be a number or as many, not {given}")
     scales = tuple([float(scale) for scale in given])
+    if not all(abs(n * scale) < 2**63 for n, scale in zip(x.shape[2:], scales, strict=True)):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return tuple([int(n * scale) for n, scale in zip(x.shape[2:], scales, strict=True)]), scales
 
 

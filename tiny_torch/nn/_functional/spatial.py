@@ -173,6 +173,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
              [2., 3.]]])
     """
     r = check_shuffle("pixel_shuffle", "upscale_factor", input, upscale_factor)
+    if r * r >= 2**63:
+        raise ValueError(
+            f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}"
+        )
     if input.shape[-3] % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "

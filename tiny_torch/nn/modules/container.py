@@ -10,6 +10,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from itertools import chain
 from typing import Any, TypeVar
 
+from ... import _core
 from ._parameter_container import (
     ParameterDict,
     ParameterList,
@@ -142,6 +143,7 @@ class Sequential(_Indexed):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        _core.expect_memory(float(other) * len(self) * 200)  # of their names
         return other
 
 

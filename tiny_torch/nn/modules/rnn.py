@@ -62,6 +62,8 @@ class RNNBase(Module):
         self._check_settings()
         gates = _GATES[mode] * hidden_size
         output_size = proj_size or hidden_size
+        numbers_each = (gates + proj_size) * output_size * (2 if bidirectional else 1)
+        _core.expect_memory(4.0 * num_layers * max(numbers_each, 256))
         self._all_weights: list[list[str]] = []  # of the parameters, by layer and direction
         for layer in range(num_layers):
             for suffix in ("", "_reverse") if bidirectional else ("",):

@@ -9,6 +9,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ... import _core
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -437,6 +438,9 @@ class Transformer(Module):
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
+    parameters = sum([parameter.nbytes for parameter in layer.parameters()])
+    # A module takes a page beside them.
+    _core.expect_memory(float(count) * (parameters + len([*layer.modules()]) * 4096))
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
