@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -114,3 +115,14 @@ def test_parameters_keep_their_place_in_the_graph(torch):
     assert torch.nn.init.orthogonal_(layer.weight) is weight
     torch.nn.init.zeros_(layer.bias)
     assert weight.requires_grad and weight.is_leaf and layer.bias.grad_fn is None
+
+
+@pytest.mark.parametrize("mean, std", [(2.0**40, 3.0), (-(2.0**40), 3.0), (4.0, 1e-5)])
+def test_trunc_normal_far_from_its_bounds_ends(mean, std):
+    x = tiny_torch.empty(1000, dtype=tiny_torch.float64)
+    with pytest.warns(UserWarning, match="more than 2 std"):
+        tiny_torch.nn.init.trunc_normal_(x, mean, std)
+    assert (x.abs() <= 2).all()
+    # The tail falls off as exp(-distance t / std^2), whose mean is the inverse of that rate.
+    inner = (x - math.copysign(2, mean)).abs()
+    assert inner.mean().item() == pytest.approx(std**2 / (abs(mean) - 2), rel=0.2, abs=1e-5)
