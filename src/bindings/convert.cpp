@@ -19,8 +19,12 @@ PyObject* raise_current() {
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const NotImplementedError& error) {
     PyErr_SetString(PyExc_NotImplementedError, error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+  } catch (const Interrupted&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+  } catch (const std::bad_alloc&) {  // a table of a kernel, whose size nobody tells
+    PyErr_SetString(PyExc_RuntimeError, "[allocate] not enough memory");
+  } catch (const std::length_error&) {
+    PyErr_SetString(PyExc_RuntimeError, "[allocate] not enough memory");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }

@@ -31,8 +31,7 @@ auto sampler(void (*draw)(Generator&, const Strided&, Numbers...)) {
   return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
     const Target target(out);
     check_writable(target.array);
-    draw(generator, target.strided, numbers...);
-    target.array.mark_written();
+    write_into(target.array, [&] { draw(generator, target.strided, numbers...); });
   };
 }
 
@@ -132,8 +131,8 @@ void add_generator(pb::module_& module) {
       throw RuntimeError("[bernoulli] expected p of shape ", target.array.shape(), ", got ",
                          probability.array.shape());
     check_writable(target.array);
-    table.bernoulli_each(generator, target.strided, probability.strided);
-    target.array.mark_written();
+    write_into(target.array,
+               [&] { table.bernoulli_each(generator, target.strided, probability.strided); });
   });
   module.def("poisson", drawn(table.poisson));
   module.def("binomial", drawn(table.binomial));

@@ -1,4 +1,6 @@
 // The extension module tiny_torch._core.
+#include <csignal>
+
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/allocator.h"
@@ -36,6 +38,20 @@ bool castable(DType from, DType to) { return can_cast(from, to); }
 void expect_memory(double bytes) { Allocator::expect(bytes); }
 int64_t threads() { return num_threads(); }
 void set_threads(int64_t n) { set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096))); }
+
+// Whether a kernel is to stop for Ctrl-C. A handler of the user's own is Python code, which must
+// not run inside of a kernel: it waits until that is done.
+bool interrupted() {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  bool stop = PyOS_InterruptOccurred();  // forgets the signal
+  if (stop) {
+    const pybind11::module_ signals = pybind11::module_::import("signal");
+    stop = signals.attr("getsignal")(SIGINT).is(signals.attr("default_int_handler"));
+    if (!stop) PyErr_SetInterrupt();
+  }
+  PyGILState_Release(state);
+  return stop;
+}
 
 // The common dtype of arrays and numbers.
 PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -88,6 +104,8 @@ PYBIND11_MODULE(_core, module) {
       if (error) std::rethrow_exception(error);
     } catch (const Error&) {
       py::raise_current();
+    } catch (const Interrupted&) {
+      py::raise_current();
     } catch (const py::PythonError&) {
     }
   });
@@ -95,6 +113,7 @@ PYBIND11_MODULE(_core, module) {
   gil_hooks.acquire = [](void* state) {
     if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   };
+  gil_hooks.interrupted = py::interrupted;
   py::add_dtypes(module.ptr());
   py::add_apply(module.ptr());
   py::add_array_type(module.ptr());

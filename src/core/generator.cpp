@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "core/threads.h"
 
 namespace tt {
 
@@ -78,6 +79,8 @@ void Generator::restart(uint64_t seed) {
 
 // Whole blocks at a time: both loops vectorise, and a draw is then a load.
 void Generator::next_block() {
+  left_ = 1;  // as it is if the next line throws
+  if (++blocks_ % kLongBlocks == 0) check_interrupt();
   uint32_t* s = state_;
   for (int i = 0; i < kWords - kShift; ++i) s[i] = s[i + kShift] ^ twist(s[i], s[i + 1]);
   for (int i = kWords - kShift; i < kWords - 1; ++i)

@@ -74,6 +74,7 @@ class Generator {
 
  private:
   static constexpr int kWords = 624;
+  static constexpr uint32_t kLongBlocks = 1024;  // milliseconds
 
   void restart(uint64_t seed);
   void next_block();
@@ -87,6 +88,7 @@ class Generator {
   uint32_t words_[kWords];  // the block's numbers as they go out: state_, tempered
   std::optional<double> next_double_normal_;
   std::optional<float> next_float_normal_;  // never drawn on the CPU, but part of a state
+  uint32_t blocks_ = 0;
 };
 
 // The generator of every call that names none. Seeded from the operating system.

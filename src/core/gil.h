@@ -1,5 +1,5 @@
 // Lets long kernels run while other Python threads do. The core knows no Python: bindings/ fills
-// the two pointers in. Releasing costs 75 ns, so it is done above a grain only.
+// the pointers in. Releasing costs 75 ns, so it is done above a grain only.
 #pragma once
 #include <cstdint>
 
@@ -8,6 +8,7 @@ namespace tt {
 struct GilHooks {
   void* (*release)() = nullptr;
   void (*acquire)(void* state) = nullptr;
+  bool (*interrupted)() = nullptr;  // with or without the GIL
 };
 inline GilHooks gil_hooks;
 

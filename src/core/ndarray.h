@@ -8,6 +8,7 @@
 #include "core/dims.h"
 #include "core/dtype.h"
 #include "core/storage.h"
+#include "core/threads.h"
 
 namespace tt {
 
@@ -82,5 +83,17 @@ class NDArray {
 
 // Resolves one size of -1 in `shape` to make `numel` elements; throws RuntimeError as PyTorch does.
 Dims infer_shape(const Dims& shape, int64_t numel);
+
+// Calls write(), which writes to x: to the end, or until Ctrl-C.
+template <class Write>
+void write_into(const NDArray& x, const Write& write) {
+  try {
+    write();
+  } catch (const Interrupted&) {
+    x.mark_written();
+    throw;
+  }
+  x.mark_written();
+}
 
 }  // namespace tt

@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 
 #include "core/error.h"
+#include "core/gil.h"
 
 namespace tt {
 
@@ -20,6 +22,9 @@ const bool watching = [] {
   return true;
 }();
 
+std::atomic<int64_t> looked{0};  // when, in milliseconds
+constexpr int64_t kPause = 50;
+
 }  // namespace
 
 int num_threads() {
@@ -31,6 +36,23 @@ int num_threads() {
 void set_num_threads(int n) {
   if (n < 1) throw RuntimeError("set_num_threads expects a positive integer");
   chosen = n;
+}
+
+void throw_interrupted() { throw Interrupted(); }
+
+bool interrupt_pending() {
+  using std::chrono::duration_cast;
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  const int64_t now = duration_cast<std::chrono::milliseconds>(since).count();
+  if (now - looked.load(std::memory_order_relaxed) < kPause) return false;
+  looked.store(now, std::memory_order_relaxed);
+  return gil_hooks.interrupted && gil_hooks.interrupted();
+}
+
+bool is_team_member() { return omp_in_parallel(); }
+
+void check_interrupt() {
+  if (!is_team_member() && interrupt_pending()) throw_interrupted();
 }
 
 }  // namespace tt

@@ -232,10 +232,11 @@ bool pick_typed(const AlongArgs& a) {
   std::atomic<bool> fine{true};
   const bool by_count = lines < 2 || (a.lines.size() < 2 && lines_inside(a) && a.count >= 8);
   const int64_t n = by_count ? a.count : lines;
-  parallel_for(n, total > kGrain ? 1 : n, [&](int64_t begin, int64_t end) {
-    const Range range = by_count ? Range{0, lines, begin, end} : Range{begin, end, 0, a.count};
-    if (!nest<Pick<T>, T>(a, range)) fine = false;
-  });
+  parallel_for(
+      n, total > kGrain ? kGrain / (total / n + 1) + 1 : n, [&](int64_t begin, int64_t end) {
+        const Range range = by_count ? Range{0, lines, begin, end} : Range{begin, end, 0, a.count};
+        if (!nest<Pick<T>, T>(a, range)) fine = false;
+      });
   return fine;
 }
 
@@ -254,11 +255,12 @@ bool place_typed(const AlongArgs& a) {
   if (overlaps(a)) return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
   std::atomic<bool> fine{true};
   if (lines >= kFewLines) {
-    parallel_for(lines, total > kGrain ? 1 : lines, [&](int64_t begin, int64_t end) {
-      if (!nest<Put<op, T>, T>(a, {begin, end, 0, a.count})) fine = false;
-    });
+    parallel_for(lines, total > kGrain ? kGrain / (a.count + 1) + 1 : lines,
+                 [&](int64_t begin, int64_t end) {
+                   if (!nest<Put<op, T>, T>(a, {begin, end, 0, a.count})) fine = false;
+                 });
   } else if (lines >= 4 && total > kGrain && is_shared(a)) {
-    parallel_for(a.size, 1, [&](int64_t low, int64_t high) {
+    parallel_for(a.size, kWhole, [&](int64_t low, int64_t high) {
       if (!shared_rows<Put<op, T>, T>(a, {0, lines, 0, a.count, low, high})) fine = false;
     });
   } else {

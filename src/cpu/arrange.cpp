@@ -43,23 +43,26 @@ void triangle(const char* x, char* out, int64_t matrices, int64_t rows, int64_t 
               int64_t diagonal, bool lower, int64_t item) {
   const int64_t numel = matrices * rows * columns;
   const WithoutGil unlocked(numel > kGrain);
-  parallel_for(matrices * rows, numel > kGrain ? 1 : numel, [=](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      // Columns up to `cut` are kept by the lower triangle, the others by the upper one.
-      const int64_t cut =
-          std::clamp<int64_t>(r % rows + diagonal + (lower ? 1 : 0), 0, columns) * item;
-      const char* const from = x + r * columns * item;
-      char* const to = out + r * columns * item;
-      const int64_t row = columns * item;
-      if (lower) {
-        if (to != from) std::memcpy(to, from, cut);
-        std::memset(to + cut, 0, row - cut);
-      } else {
-        std::memset(to, 0, cut);
-        if (to != from) std::memcpy(to + cut, from + cut, row - cut);
-      }
-    }
-  });
+  parallel_for(matrices * rows, numel > kGrain ? kGrain / (columns + 1) + 1 : numel,
+               [=](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) {
+                   // Columns up to `cut` are kept by the lower triangle, the others by the upper
+                   // one.
+                   const int64_t cut =
+                       std::clamp<int64_t>(r % rows + diagonal + (lower ? 1 : 0), 0, columns) *
+                       item;
+                   const char* const from = x + r * columns * item;
+                   char* const to = out + r * columns * item;
+                   const int64_t row = columns * item;
+                   if (lower) {
+                     if (to != from) std::memcpy(to, from, cut);
+                     std::memset(to + cut, 0, row - cut);
+                   } else {
+                     std::memset(to, 0, cut);
+                     if (to != from) std::memcpy(to + cut, from + cut, row - cut);
+                   }
+                 }
+               });
 }
 
 }  // namespace tt::cpu

@@ -86,6 +86,8 @@ void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int
   write_columns(h.out, first, memory.out, factor);
 }
 
+constexpr double kLongWork = 1e9;  // multiply-adds
+
 template <class T>
 void forward(const AttentionArgs& a) {
   const int64_t heads = head_count(a), panels = blocks(a.queries, kCols<T>);
@@ -93,7 +95,9 @@ void forward(const AttentionArgs& a) {
   const double work =
       double(heads) * double(a.queries) * double(a.keys) * double(a.width + a.value_width);
   const int workers = work > kParallelWork ? num_threads() : 1;
-  const int64_t parts = workers == 1 ? 1 : smaller(panels, blocks(4 * workers, heads));
+  // Enough for the workers, and that Ctrl-C waits for none that is long.
+  const int64_t enough = (workers == 1 ? 1 : 4 * workers) + int64_t(work / kLongWork);
+  const int64_t parts = smaller(panels, blocks(enough, heads));
   Arena<T> count{nullptr};
   ForwardMemory<T>(head_at<T>(a, 0), count);
   const Scratch<T> scratch(workers * count.used);

@@ -1,4 +1,5 @@
 // Convolutions as they are defined: all products of x and w that meet in an element of y.
+#include "core/threads.h"
 #include "cpu/conv.h"
 
 namespace tt::cpu {
@@ -17,6 +18,7 @@ void for_each_product(const ConvArgs& g, const Visit& visit) {
   for (int64_t n = 0; n < g.batch; ++n) {
     for (int64_t o = 0; o < g.groups * g.y_channels; ++o) {
       for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+        check_interrupt();
         const int64_t p[] = {pixel / g.y_size[2] / g.y_size[1], pixel / g.y_size[2] % g.y_size[1],
                              pixel % g.y_size[2]};
         for (int64_t tap = 0; tap < taps; ++tap) {

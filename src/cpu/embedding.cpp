@@ -63,8 +63,8 @@ void forward(const BagArgs& a) {
   const int64_t work = a.entries * a.columns;
   const WithoutGil unlocked(work > kGrain);
   parallel_with_scratch(
-      a.bags, work > kGrain ? 1 : a.bags, a.columns * static_cast<int64_t>(sizeof(C)),
-      [&](int64_t begin, int64_t end, char* scratch) {
+      a.bags, work > kGrain ? kGrain / (work / std::max<int64_t>(a.bags, 1) + 1) + 1 : a.bags,
+      a.columns * static_cast<int64_t>(sizeof(C)), [&](int64_t begin, int64_t end, char* scratch) {
         C* const sum = reinterpret_cast<C*>(scratch);
         for (int64_t bag = begin; bag < end; ++bag) {
           for (int64_t j = 0; j < a.columns; ++j) sum[j] = 0;
@@ -151,7 +151,8 @@ void backward(const BagArgs& a) {
   constexpr int64_t kWide = 16;
   const bool by_columns = a.columns >= 4 * kWide;
   const int64_t units = by_columns ? a.columns / kWide : a.rows;
-  parallel_for(units, work > kGrain ? 1 : units, [&](int64_t begin, int64_t end) {
+  // Each call walks all entries.
+  parallel_for(units, work > kGrain ? kWhole : units, [&](int64_t begin, int64_t end) {
     Part part{begin, end, 0, a.columns};
     if (by_columns) part = {0, a.rows, begin * kWide, end == units ? a.columns : end * kWide};
     if (a.largest)

@@ -17,7 +17,7 @@ template <class Body>
 void count_in_parts(int64_t n, int64_t* counts, int64_t size, const Body& body) {
   const int threads = n > kGrain && size < n / 4 ? num_threads() : 1;
   std::vector<int64_t> others((threads - 1) * size);
-  parallel_for(threads, 1, [&](int64_t first, int64_t last) {
+  parallel_for(threads, kWhole, [&](int64_t first, int64_t last) {
     for (int64_t t = first; t < last; ++t)
       body(n * t / threads, n * (t + 1) / threads, t ? others.data() + (t - 1) * size : counts);
   });

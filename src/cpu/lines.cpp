@@ -178,10 +178,12 @@ void run_lines(const Lines& lines, const LineKernels& kernels, const void* args,
   const int64_t groups = (lines.count + group - 1) / group;
   grain /= lines.size * group;
   const Walk walk(lines, kernels, args, group, threads_for(groups, grain));
-  parallel_with_scratch(groups, grain, walk.scratch_bytes(),
-                        [&](int64_t begin, int64_t end, char* scratch) {
-                          walk(begin * group, std::min(end * group, lines.count), scratch);
-                        });
+  parallel_with_scratch(
+      groups, grain, walk.scratch_bytes(),
+      [&](int64_t begin, int64_t end, char* scratch) {
+        walk(begin * group, std::min(end * group, lines.count), scratch);
+      },
+      kMostRows);
 }
 
 }  // namespace tt::cpu

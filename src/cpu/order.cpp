@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/storage.h"
+#include "core/threads.h"
 #include "core/with_type.h"
 
 namespace tt::cpu {
@@ -156,7 +157,8 @@ void Sorter::sort_parts(int64_t n, int end) {
   const int shift = std::max(end - digit, 32);
   auto block = [=](int64_t b) { return n * b / threads_; };
   auto for_each_block = [&](auto&& body) {
-    parallel_for(threads_, 1, [&](int64_t from, int64_t to) {
+    check_interrupt();
+    parallel_for(threads_, kWhole, [&](int64_t from, int64_t to) {
       for (int64_t b = from; b < to; ++b) body(counts_ + b * parts, block(b), block(b + 1));
     });
   };
@@ -173,7 +175,8 @@ void Sorter::sort_parts(int64_t n, int end) {
   });
   // Where a part ends, the last block now knows. A thread sorts the parts that start in its block.
   const uint64_t* const ends = counts_ + (threads_ - 1) * parts;
-  parallel_for(threads_, 1, [&](int64_t from, int64_t to) {
+  check_interrupt();
+  parallel_for(threads_, kWhole, [&](int64_t from, int64_t to) {
     int64_t begin = 0;
     for (int64_t part = 0; part < parts; begin = ends[part++]) {
       const int64_t size = ends[part] - begin;

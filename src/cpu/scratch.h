@@ -20,15 +20,20 @@ struct Scratch {
   Scratch(const Scratch&) = delete;
 };
 
-// As parallel_for, calling body(begin, end, memory) with `bytes` of memory per thread.
+// As parallel_for, calling body(begin, end, memory) with `bytes` of memory per thread, which may
+// serve for so many elements at once.
 template <class Body>
-void parallel_with_scratch(int64_t n, int64_t grain, int64_t bytes, const Body& body) {
+void parallel_with_scratch(int64_t n, int64_t grain, int64_t bytes, const Body& body,
+                           int64_t at_once = 1) {
   const int64_t threads = threads_for(n, grain);
   const Scratch<char> scratch(threads * bytes);
-  parallel_for(threads, 1, [&](int64_t first, int64_t last) {
+  Stoppable loop(n, grain, at_once);
+  parallel_for(threads, kWhole, [&](int64_t first, int64_t last) {
     for (int64_t t = first; t < last; ++t)
-      body(n * t / threads, n * (t + 1) / threads, scratch.data + t * bytes);
+      loop.run(n * t / threads, n * (t + 1) / threads, t == 0,
+               [&](int64_t begin, int64_t end) { body(begin, end, scratch.data + t * bytes); });
   });
+  loop.finish();
 }
 
 }  // namespace

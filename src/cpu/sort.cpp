@@ -53,7 +53,7 @@ void for_each_line(const Lines& lines, int64_t found, int64_t bytes, Body&& body
   const Stream streams[3] = {
       {lines.stream[0], lines.size}, {lines.stream[1], found}, {lines.stream[2], found}};
   const bool large = lines.count * lines.size * kWork > kGrain;
-  const int64_t grain = large ? 1 : lines.count;
+  const int64_t grain = large ? kGrain / (lines.size * kWork + 1) + 1 : lines.count;
   int64_t row_bytes = 0;
   for (const Stream& s : streams) row_bytes += s.turned ? s.row_bytes : 0;
   const int64_t block =
@@ -87,7 +87,8 @@ void for_each_line(const Lines& lines, int64_t found, int64_t bytes, Body&& body
           walker.advance(n);
           begin += n;
         }
-      });
+      },
+      block);
 }
 
 // Calls body(line, keys, items in ascending order).

@@ -21,12 +21,15 @@ inline int64_t bytes_of_row(int64_t size, int64_t item) {
   return ((size * item + 63) / 64 | 1) * 64;
 }
 
+constexpr int64_t kMostRows = 64;  // at once
+
 // How many rows to take at once: at least a cache line's worth of elements, and as many as the
 // second cache holds; but of few lines no more than each thread has, so that scratch memory is at
 // most what a copy would be.
 inline int64_t rows_at_once(int64_t row_bytes, int64_t lines, int64_t threads) {
-  constexpr int64_t kBytes = 1 << 20, kLeast = 16, kMost = 64;
-  return std::min(std::clamp(kBytes / row_bytes, kLeast, kMost), (lines + threads - 1) / threads);
+  constexpr int64_t kBytes = 1 << 20, kLeast = 16;
+  return std::min(std::clamp(kBytes / row_bytes, kLeast, kMostRows),
+                  (lines + threads - 1) / threads);
 }
 
 inline void gather_rows(const LineStream& stream, const char* lines, int64_t size, int64_t count,

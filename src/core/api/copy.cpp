@@ -63,8 +63,7 @@ void copy_into(const NDArray& out, const Operand& x) {
       input = &*copy;
     }
   }
-  cpu_backend().copy(Iter(out, &input, 1, from, out.dtype()));
-  out.mark_written();
+  write_into(out, [&] { cpu_backend().copy(Iter(out, &input, 1, from, out.dtype())); });
 }
 
 NDArray full(const Dims& shape, const Scalar& value, DType dtype) {
@@ -76,13 +75,28 @@ NDArray full(const Dims& shape, const Scalar& value, DType dtype) {
 
 namespace {
 
+// Calls fill(begin, end) for parts of [0, count), between which Ctrl-C ends it.
+template <class Fill>
+void in_parts(int64_t count, const Fill& fill) {
+  constexpr int64_t kPart = 1 << 24;
+  for (int64_t begin = 0; begin < count; begin += kPart) {
+    if (begin) check_interrupt();
+    fill(begin, std::min(begin + kPart, count));
+  }
+}
+
 template <class T>
 void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) {
   if (start.kind == Category::Float || step.kind == Category::Float) {
     const double first = start.to<double>(), delta = step.to<double>();
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(first + delta * i);
+    in_parts(count, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(first + delta * i);
+    });
   } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(start.i + step.i * i);
+    const int64_t first = start.i, delta = step.i;
+    in_parts(count, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(first + delta * i);
+    });
   }
 }
 
@@ -103,9 +117,13 @@ void fill_between(T* out, int64_t count, double first, double last) {
   const Step distance = static_cast<Step>(to - from);
   const Step step = static_cast<Step>(distance / Step(std::max<int64_t>(count - 1, 1)));
   const int64_t half = count == 1 ? 1 : count / 2;
-  for (int64_t i = 0; i < half; ++i) out[i] = point<T>(from, step, i);
+  in_parts(half, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = point<T>(from, step, i);
+  });
   const Step back = static_cast<Step>(-step);
-  for (int64_t i = half; i < count; ++i) out[i] = point<T>(to, back, count - 1 - i);
+  in_parts(count - half, [=](int64_t begin, int64_t end) {
+    for (int64_t i = half + begin; i < half + end; ++i) out[i] = point<T>(to, back, count - 1 - i);
+  });
 }
 
 }  // namespace

@@ -130,8 +130,7 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
       safe[i] = &*copies[i];
     }
   }
-  kernel(Iter(*out, safe, count, reads, writes));
-  out->mark_written();
+  write_into(*out, [&] { kernel(Iter(*out, safe, count, reads, writes)); });
   return *out;
 }
 

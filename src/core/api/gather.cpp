@@ -184,8 +184,9 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
       throw_outside<RuntimeError>(positions, args.size, 0, d);
     throw_outside<IndexError>(positions, args.size, wraps ? -args.size : 0, d);
   }
-  if (x.numel() > 0 && args.count > 0) table().place(args, static_cast<Place>(place));
-  x.mark_written();
+  write_into(x, [&] {
+    if (x.numel() > 0 && args.count > 0) table().place(args, static_cast<Place>(place));
+  });
 }
 
 namespace {

@@ -258,10 +258,11 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
     return;
   }
   if (!indexed.is_flat(source)) source = contiguous(source);
-  indexed.along(source, [=](const AlongArgs& args) {
-    cpu_backend().index->place(args, accumulate ? Place::Add : Place::Set);
+  write_into(x, [&] {
+    indexed.along(source, [=](const AlongArgs& args) {
+      cpu_backend().index->place(args, accumulate ? Place::Add : Place::Set);
+    });
   });
-  x.mark_written();
 }
 
 }  // namespace tt

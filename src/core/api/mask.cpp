@@ -58,8 +58,8 @@ void masked_fill(const NDArray& x, const NDArray& mask, const Operand& value) {
   if (auto array = as_array(value)) number = detached(*array, x);
   const Operand inputs[] = {&spread, number ? Operand(&*number) : value, &x};
   const DType compute = computed_in(x.dtype());
-  cpu_backend().elementwise->where[static_cast<int>(compute)](Iter(x, inputs, 3, compute, compute));
-  x.mark_written();
+  const auto where = cpu_backend().elementwise->where[static_cast<int>(compute)];
+  write_into(x, [&] { where(Iter(x, inputs, 3, compute, compute)); });
 }
 
 void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source) {

@@ -134,7 +134,7 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
       throw NotImplementedError("\"addmm_impl_cpu_\" not implemented for '", type_name(a.dtype()),
                                 "'");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
-    const WithoutGil unlocked(c.numel() * std::max<int64_t>(k, 1) > 65536);
+    const WithoutGil unlocked(double(c.numel()) * double(std::max<int64_t>(k, 1)) > 65536);
     kernel({m,
             n,
             k,
