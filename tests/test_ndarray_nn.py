@@ -125,3 +125,12 @@ def test_same_bits_for_any_number_of_threads(name, build, makers):
         results.append([x.tobytes() for x in run(build, inputs, torch.float32, "contiguous")])
     torch.set_num_threads(threads)
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("size", [(3, 0), (0, 3), (0, 0)])
+def test_a_max_pool_without_windows_reads_nothing(size):
+    x = torch.ones(1, 2, 3, 3, requires_grad=True)
+    y = F.adaptive_max_pool2d(x, size)
+    assert y.shape == (1, 2, *size)
+    y.sum().backward()
+    assert torch.equal(x.grad, torch.zeros(1, 2, 3, 3))

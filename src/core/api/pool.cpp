@@ -188,7 +188,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   pool.set_y(y);
   pool.set_where(where);
   pool.args.channels_last = channels_last;
-  pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
+  if (y.numel() > 0) pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
   return {finished(y, x), batched_as(where, x)};
 }
 
@@ -234,7 +234,10 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   pool.set_y(batch);
   pool.set_where(with_batch(where, spatial));
   pool.args.channels_last = channels_last;
-  pool.run(table().max_scatter[pool_kind(x.dtype())], x.numel());
+  if (y.numel() == 0)  // no window
+    copy_into(x, Scalar::of_int(0));
+  else
+    pool.run(table().max_scatter[pool_kind(x.dtype())], x.numel());
   return finished(x, y);
 }
 
