@@ -24,7 +24,7 @@ V gelu_tanh_inner(V x) {
 }
 template <class V>
 V gelu_tanh(V x) {
-  return x * (one<V>() + tanh(gelu_tanh_inner(x))) / 2;
+  return x / 2 * (one<V>() + tanh(gelu_tanh_inner(x)));
 }
 template <class V>
 V gelu_tanh_backward(V g, V x) {

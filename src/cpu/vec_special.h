@@ -313,7 +313,7 @@ inline IfFloats<V> xlogy(V x, V y) {
 template <class V>
 inline IfFloats<V> sinc(V x) {
   const V angle = x * static_cast<decltype(x[0] + 0)>(kPi);
-  return select(x == 0, V{} + 1, sin(angle) / angle);
+  return select(x == 0, broadcast<V>(1.0f), sin(angle) / angle);
 }
 
 // ln(x / (1 - x)); x is first kept within [eps, 1 - eps], if eps is not negative.
@@ -354,14 +354,15 @@ struct Frexp {
 template <class V>
 inline Frexp<V> frexp(V x) {
   constexpr bool wide = sizeof(x[0]) == 8;
-  constexpr int fraction = wide ? 52 : 23, bias = wide ? 1022 : 126;
+  constexpr int fraction = wide ? 52 : 23, bias = wide ? 1022 : 126, shift = fraction + 1;
   using T = decltype(x[0] + 0);
   const auto subnormal = abs(x) < static_cast<T>(wide ? 2.2250738585072014e-308 : 1.17549435e-38);
-  const auto bits = as_bits(select(subnormal, x * static_cast<T>(1 << 30), x));
-  const auto half = as_bits(V{} + 0.5f), exponent_bits = as_bits(V{} + __builtin_inff());
+  const auto bits = as_bits(select(subnormal, x * static_cast<T>(int64_t{1} << shift), x));
+  const auto half = as_bits(broadcast<V>(0.5f)),
+             exponent_bits = as_bits(broadcast<V>(__builtin_inff()));
   const V mantissa = from_bits((bits & ~exponent_bits) | half);
   const auto biased = reinterpret_cast<decltype(x == x)>((bits & exponent_bits) >> fraction);
-  const V exponent = __builtin_convertvector(biased - bias - (subnormal & 30), V);
+  const V exponent = __builtin_convertvector(biased - bias - (subnormal & shift), V);
   const auto ordinary = (x != 0) & (abs(x) < __builtin_inff());
   return {select(ordinary, mantissa, x), select(ordinary, exponent, V{})};
 }

@@ -77,7 +77,8 @@ inline Vec<float> trigonometric(Vec<float> x, F f, Libm libm) {
   return any(huge) ? map_lanes_where(huge, r, libm, x) : r;
 }
 inline Vec<float> sin(Vec<float> x) {
-  return trigonometric(x, sin_of_parts, [](double v) { return __builtin_sin(v); });
+  const auto r = trigonometric(x, sin_of_parts, [](double v) { return __builtin_sin(v); });
+  return select(x == 0, x, r);  // -0, too
 }
 inline Vec<float> cos(Vec<float> x) {
   return trigonometric(
@@ -85,7 +86,8 @@ inline Vec<float> cos(Vec<float> x) {
       [](double v) { return __builtin_cos(v); });
 }
 inline Vec<float> tan(Vec<float> x) {
-  return trigonometric(x, tan_of_parts, [](double v) { return __builtin_tan(v); });
+  const auto r = trigonometric(x, tan_of_parts, [](double v) { return __builtin_tan(v); });
+  return select(x == 0, x, r);
 }
 
 // base + rest + atan s for |s| <= 1: s + s^3 P(s^2).
