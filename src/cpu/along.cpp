@@ -10,6 +10,7 @@
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
+#include "core/wrapping.h"
 #include "cpu/index.h"
 #include "cpu/parallel.h"
 
@@ -36,11 +37,8 @@ T combine(T a, T b) {
     return both[(b < a) | (b != b)];
   } else if constexpr (std::is_same_v<T, bool>) {
     return op == Place::Add ? a || b : a && b;
-  } else if constexpr (std::is_integral_v<T>) {  // unsigned: overflow wraps
-    const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-    return static_cast<T>(op == Place::Add ? x + y : x * y);
   } else {  // a half type computes in float
-    return static_cast<T>(op == Place::Add ? a + b : a * b);
+    return op == Place::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
   }
 }
 

@@ -1,5 +1,6 @@
 // Convolutions as they are defined: all products of x and w that meet in an element of y.
 #include "core/threads.h"
+#include "core/wrapping.h"
 #include "cpu/conv.h"
 
 namespace tt::cpu {
@@ -45,9 +46,9 @@ template <class T>
 void naive(const ConvArgs& g, ConvResult result) {
   T *x = static_cast<T*>(g.x), *w = static_cast<T*>(g.w), *y = static_cast<T*>(g.y);
   for_each_product(g, [=](int64_t i, int64_t j, int64_t k) {
-    if (result == ConvResult::Y) y[k] = static_cast<T>(y[k] + x[i] * w[j]);
-    if (result == ConvResult::X) x[i] = static_cast<T>(x[i] + y[k] * w[j]);
-    if (result == ConvResult::W) w[j] = static_cast<T>(w[j] + x[i] * y[k]);
+    if (result == ConvResult::Y) y[k] = wrapping_add(y[k], wrapping_mul(x[i], w[j]));
+    if (result == ConvResult::X) x[i] = wrapping_add(x[i], wrapping_mul(y[k], w[j]));
+    if (result == ConvResult::W) w[j] = wrapping_add(w[j], wrapping_mul(x[i], y[k]));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/wrapping.h"
 #include "cpu/gemm.h"
 #include "cpu/parallel.h"
 
@@ -53,7 +54,7 @@ void strip(const Gemm& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_
     if (bias) sums[s] += load(bias + (j + s) * g.bias_stride);
   }
   for (int64_t p = 0; p < g.k; ++p) {
-    const Unsigned a = load(x.a + i * g.a_row + p * g.a_col);
+    const Wrapping<T> a = load(x.a + i * g.a_row + p * g.a_col);
     const T* b = x.b + p * g.b_row + j * g.b_col;
     if (g.b_col == 1) {
       for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s);

@@ -1,6 +1,7 @@
 // ops.def's vocabulary for vectors of integers. Arithmetic wraps around; division by zero has been
 // refused before a kernel runs (core/api/elementwise.cpp).
 #pragma once
+#include "core/wrapping.h"
 #include "cpu/vec_math.h"
 
 namespace tt::cpu {
@@ -11,7 +12,7 @@ using IfIntegers = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(V{}
 
 template <class V>
 IfIntegers<V> abs(V x) {
-  return select(x < V{}, -x, x);
+  return select(x < V{}, wrapping_neg(x), x);
 }
 template <class V>
 IfIntegers<V> floor(V x) {
@@ -52,7 +53,7 @@ T modulo(T x, T y) {
 template <class F, class Slow>
 Vec<int64_t> by_doubles(Vec<int64_t> x, Vec<int64_t> y, F f, Slow slow) {
   using Bits = Vec<uint64_t>;
-  const Bits zero = as_bits(splat(kRoundDouble)), half = Bits{} + (uint64_t{1} << 51);
+  const Bits zero = as_bits(splat(kRoundDouble)), half = splat(uint64_t{1} << 51);
   const Bits a = reinterpret_cast<Bits>(x), b = reinterpret_cast<Bits>(y);
   if (any((((a + half) | (b + half)) >> 52) != 0)) return map_lanes(x, y, slow);
   const auto number = [=](Bits v) { return from_bits(v + zero) - kRoundDouble; };
@@ -134,7 +135,8 @@ IfIntegers<V> lcm(V x, V y) {
     const T divisor = gcd_of(a, b);
     if (divisor == 0) return T{};
     const auto product = static_cast<uint64_t>(divide(a, divisor)) * static_cast<uint64_t>(b);
-    return static_cast<T>(magnitude(static_cast<T>(product)));
+    using Wide = decltype(a * b);  // at least int, as PyTorch's and NumPy's
+    return static_cast<T>(magnitude(static_cast<Wide>(product)));
   });
 }
 

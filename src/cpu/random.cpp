@@ -17,6 +17,7 @@ namespace {
 // them.
 template <class T>
 int64_t nearest_from(int64_t from) {
+  if (from == std::numeric_limits<int64_t>::max()) return from;
   const T rounded = static_cast<T>(from + 1);
   if (rounded >= T(0x1p63)) return from;  // beyond int64: left as it is
   const auto above = static_cast<int64_t>(rounded);

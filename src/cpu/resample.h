@@ -39,9 +39,10 @@ template <bool first, class T>
 void add_tap(const ResampleArgs& g, const T* x, T* sums, T weight, T divisor) {
   const T* each = static_cast<const T*>(g.axis[2].divisor);
   if (g.transposed && each) {
-    add_row<first>(g, x, sums, [=](T v, int64_t w) { return T(weight * v / (divisor * each[w])); });
+    add_row<first>(g, x, sums,
+                   [=](T v, int64_t w) { return quotient<T>(weight * v, divisor * each[w]); });
   } else if (divisor != T(1)) {
-    add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v / divisor); });
+    add_row<first>(g, x, sums, [=](T v, int64_t) { return quotient<T>(weight * v, divisor); });
   } else if (weight != T(1)) {
     add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v); });
   } else {
@@ -109,7 +110,7 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
         if (++taps.count < 2) continue;
         taps.add_to(sums, width, first);
       } else {
-        const T divisor = divides ? T(g.divisor) * number<T>(d.divisor, d.source[i]) *
+        const T divisor = divides ? number<T>(g.divisor) * number<T>(d.divisor, d.source[i]) *
                                         number<T>(h.divisor, h.source[j])
                                   : T(1);
         first ? add_tap<true>(g, row, sums, weight, divisor)
@@ -298,18 +299,18 @@ void along_pixels(const ResampleArgs& g, const T* x, T* y) {
 template <class T>
 void divide(const ResampleArgs& g, const int64_t* at, T* y) {
   const T* each = static_cast<const T*>(g.axis[2].divisor);
-  const T all =
-      T(g.divisor) * number<T>(g.axis[0].divisor, at[0]) * number<T>(g.axis[1].divisor, at[1]);
+  const T all = number<T>(g.divisor) * number<T>(g.axis[0].divisor, at[0]) *
+                number<T>(g.axis[1].divisor, at[1]);
   const int64_t width = g.axis[2].out, channels = g.channels_last ? g.channels : 1;
   if (!each) {
     if (all == T(1)) return;
-    for (int64_t i = 0; i < width * channels; ++i) y[i] = T(y[i] / all);
+    for (int64_t i = 0; i < width * channels; ++i) y[i] = quotient(y[i], all);
   } else if (!g.channels_last) {
-    for (int64_t w = 0; w < width; ++w) y[w] = T(y[w] / T(all * each[w]));
+    for (int64_t w = 0; w < width; ++w) y[w] = quotient<T>(y[w], all * each[w]);
   } else {
     for (int64_t w = 0; w < width; ++w, y += channels) {
       const T divisor = T(all * each[w]);
-      for (int64_t c = 0; c < channels; ++c) y[c] = T(y[c] / divisor);
+      for (int64_t c = 0; c < channels; ++c) y[c] = quotient(y[c], divisor);
     }
   }
 }
@@ -349,13 +350,13 @@ inline bool repeats_row(const ResampleArgs& g, int64_t row) {
 template <class T>
 void sum_planes(const ResampleArgs& g, int64_t begin, int64_t end) {
   const LinearAxis& axis = g.axis[2];
-  const T divisor = T(g.divisor), weight = T(g.weight);
+  const T divisor = number<T>(g.divisor), weight = T(g.weight);
   int64_t n = begin / g.channels, c = begin % g.channels;  // counted on: dividing takes as long
   for (; begin < end; ++begin, ++c) {
     if (c == g.channels) c = 0, ++n;
     const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
     T* y = static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
-    *y = T(weight * sum_of(x + axis.source[0], axis.taps) / divisor);
+    *y = quotient<T>(weight * sum_of(x + axis.source[0], axis.taps), divisor);
   }
 }
 

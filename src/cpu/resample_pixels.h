@@ -1,6 +1,7 @@
 // Where channels come last: pixels of the result, a block of their channels at a time, as sums of
 // pixels of x. What runs along D and H is summed first, in the order of sum_rows (resample.h).
 #pragma once
+#include "cpu/int_math.h"
 #include "cpu/pool_lanes.h"
 
 namespace tt::cpu {
@@ -9,6 +10,19 @@ namespace {
 template <class T>
 inline T number(const void* numbers, int64_t i) {
   return numbers ? static_cast<const T*>(numbers)[i] : T(1);
+}
+
+// Integers are unsigned here, for sums that wrap around; a divisor and a quotient have a sign.
+template <class T>
+using Signed = std::conditional_t<std::is_same_v<T, uint64_t>, int64_t, T>;
+template <class T>
+inline T number(double x) {
+  return T(Signed<T>(x));
+}
+template <class T>
+inline T quotient(T x, T divisor) {
+  if constexpr (std::is_integral_v<T>) return T(divide(Signed<T>(x), Signed<T>(divisor)));
+  return x / divisor;
 }
 
 // `count` neighbours; the library's memcpy starts slowly at the size of a pixel or a row.

@@ -9,6 +9,7 @@
 #include "core/storage.h"
 #include "core/walker.h"
 #include "core/with_type.h"
+#include "core/wrapping.h"
 #include "cpu/parallel.h"
 #include "cpu/scan.h"
 
@@ -264,16 +265,12 @@ void linear(const ScanArgs& args) {
   });
 }
 
-// Every product and difference is rounded to T; integers wrap around.
+// Every product and difference is rounded to T.
 template <class T>
 void cross_lines(const Lines& lines) {
-  using Wide =
-      std::conditional_t<!is_float_type<T>, uint64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
   const int64_t x = lines.stream[0].step, y = lines.stream[1].step, to = lines.stream[2].step;
   const auto part = [](T a, T b, T c, T d) {
-    const T first = static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
-    const T second = static_cast<T>(static_cast<Wide>(c) * static_cast<Wide>(d));
-    return static_cast<T>(static_cast<Wide>(first) - static_cast<Wide>(second));
+    return wrapping_sub(wrapping_mul(a, b), wrapping_mul(c, d));
   };
   parallel_for(lines.count, kGrain / 8, [&](int64_t begin, int64_t end) {
     Walker<3> at(lines.shape,

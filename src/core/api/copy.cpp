@@ -8,6 +8,7 @@
 #include "core/api/result.h"
 #include "core/backend.h"
 #include "core/with_type.h"
+#include "core/wrapping.h"
 
 namespace tt {
 
@@ -95,7 +96,8 @@ void fill_range(T* out, int64_t count, const Scalar& start, const Scalar& step) 
   } else {
     const int64_t first = start.i, delta = step.i;
     in_parts(count, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(first + delta * i);
+      for (int64_t i = begin; i < end; ++i)
+        out[i] = static_cast<T>(wrapping_add(first, wrapping_mul(delta, i)));
     });
   }
 }
