@@ -123,6 +123,23 @@ SPECIALS = (
 )  # fmt: skip
 SCALARS = (True, False, 0, 3, -2, 300, 0.0, 2.5, -0.5, math.inf, -math.inf, math.nan)
 
+
+def extremes(dtype: str) -> np.ndarray:
+    """The ends of a dtype, and some numbers between them; of bfloat16 as float32."""
+    if dtype == "bool":
+        return np.array([False, True])
+    if dtype in INTEGERS:
+        ends = np.iinfo(dtype)
+        near = [ends.min, ends.min + 1, ends.max - 1, ends.max, ends.max // 2 + 1, 0, 1, 2, 7]
+        return np.array(near + [-1, -2, -7] * (ends.min < 0), dtype)
+    own = np.finfo("float32" if dtype == "bfloat16" else dtype)
+    eps = 2.0**-7 if dtype == "bfloat16" else float(own.eps)
+    tiny, largest = float(own.tiny), 2.0 ** (own.maxexp - 1) * (2 - eps)
+    sizes = (0.0, tiny * eps, tiny - tiny * eps, tiny, 0.5, 1.0, 2.5, 3.0, largest, math.inf)
+    values = [sign * size for size in sizes for sign in (1, -1)]
+    return np.array([*values, math.nan], own.dtype)
+
+
 # ------------------------------------------------------------------------------------------ cases
 
 
@@ -229,7 +246,7 @@ BINARY = [
         "real",
         "nonzero",
         theirs=lambda m, x, y: m.div(x, y, rounding_mode="trunc"),
-        numpy=lambda x, y: np.trunc(x / y),
+        numpy=lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else (x - np.fmod(x, y)) // y,
         dtypes=INTEGERS + FLOATS,
     ),
     record("remainder", "real", "nonzero", numpy=np.remainder),

@@ -1,8 +1,8 @@
 // ops.def as structs: the op's expression over V, a vector of elements or one element.
 //
 // Included inside a kernel file's own anonymous namespace (Note [No weak symbols]), after <limits>,
-// <type_traits> and a header that defines select(mask, x, y) and the mathematical functions of V:
-// exp, log, floor, ...
+// <type_traits>, core/wrapping.h and a header that defines select(mask, x, y),
+// broadcast<V>(element) and the mathematical functions of V: exp, log, floor, ...
 
 template <class V, class = void>
 struct ElementOf {
@@ -19,22 +19,22 @@ constexpr bool is_float = std::is_floating_point_v<Element<V>>;
 
 template <class V>
 V one() {
-  return V{} + Element<V>(1);
+  return broadcast<V>(Element<V>(1));
 }
 template <class V>
 V lowest() {
   using Limits = std::numeric_limits<Element<V>>;
-  return V{} + (Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+  return broadcast<V>(Element<V>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest()));
 }
 template <class V>
 V highest() {
   using Limits = std::numeric_limits<Element<V>>;
-  return V{} + (Limits::has_infinity ? Limits::infinity() : Limits::max());
+  return broadcast<V>(Element<V>(Limits::has_infinity ? Limits::infinity() : Limits::max()));
 }
 
 template <class V>
 V constant(double value) {
-  return V{} + static_cast<Element<V>>(value);
+  return broadcast<V>(static_cast<Element<V>>(value));
 }
 
 template <class V>

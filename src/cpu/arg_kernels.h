@@ -89,7 +89,7 @@ struct Arg {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       best[v] = first ? load_at(records, j + v * kLanes) : load_at(rows[0], j + v * kLanes);
-      place[v] = Mask<T>{} + unseen;
+      place[v] = splat(unseen);
     }
     for (int64_t r = 0; r < n; ++r) {
       const Place here = static_cast<Place>(r);
@@ -98,7 +98,7 @@ struct Arg {
         const V element = load_at(rows[r], j + v * kLanes);
         const auto better = beats(element, best[v]);
         best[v] = select(better, element, best[v]);
-        place[v] = select(better, Mask<T>{} + here, place[v]);
+        place[v] = select(better, splat(here), place[v]);
       }
     }
     __builtin_memcpy(records + j * sizeof(T), best, sizeof best);

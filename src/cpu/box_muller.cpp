@@ -5,7 +5,7 @@
 // order of operations here is not free; every `fused` is one rounding in PyTorch's build.
 #include "cpu/box_muller.h"
 
-#include <cstdint>
+#include "cpu/vec.h"
 
 namespace tt::cpu {
 namespace {
@@ -28,12 +28,7 @@ inline Floats fused(Floats a, Floats b, Floats c) {
   return result;
 }
 
-inline Floats fused(Floats a, Floats b, float c) { return fused(a, b, Floats{} + c); }
-
-// Lanes of `yes` where the mask is -1, of `no` where it is 0.
-inline Floats select(Ints mask, Floats yes, Floats no) {
-  return (Floats)(((Ints)yes & mask) | ((Ints)no & ~mask));
-}
+inline Floats fused(Floats a, Floats b, float c) { return fused(a, b, broadcast<Floats>(c)); }
 
 // log of normal floats in (0, 1]: x = 2^e * m with m in [sqrt(1/2), sqrt(2)), and a polynomial for
 // log(m) in terms of m - 1.
@@ -44,7 +39,7 @@ inline Floats cephes_log(Floats x) {
   const Floats e = __builtin_convertvector((bits >> 23) - 126 + low, Floats);
   const Floats m = (half_to_one - 1.0f) + (Floats)((Ints)half_to_one & low);
   const Floats square = m * m;
-  Floats y = fused(Floats{} + 7.0376836292e-2f, m, -1.1514610310e-1f);
+  Floats y = fused(broadcast<Floats>(7.0376836292e-2f), m, -1.1514610310e-1f);
   y = fused(y, m, 1.1676998740e-1f);
   y = fused(y, m, -1.2420140846e-1f);
   y = fused(y, m, 1.4249322787e-1f);
@@ -63,12 +58,12 @@ inline void cephes_sincos(Floats x, Floats& sine, Floats& cosine) {
   const Floats y = __builtin_convertvector(octant, Floats);
   x = x - y * 0.78515625f;  // pi / 4 in three parts; with the first two a product is exact
   x = x - y * 2.4187564849853515625e-4f;
-  x = fused(y, Floats{} - 3.77489497744594108e-8f, x);
+  x = fused(y, broadcast<Floats>(-3.77489497744594108e-8f), x);
   const Floats square = x * x;
-  Floats c = fused(Floats{} + 2.443315711809948e-5f, square, -1.388731625493765e-3f);
+  Floats c = fused(broadcast<Floats>(2.443315711809948e-5f), square, -1.388731625493765e-3f);
   c = fused(c, square, 4.166664568298827e-2f);
   c = fused(c * square, square, -0.5f * square) + 1.0f;
-  Floats s = fused(Floats{} - 1.9515295891e-4f, square, 8.3321608736e-3f);
+  Floats s = fused(broadcast<Floats>(-1.9515295891e-4f), square, 8.3321608736e-3f);
   s = fused(s, square, -1.6666654611e-1f);
   s = fused(s * square, x, x);
   const Ints swapped = (octant & 2) != 0;
@@ -79,7 +74,7 @@ inline void cephes_sincos(Floats x, Floats& sine, Floats& cosine) {
 }
 
 void f32(float* u, int64_t blocks, float mean, float std) {
-  const Floats means = Floats{} + mean, stds = Floats{} + std;
+  const Floats means = broadcast<Floats>(mean), stds = broadcast<Floats>(std);
   for (; blocks > 0; --blocks, u += 16) {
     for (int j = 0; j < 8; j += kLanes) {
       Floats u1, u2, sine, cosine, radius;

@@ -111,7 +111,7 @@ void repeat(char* out, const char* value, int64_t n) {
     std::memset(out, bytes[0], n * sizeof x);
     return;
   }
-  const Vec<Raw> v = Vec<Raw>{} + x;
+  const Vec<Raw> v = splat(x);
   int64_t i = 0;
   for (; i + lanes<Raw> <= n; i += lanes<Raw>) std::memcpy(out + i * sizeof x, &v, sizeof v);
   for (; i < n; ++i) std::memcpy(out + i * sizeof x, &x, sizeof x);

@@ -54,7 +54,7 @@ TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* stride
   for (int k = 0; k <= inputs; ++k) {
     at[k] = reinterpret_cast<char*>(&blocks[k]);
     if (k == 0) continue;
-    blocks[k] = Vec<T>{} + 1;
+    blocks[k] = splat<T>(1);
     const int64_t bytes = strides[k] == 0 ? sizeof(T) : n * sizeof(Stored);
     for (int64_t i = 0; i < bytes; i += sizeof(Stored))
       __builtin_memcpy(at[k] + i, data[k] + i, sizeof(Stored));
@@ -83,9 +83,9 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
     from[k] = data[k + 1];
     step[k] = lanes<T> * sizeof(Stored);
     if (strides[k + 1] != 0) continue;
-    T value;
+    Element<Vec<T>> value;
     __builtin_memcpy(&value, from[k], sizeof value);
-    repeated[k] = Vec<T>{} + value;
+    repeated[k] = splat(value);
     from[k] = reinterpret_cast<const char*>(&repeated[k]);
     step[k] = 0;
   }

@@ -38,12 +38,13 @@ void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, i
                W* where) {
   using V = Few<T, Lanes>;
   using M = decltype(V{} < V{});
+  using E = typename Element<M>::type;
   using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
   const int64_t taps_h = g.axis[1].taps, taps_w = g.axis[2].taps;
   for (int64_t i = 0; i < count; i += Lanes) {
     if (i + Lanes > count) i = count - Lanes;  // some of them once more
-    V best = V{} + lowest_of<T>();
-    M id = M{} + typename Element<M>::type((box.lo[0] * taps_h + box.lo[1]) * taps_w + box.lo[2]);
+    V best = broadcast<V>(lowest_of<T>());
+    M id = broadcast<M>(E((box.lo[0] * taps_h + box.lo[1]) * taps_w + box.lo[2]));
     for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
       for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
         const int64_t row = (d * taps_h + h) * taps_w;
@@ -51,7 +52,7 @@ void max_lanes(const MaxPoolArgs& g, const Box& box, const T* x, int64_t step, i
           const V v = load_steps<T, Lanes, Step>(x + g.tap[row + w] + i * step, step);
           const M take = (v > best) | (v != v);
           best = take ? v : best;
-          id = take ? M{} + typename Element<M>::type(row + w) : id;
+          id = take ? broadcast<M>(E(row + w)) : id;
         }
       }
     }
@@ -76,7 +77,7 @@ void max_one(const MaxPoolArgs& g, const Box& box, const T* x, T* y, W* where) {
       const T* from = x + g.tap[row];
       int64_t w = box.lo[2];
       if (step == 1 && box.hi[2] - w >= 2 * n) {
-        Vec<T> bests = Vec<T>{} + lowest_of<T>();
+        Vec<T> bests = splat(lowest_of<T>());
         M ids{}, next{};
         for (int k = 0; k < n; ++k) next[k] = row + w + k;
         for (; w + n <= box.hi[2]; w += n, next += n) {
@@ -168,10 +169,10 @@ inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T
     if (row == 0) best = even;
     const M take = (even > best) | (even != even);
     best = take ? even : best;
-    id = take ? M{} + E(2 * row) : id;
+    id = take ? broadcast<M>(E(2 * row)) : id;
     const M next = (odd > best) | (odd != odd);
     best = next ? odd : best;
-    id = next ? M{} + E(2 * row + 1) : id;
+    id = next ? broadcast<M>(E(2 * row + 1)) : id;
   }
   __builtin_memcpy(y + i, &best, sizeof best);
   const Ids ids = __builtin_convertvector(id, Ids);

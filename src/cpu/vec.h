@@ -49,9 +49,15 @@ inline void store(T* to, Vec<T> v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
+// x in every lane of V. (x may be a V, and V the type of one element.) Adding x to V{} would turn
+// -0 into +0; subtracting +0 keeps every x, and compiles to a broadcast.
+template <class V, class T>
+inline V broadcast(T x) {
+  return x - V{};
+}
 template <class T>
 inline Vec<T> splat(T x) {
-  return x - Vec<T>{};  // subtracting +0 keeps every x, -0 too; it compiles to a broadcast
+  return broadcast<Vec<T>>(x);
 }
 template <>
 inline Vec<bool> splat<bool>(bool x) {

@@ -89,7 +89,7 @@ inline Split<Vec<double>> split(Vec<double> x) {
 // 1 / x, good to 2^-40, for x that is neither 0 nor infinite.
 inline Vec<double> reciprocal_of_number(Vec<double> x) {
 #ifdef __AVX512F__
-  const Vec<double> r = _mm512_maskz_rcp14_pd(-1, x), miss = fused(-x, r, 1 - Vec<double>{});
+  const Vec<double> r = _mm512_maskz_rcp14_pd(-1, x), miss = fused(-x, r, splat(1.0));
   return fused(fused(miss, miss, miss), r, r);
 #else
   return 1 / x;
@@ -99,10 +99,9 @@ inline Vec<double> reciprocal_of_number(Vec<double> x) {
 // 1 / sqrt(x) of any x: one step of Newton's from 14 bits, which leaves 0, inf and NaN as they are.
 inline Vec<float> rsqrt(Vec<float> x) {
 #ifdef __AVX512F__
-  const Vec<float> one = 1 - Vec<float>{}, r = _mm512_maskz_rsqrt14_ps(-1, x), h = x * r;
+  const Vec<float> one = splat(1.0f), r = _mm512_maskz_rsqrt14_ps(-1, x), h = x * r;
   const Vec<float> miss = fused(-fused(x, r, -h), r, fused(-h, r, one));  // 1 - x r^2
-  const Vec<float> better =
-      fused(fused(miss, 0.375f - Vec<float>{}, 0.5f - Vec<float>{}) * miss, r, r);
+  const Vec<float> better = fused(fused(miss, splat(0.375f), splat(0.5f)) * miss, r, r);
   return select(better == better, better, r);
 #else
   Vec<float> root;

@@ -29,7 +29,7 @@ constexpr float kLn2 = -0.693145752f, kLn2Rest = -1.4286068e-06f;  // -ln 2 in t
 // a b + c; b and c may be scalars. One instruction and one rounding where the machine has it.
 template <class V, class B, class C>
 inline V multiply_add(V a, B b, C c) {
-  return fused(a, b - V{}, c - V{});
+  return fused(a, broadcast<V>(b), broadcast<V>(c));
 }
 
 // c0 + c1 x + c2 x^2 + ..., by Horner's rule.
@@ -241,8 +241,8 @@ inline Vec<float> erfc(Vec<float> x) {
 // r holds ln of a positive finite x; puts in what the other x have.
 template <class V>
 inline V log_edges(V x, V r) {
-  const V inf = V{} + __builtin_inff();
-  const V nan = V{} + __builtin_nanf("");
+  const V inf = broadcast<V>(__builtin_inff());
+  const V nan = broadcast<V>(__builtin_nanf(""));
   r = select(x < inf, r, x);                           // inf gives inf
   return select(x > 0, r, select(x == 0, -inf, nan));  // 0 gives -inf; negatives and NaN, NaN
 }
