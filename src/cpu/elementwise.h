@@ -97,7 +97,8 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
   for (; n >= kLeast; n -= lanes<T>) {
     __builtin_prefetch(out + kAhead);
     const Front<T> front(n);
-    auto input = [&](int k) {
+    // Inlined early, or the addresses would stay in memory, and the row be three times slower.
+    auto input = [&](int k) __attribute__((always_inline)) {
       if constexpr (kHalves) {
         return step[k] == 0 ? repeated[k] : load_halves<Stored>(from[k], front);
       } else {
@@ -109,7 +110,7 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
         return from_memory<T>(v);
       }
     };
-    auto result = [&] {
+    auto result = [&]() __attribute__((always_inline)) {
       if constexpr (kInputs == 1)
         return F::apply(input(0));
       else if constexpr (kInputs == 2)
