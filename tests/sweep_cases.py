@@ -1,6 +1,6 @@
 """Samples of the sweep that are not calls of an op: expressions that both packages evaluate.
 
-Their tensors (sweep_samples.TENSORS) come in every dtype and layout: x (3, 4, 5), y (4, 5), p
+Their tensors (TENSORS) come in every dtype and layout: x (3, 4, 5), y (4, 5), p
 positive, u in [-1, 1], m and n (4, 4), v and w (5,), s 0-d, one (1,), e empty; f float32, k and i
 indices, b bool; d is the dtype. An expression may have statements in front of it.
 """
@@ -23,6 +23,21 @@ OPINFO_NAMES = {
         )
     },
 }  # fmt: skip
+
+# The tensors that an expression may name, which take every dtype: shape and domain.
+TENSORS: dict[str, tuple] = {
+    "x": ((3, 4, 5), "real"),
+    "y": ((4, 5), "nonzero"),
+    "p": ((3, 4, 5), "positive"),
+    "u": ((3, 4, 5), "unit"),
+    "m": ((4, 4), "real"),
+    "n": ((4, 4), "nonzero"),
+    "v": ((5,), "real"),
+    "w": ((5,), "nonzero"),
+    "s": ((), "nonzero"),
+    "one": ((1,), "nonzero"),
+    "e": ((0, 4), "real"),
+}
 
 # Statements before every expression of a name.
 PREPARE: dict[str, str] = {}

@@ -32,7 +32,7 @@ import numpy as np
 import torch
 from all_cases import CASES
 from op_cases import LAYOUTS, SHAPES, numbers
-from sweep_cases import EXPRESSIONS, OPINFO_NAMES, PREPARE
+from sweep_cases import EXPRESSIONS, OPINFO_NAMES, PREPARE, TENSORS
 from sweep_compare import DTYPES, Sample, is_tensor
 from torch.utils import _pytree
 
@@ -396,21 +396,6 @@ def random_tensor(shape: tuple, dtype: str, domain: str = "real", seed: int = 0)
 
 
 # ------------------------------------------------------------------------------------ expressions
-
-# The tensors that an expression may name, which take every dtype: shape and domain.
-TENSORS: dict[str, tuple] = {
-    "x": ((3, 4, 5), "real"),
-    "y": ((4, 5), "nonzero"),
-    "p": ((3, 4, 5), "positive"),
-    "u": ((3, 4, 5), "unit"),
-    "m": ((4, 4), "real"),
-    "n": ((4, 4), "nonzero"),
-    "v": ((5,), "real"),
-    "w": ((5,), "nonzero"),
-    "s": ((), "nonzero"),
-    "one": ((1,), "nonzero"),
-    "e": ((0, 4), "real"),
-}
 
 
 def tensors_of(dtype: str) -> dict[str, torch.Tensor]:

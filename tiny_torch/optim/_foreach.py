@@ -7,6 +7,7 @@ same operations element by element, so both give the same bits.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -100,7 +101,10 @@ class ForeachOptimizer(Optimizer):
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
-    options = (group["lr"], group.get("weight_decay"), *group.get("betas", ()))
+    pairs = [group[name] for name in ("betas", "etas", "step_sizes") if name in group]
+    if any(len(pair) != 2 for pair in pairs):
+        return False  # _update, which takes them apart, raises
+    options = itertools.chain(group.values(), *pairs)
     tensors = [option for option in options if isinstance(option, Tensor)]
     if group["differentiable"]:
         if foreach:

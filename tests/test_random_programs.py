@@ -1,0 +1,70 @@
+"""Some random programs (random_programs.py); and that their runner sees what it is there to see."""
+
+import json
+
+import pytest
+from random_calls import Program
+from random_programs import CALLS, batch, death, needed, parsed, start
+
+CRASH = "import ctypes; ctypes.string_at(0)"
+
+
+def lines_of(seed):
+    """A program's lines, run in this process."""
+    names, lines = {"__name__": "program"}, []
+
+    def run(line):
+        lines.append(line)
+        try:
+            exec(line, names)
+        except Exception:
+            return False
+        return True
+
+    program = Program(seed, names, run)
+    for _ in range(4):
+        program.call()
+    return lines
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_program_follows_from_its_seed():
+    assert lines_of(5) == lines_of(5) != lines_of(6)
+
+
+def test_some_programs(tmp_path):
+    found = list(batch(range(40), CALLS, tmp_path))
+    assert not [(f.seed, f.why, f.lines) for f in found]
+
+
+@pytest.mark.slow
+def test_many_programs(tmp_path):
+    found = list(batch(range(1000, 3000), CALLS, tmp_path))
+    assert not [(f.seed, f.why, f.lines) for f in found]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (CRASH, "dies with -11"),
+        ("while True: F.relu(torch.ones(3))", "hangs"),
+        ("b = b'x' * (2**30 + 2**28)", "memory grew"),
+        ("import tiny_torch.ops.shape as s; s.flatten(3)", "AttributeError: 'int' object"),
+        ("raise SystemError('inside')", "SystemError: inside"),
+    ],
+)
+def test_what_fails(line, why, tmp_path):
+    lines = ["import tiny_torch as torch; F = torch.nn.functional", "x = torch.ones(3)", line]
+    found, said, code = start(["--lines", json.dumps(lines)], tmp_path / "notes", seconds=2)
+    assert why in (found[0][1] if found else death(said, code))
+
+
+def test_a_crash_is_blamed_on_its_line(tmp_path):
+    start(["--lines", json.dumps(["x = 1", CRASH, "x = 2"])], tmp_path / "notes")
+    notes = parsed((tmp_path / "notes").read_text())
+    assert [note["line"] for note in notes if "line" in note] == ["x = 1", CRASH]
+
+
+def test_a_program_is_cut_to_what_its_last_line_needs():
+    lines = ["import math", "a = 1", "b = a", "c = [2]", "d = c", "c.append(a)", "print(c)"]
+    assert needed(lines) == ["import math", "a = 1", "c = [2]", "c.append(a)", "print(c)"]
