@@ -20,7 +20,7 @@ from typing import Any
 
 from api_names import NAMESPACES
 from random_calls_cases import RECIPES
-from random_values import CHOICES, DTYPES, FLOATS, WORDS, WRONG, Values
+from random_values import CHOICES, DTYPES, FLOATS, SMALL, WORDS, WRONG, Values
 from sweep_cases import EXPRESSIONS, PREPARE, TENSORS
 
 import tiny_torch
@@ -51,10 +51,14 @@ EXCLUDED = {
 OUTSIDE = ("num_workers", "data_ptr", ".seed()", "set_num", "torch.seed", "id(")
 LARGEST = 40_000  # elements of a tensor that later lines may name
 POOL = 10  # tensors that later lines may name
+LAYERED = (
+    "LSTM", "GRU", "RNN", "Transformer", "TransformerEncoder", "TransformerDecoder", "LBFGS",
+)  # fmt: skip
+REPEATS = ("num_layers", "num_encoder_layers", "num_decoder_layers", "n_power_iterations")
 INDICES = ("index", "indices", "target", "sorter", "labels", "batch_sizes", "lengths", "offsets")
 COUNTS = (
     "k", "n", "kernel_size", "stride", "padding", "dilation", "output_padding", "groups", "bins",
-    "size", "sizes", "output_size", "chunks", "sections", "num_samples", "repeats", "num_layers",
+    "size", "sizes", "output_size", "chunks", "sections", "num_samples", "repeats",
     "in_channels", "out_channels", "in_features", "out_features", "num_features", "num_heads",
     "hidden_size", "input_size", "num_embeddings", "embedding_dim", "num_groups", "num_channels",
     "upscale_factor", "normalized_shape", "shape", "dims", "shifts", "split_size_or_sections",
@@ -266,6 +270,8 @@ class Program(Values):
             return self.count(kind)
         if kind.startswith("bool") or isinstance(default, bool):
             return str(self.chance(0.5))
+        if name in REPEATS:
+            return str(self.draw.choice(SMALL))
         if kind.startswith("int") or type(default) is int:
             return self.integer()
         if kind.startswith(("float", "Number")) or isinstance(default, float):
@@ -355,8 +361,12 @@ def usable(tensor: Any) -> bool:
     return tensor.numel() <= LARGEST and tensor.ndim < 8
 
 
-def helper(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+def loops_as_told(node: ast.AST) -> bool:
+    """A call that a large number keeps busy in PyTorch, too."""
+    return isinstance(node, ast.Call) and (
+        isinstance(node.func, ast.Name)
+        or (isinstance(node.func, ast.Attribute) and node.func.attr in LAYERED)
+    )
 
 
 class Filling(ast.NodeTransformer):
@@ -390,7 +400,7 @@ class Change(ast.NodeTransformer):
     def __init__(self, program: Program, tree: ast.Module):
         self.program = program
         # Not 2**40, x * 2, nor how often a helper of the line loops: range(3), train(4).
-        loops = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) or helper(n)]
+        loops = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) or loops_as_told(n)]
         kept = [part for node in loops for part in ast.iter_child_nodes(node)]
         places = [node for node in ast.walk(tree) if self.may_change(node) and node not in kept]
         self.chosen = program.draw.sample(places, min(len(places), program.draw.choice((1, 1, 2))))

@@ -44,12 +44,13 @@ SANITIZERS = "max_allocation_size_mb=1000:quarantine_size_mb=64:handle_abort=1"
 # Exceptions of PyTorch's kinds.
 KINDS = (
     RuntimeError, ValueError, TypeError, IndexError, MemoryError, AttributeError, KeyError,
-    AssertionError, BufferError, OverflowError, StopIteration, OSError, EOFError, pickle.PickleError,
+    AssertionError, BufferError, OverflowError, StopIteration, OSError, EOFError,
+    pickle.PickleError,
 )  # fmt: skip
 # Where PyTorch divides by a zero that it was given.
 DIVIDES = (
     "init.xavier_uniform_", "init.xavier_normal_", "init.dirac_", "normalization.__init__",
-    "simple.get_lr", "cyclic.get_lr", "unpooling.lp_pool",
+    "simple.get_lr", "cycles.step", "unpooling.lp_pool",
 )  # fmt: skip
 # Texts that only an unexpected exception has.
 INSIDE = re.compile(
