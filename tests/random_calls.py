@@ -47,7 +47,8 @@ SPACES = (
 EXCLUDED = {
     "torch.seed", "torch.save", "torch.load", "torch.set_num_threads", "torch.set_rng_state",
     "torch.set_num_interop_threads", "torch.set_default_device", "torch.Tensor.data_ptr",
-    "torch.nn.init.trunc_normal_", "torch.set_default_dtype", "torch.set_default_tensor_type", "torch.Tensor.__hash__",
+    "torch.set_default_dtype", "torch.set_default_tensor_type", "torch.Tensor.__hash__",
+    "torch.nn.init.trunc_normal_",
 }  # fmt: skip
 OUTSIDE = ("num_workers", "data_ptr", ".seed()", "set_num", "torch.seed", "id(")
 LARGEST = 40_000  # elements of a tensor that later lines may name
@@ -404,6 +405,8 @@ class Change(ast.NodeTransformer):
         # Not 2**40, x * 2, nor how often a helper of the line loops: range(3), train(4).
         loops = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) or loops_as_told(n)]
         kept = [part for node in loops for part in ast.iter_child_nodes(node)]
+        texts = [n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr)]  # f-strings
+        kept += [part for node in texts for part in ast.walk(node)]
         places = [node for node in ast.walk(tree) if self.may_change(node) and node not in kept]
         self.chosen = program.draw.sample(places, min(len(places), program.draw.choice((1, 1, 2))))
         self.visit(tree)

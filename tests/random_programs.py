@@ -50,7 +50,7 @@ KINDS = (
 # Where PyTorch divides by a zero that it was given.
 DIVIDES = (
     "init.xavier_uniform_", "init.xavier_normal_", "init.dirac_", "normalization.__init__",
-    "simple.get_lr", "cycles.step", "unpooling.lp_pool",
+    "simple.get_lr", "cycles.step", "init.trunc_normal_", "unpooling.lp_pool",
 )  # fmt: skip
 # Texts that only an unexpected exception has.
 INSIDE = re.compile(
