@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
@@ -10,8 +10,10 @@ from tiny_torch.distributions.utils import _sum_rightmost
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
+D = TypeVar("D", bound=Distribution)
 
-class Independent(Distribution):
+
+class Independent(Distribution, Generic[D]):
     """A distribution whose last `reinterpreted_batch_ndims` dims of the batch make one event.
 
     log_prob sums over them. https://pytorch.org/docs/stable/distributions.html#independent

@@ -53,7 +53,14 @@ def scaled_dot_product_attention(
             f"{list(value.shape)}"
         )
     if attn_mask is not None:
+        composed = query.ndim != 4 or dropout_p or edge_of(attn_mask) is not None
+        if is_causal and composed:  # PyTorch's kernel takes both
+            raise RuntimeError(
+                f"_{FUNCTION}: Explicit attn_mask should not be set when is_causal=True"
+            )
         check_mask(attn_mask, query, key)
+        if attn_mask.ndim < 2:
+            attn_mask = attn_mask.expand(query.shape[-2], key.shape[-2])
     if dropout_p or only_composed() or (attn_mask is not None and edge_of(attn_mask) is not None):
         drop = partial(torch.nn.functional.dropout, p=dropout_p)
         return kernels.composed(query, key, value, attn_mask, is_causal, factor, drop)
@@ -104,7 +111,8 @@ def check_arguments(
 
 
 def check_mask(mask: Tensor, query: Tensor, key: Tensor) -> None:
-    mask.size(-2)  # raises IndexError
+    if query.ndim == 4:
+        mask.size(-2)  # raises IndexError
     wanted = (*query.shape[:-1], key.shape[-2])
     fits = mask.ndim <= len(wanted) and all(
         n in (1, size) for n, size in zip(mask.shape[::-1], wanted[::-1], strict=False)
@@ -121,12 +129,16 @@ def shared_heads(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Ten
     heads = query.size(-3)
     result = []
     for tensor in (key, value):
-        if tensor.size(-3) == 0 or heads % tensor.size(-3):
+        own, shape = tensor.size(-3), tensor.shape
+        if own == 0:  # of no keys a query sees nothing
+            result.append(tensor.new_zeros((*shape[:-3], heads, *shape[-2:])))
+            continue
+        if heads % own:
             raise RuntimeError(
                 "Number of heads in key and value must divide the number of heads in query, got "
-                f"{tensor.size(-3)} and {heads}"
+                f"{own} and {heads}"
             )
-        times, shape = heads // tensor.size(-3), tensor.shape
+        times = heads // own
         repeated = tensor.unsqueeze(-3).expand(*shape[:-2], times, *shape[-2:])
         result.append(repeated.flatten(-4, -3))
     return result[0], result[1]

@@ -145,6 +145,9 @@ def batch_norm(
     elif eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if not _fits_channels(input, running_mean, running_var, weight, bias, training):
+        if isinstance(input, Tensor) and not input.array.size:  # PyTorch looks at no channel then
+            result = input.clone() if weight is None else input * weight[0]
+            return result if bias is None else result + bias[0]
         _check_channels(input, running_mean, running_var, weight, bias, training)
     return normalisation.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
@@ -229,6 +232,8 @@ def group_norm(
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
+        if num_groups >= 2**63:
+            raise ValueError("Overflow when unpacking long long")
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"

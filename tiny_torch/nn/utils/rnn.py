@@ -11,6 +11,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...ops.join import check_tensors
 from ...ops.views import standalone
 from ...tensor import Tensor
 
@@ -243,7 +244,7 @@ def pad_sequence(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences)}"
         )
-    sequences = tuple(sequences)
+    sequences = check_tensors("pad_sequence", tuple(sequences))
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import tiny_torch as torch
 
+from ...ops.views import wrap_dim
 from ...tensor import Tensor
 from ..modules import Module
 from ..parameter import Parameter
@@ -23,7 +24,8 @@ def norm_except_dim(v: Tensor, dim: int) -> Tensor:
     """The length of each slice of `v` along `dim`, kept as dims of size 1; of all of it for -1."""
     if dim == -1:
         return torch.linalg.vector_norm(v)
-    others = [d for d in range(v.ndim) if d != dim % v.ndim]
+    kept = wrap_dim(dim, v.ndim)
+    others = [d for d in range(v.ndim) if d != kept]
     return torch.linalg.vector_norm(v, 2, others, keepdim=True) if others else v.abs()
 
 
