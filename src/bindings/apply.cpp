@@ -317,6 +317,28 @@ PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return kept_values(args[0], args[1], args[2]);
 }
 
+// refuse_overlap(out, apart, same=()): RuntimeError where a tensor to write into shares memory with
+// one of the tensors that must lie apart, or some of it with those that may be it. What is no
+// tensor, or of another device, is left alone.
+PyObject* refuse_overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || !PyTuple_Check(args[1]) || (count > 2 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "refuse_overlap(out, apart, same=())");
+  auto array_in = [](PyObject* tensor) -> const NDArray* {
+    if (!is_tensor(tensor) || !is_array(tensor_of(tensor).array)) return nullptr;
+    return &array_of(tensor_of(tensor).array);
+  };
+  const NDArray* const out = array_in(args[0]);
+  try {
+    for (Py_ssize_t group = 1; out && group < count; ++group)
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[group]); ++i)
+        if (const NDArray* const input = array_in(PyTuple_GET_ITEM(args[group], i)))
+          tt::refuse_overlap(*out, *input, group == 2);
+  } catch (...) {
+    return raise_current();
+  }
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
                            {"compute_into", fast(compute_into<false>), METH_FASTCALL, nullptr},
                            {"compute_in_place", fast(compute_into<true>), METH_FASTCALL, nullptr},
@@ -325,6 +347,7 @@ PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
                            {"apply_many", fast(apply_many), METH_FASTCALL, nullptr},
                            {"register_apply", register_apply, METH_O, nullptr},
                            {"offer", fast(offer), METH_FASTCALL, nullptr},
+                           {"refuse_overlap", fast(refuse_overlap), METH_FASTCALL, nullptr},
                            {"arrays_of", arrays_of, METH_O, nullptr},
                            {"changed", fast(changed), METH_FASTCALL, nullptr},
                            {"keep", fast(keep), METH_FASTCALL, nullptr},

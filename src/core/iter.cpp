@@ -145,18 +145,9 @@ void check_writable(const NDArray& out) {
 }
 
 bool check_overlap(const NDArray& out, const NDArray& input) {
-  if (!(out.storage() == input.storage()) || out.numel() == 0 || input.numel() == 0) return false;
-  const auto [out_first, out_last] = extent(out);
-  const auto [first, last] = extent(input);
-  if (last <= out_first || out_last <= first) return false;
-  if (out.data() == input.data() && out.shape() == input.shape() &&
-      out.strides() == input.strides() && out.dtype() == input.dtype())
-    return false;
-  if (out.is_dense() && input.is_dense())
-    throw RuntimeError(
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer "
-        "to a single memory location. Please clone() the tensor before performing the operation.");
-  return true;
+  const Overlap overlap = overlap_of(out, input);
+  if (overlap == Overlap::Some) throw_overlap();
+  return overlap == Overlap::Unknown;
 }
 
 Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result)

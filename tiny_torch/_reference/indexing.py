@@ -148,7 +148,8 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
         )
-    places = places_of_slices(x, dim, index, 0, IndexError)
+    kind = RuntimeError if not x.size and x.ndim > 1 else IndexError
+    places = places_of_slices(x, dim, index, 0, kind)
     shape = (*x.shape[:dim], index.size, *x.shape[dim + 1 :]) if x.ndim else ()
     return x._new(shape, x.dtype)._store(x._flat[places])
 

@@ -74,6 +74,8 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
+    # Of an op without a gradient: the forms that take what requires grad and leave its history be.
+    unrecorded: tuple[str, ...] = ()  # "out", "in place"
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
     # Whether backward frees what was saved though it holds no array, as in PyTorch, which keeps a
     # number as a tensor, or its input for the shape.

@@ -448,9 +448,10 @@ def by_operator(name: str, operate) -> type[Op]:
     return named(ByOperator, name)
 
 
-def without_gradient(name: str, inputs: int = 2) -> type[Op]:
+def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out",)) -> type[Op]:
     class WithoutGradient(Op):
         arity = inputs
+        unrecorded = forms
 
         @staticmethod
         def forward(x, *rest, out=None):
@@ -480,20 +481,23 @@ LeftShift: Any = public("bitwise_left_shift", "input * 2**other, of integers.", 
 RightShift: Any = public("bitwise_right_shift", "input // 2**other, of integers.", left=True)(
     by_operator("bitwise_right_shift", operator.rshift)
 )
+LOGICAL = ("out", "in place")
 LogicalAnd: Any = public("logical_and", "Whether both elements are not 0.", numbers=False)(
-    without_gradient("logical_and")
+    without_gradient("logical_and", 2, LOGICAL)
 )
 LogicalOr: Any = public("logical_or", "Whether either element is not 0.", numbers=False)(
-    without_gradient("logical_or")
+    without_gradient("logical_or", 2, LOGICAL)
 )
 LogicalXor: Any = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
-    without_gradient("logical_xor")
+    without_gradient("logical_xor", 2, LOGICAL)
 )
 public("gcd", "The greatest common divisor of two integers.", numbers=False)(
-    without_gradient("gcd")
+    without_gradient("gcd", 2, ())
 )
-public("lcm", "The least common multiple of two integers.", numbers=False)(without_gradient("lcm"))
-public("logical_not", "Whether each element is 0.")(without_gradient("logical_not", 1))
+public("lcm", "The least common multiple of two integers.", numbers=False)(
+    without_gradient("lcm", 2, ())
+)
+public("logical_not", "Whether each element is 0.")(without_gradient("logical_not", 1, LOGICAL))
 BitwiseNot: Any = public("bitwise_not", "Each bit turned; logical not of a bool.")(
-    without_gradient("bitwise_not", 1)
+    without_gradient("bitwise_not", 1, ())
 )

@@ -22,7 +22,7 @@ from tiny_torch.ops.indexing import (
     fresh,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import applied_same, check_tensor, into_same
+from tiny_torch.ops.public import applied_same, check_tensor, into_same, refuse_overlap
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor
 
@@ -226,6 +226,8 @@ def gather(
     if sparse_grad:
         raise NotImplementedError("gather(sparse_grad=True)")
     check_tensor("gather", "index", 3, index)
+    if out is not None:
+        refuse_overlap(out, (input,), (index,))
     return applied_same("gather", out, Gather, (input, index), dim)
 
 
@@ -319,6 +321,7 @@ def scatter(
     """
     op, place = scatter_operation("scatter", reduce)
     source = scatter_arguments("scatter", input, index, src, value)
+    refuse_overlap(out, (index, source), (input,))
     return into_same(out, apply(op, input, source, index, dim, *place), "scatter")
 
 
@@ -328,6 +331,7 @@ def scatter_(
     """scatter in place. https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html"""
     op, place = scatter_operation("scatter_", reduce)
     source = scatter_arguments("scatter_", self, index, src, value)
+    refuse_overlap(self, (index, source))
     return apply_inplace(op, self, source, index, dim, *place)
 
 
@@ -344,6 +348,7 @@ def scatter_add(
     """
     check_tensor("scatter_add", "src", 3, src)
     source = scatter_arguments("scatter_add", input, index, src, None)
+    refuse_overlap(out, (index, source), (input,))
     return into_same(out, apply(ScatterAdd, input, source, index, dim), "scatter_add")
 
 
@@ -351,6 +356,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
     check_tensor("scatter_add_", "src", 3, src)
     source = scatter_arguments("scatter_add_", self, index, src, None)
+    refuse_overlap(self, (index, source))
     return apply_inplace(ScatterAdd, self, source, index, dim)
 
 
@@ -387,6 +393,7 @@ def scatter_reduce(
     tensor([5., 7.])
     """
     source = scatter_reduce_arguments("scatter_reduce", input, index, src, reduce)
+    refuse_overlap(out, (index, source), (input,))
     result = apply(ScatterReduce, input, source, index, dim, reduce, include_self)
     return into_same(out, result, "scatter_reduce")
 
@@ -396,6 +403,7 @@ def scatter_reduce_(
 ) -> Tensor:
     """scatter_reduce in place."""
     source = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
+    refuse_overlap(self, (index, source))
     return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)
 
 

@@ -12,7 +12,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops import split
 from tiny_torch.ops.elementwise import Cast
-from tiny_torch.ops.public import into, offered
+from tiny_torch.ops.public import check_tensor, into, offered, refuse_overlap
 from tiny_torch.ops.views import Expand, Part, int_tuple, one_or_many
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor, wrap
@@ -95,6 +95,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
             return apply_many(Cat, tensors, dim)
     elif out is None:
         return wrap(array_module(arrays[0].device).cat(arrays, dim))
+    refuse_overlap(out, tuple(tensors))
     return into_promoted("cat", out, offered(out, Cat, tensors, dim))
 
 
@@ -128,6 +129,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
             return apply_many(Stack, tensors, dim)
     elif out is None:
         return wrap(array_module(arrays[0].device).stack(arrays, dim))
+    refuse_overlap(out, tuple(tensors))
     return into_promoted("stack", out, offered(out, Stack, tensors, dim))
 
 
@@ -135,6 +137,8 @@ def atleast(least: int) -> Callable[..., Any]:
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tuple(tensors[0])
+        for position, tensor in enumerate(tensors):
+            check_tensor(f"atleast_{least}d", "input", position + 1, tensor)
         results = tuple([with_dims(tensor, least) for tensor in tensors])
         return results[0] if len(results) == 1 else results
 

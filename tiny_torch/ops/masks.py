@@ -21,7 +21,7 @@ from tiny_torch.ops.indexing import (
     warn_expanded,
 )
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor, into_same, offered
+from tiny_torch.ops.public import check_tensor, into_same, offered, refuse_overlap
 from tiny_torch.ops.views import Place
 from tiny_torch.tensor import Tensor
 
@@ -196,6 +196,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if not input.array.same_shape(mask.array):
         shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
         input, mask = input.expand(shape), mask.expand(shape)
+    refuse_overlap(out, (input, mask))
     return into_same(out, apply(MaskedSelect, input, mask), "masked_select")
 
 
@@ -234,6 +235,7 @@ def where(
         check_beside(other, input)
     if out is None:
         return apply(Where, condition, input, other)
+    refuse_overlap(out, (), (condition, input, other))
     return into_same(out, offered(out, Where, (condition, input, other)), "where")
 
 
@@ -265,6 +267,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
         )
     if not as_tuple:
+        refuse_overlap(out, (input,))
         return into_same(out, apply(Nonzero, input), "nonzero")
     if out is not None:
         check_tensor("nonzero", "out", 2, out)

@@ -13,7 +13,7 @@ from tiny_torch.ops.elementwise import Cast
 from tiny_torch.ops.factor import svdvals
 from tiny_torch.ops.lapack import check_precision, in_tensors
 from tiny_torch.ops.products import wide
-from tiny_torch.ops.public import check_tensor, into, into_same
+from tiny_torch.ops.public import check_tensor, into, into_same, refuse_overlap
 from tiny_torch.ops.reduce import amax, amin, count, spread
 from tiny_torch.ops.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -288,6 +288,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = No
         raise RuntimeError(
             f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
         )
+    refuse_overlap(out, (), (input,))
     kept = wrap_dim(dim, input.ndim)
     others = tuple([d for d in range(input.ndim) if d != kept])
     x = input if input.itemsize > 2 or not input.is_floating_point() else input.float()

@@ -10,7 +10,14 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, cannot_cast
 from tiny_torch.ops.matmul import Matmul, check_batches, reduced
 from tiny_torch.ops.pointwise import addcmul, everywhere, result_type
-from tiny_torch.ops.public import check_tensors, into, into_same, offered, written
+from tiny_torch.ops.public import (
+    check_tensors,
+    into,
+    into_same,
+    offered,
+    refuse_overlap,
+    written,
+)
 from tiny_torch.tensor import Tensor
 
 Number = bool | int | float
@@ -131,6 +138,8 @@ def sum_of_products(op, x, a, b, beta, alpha, out):
     beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
     if out is None:
         return apply(op, x, a, b, beta, alpha)
+    if op is Addmv or (op is Addmm and x.ndim == 2):
+        refuse_overlap(out, (), (x,))
     return into_same(out, offered(out, op, (x, a, b), beta, alpha))
 
 
@@ -261,6 +270,7 @@ def addr(
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
         if vector.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    refuse_overlap(out, (), (input, vec1, vec2))
     dtype = result_type(input, vec1, vec2)
     check_factor("beta", beta, dtype)
     check_factor("alpha", alpha, dtype)

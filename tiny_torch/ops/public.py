@@ -35,6 +35,7 @@ SAME_OUT = {  # `out` has to be of the input's dtype
     *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
     *("sgn", "sign", "trunc"),
 }
+TWO_NUMBERS = {"mul", "floor_divide"}  # of two numbers they answer a tensor, too
 # is_result_shape(out, operands): whether tensors (and numbers) broadcast to the shape of `out`.
 is_result_shape = _core.is_result_shape
 # check_tensor(function, argument, position, value): TypeError where it is no tensor.
@@ -43,6 +44,9 @@ check_tensor = _core.check_tensor
 check_tensors = _core.check_tensors
 # fits(number, *tensors): whether they share float32 or float64, which surely holds a plain number.
 fits = _core.fits
+# refuse_overlap(out, apart, same=()): RuntimeError where `out` shares memory with a tensor of the
+# tuple `apart`, or with one of `same`, unless the two are the same elements. None is left alone.
+refuse_overlap = _core.refuse_overlap
 FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 
@@ -97,8 +101,17 @@ def of_number(
     """An op of two inputs whose first is a Python number; TypeError where that is not `allowed`."""
     check = check_operand if allowed else check_tensor
     check(name, "input", 1, input)
-    check_tensor(name, "other", 2, other)
-    return into(out, apply(op, input, other))
+    if name in TWO_NUMBERS:
+        check_operand(name, "other", 2, other)
+    else:
+        check_tensor(name, "other", 2, other)
+    return into(out, apply(op, input if isinstance(other, Tensor) else scalar(input), other))
+
+
+def scalar(number: Any) -> Tensor:
+    """A number as a 0-d tensor."""
+    dtype = _core.result_type(number)
+    return wrap(_core.full((), number, dtype))
 
 
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
@@ -175,8 +188,10 @@ def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tens
         )
     if is_result_shape(out.array, arguments) and compute_into(op, out, arguments):
         return out
-    refuse_history(f"{function}(): ", out, *arguments)
-    return into(out, wrap(compute(op, arguments)[0]))
+    recorded = "out" not in op.unrecorded
+    if recorded:
+        refuse_history(f"{function}(): ", out, *arguments)
+    return into(out, wrap(compute(op, arguments)[0]), recorded)
 
 
 def refuse_history(function: str, *tensors: Any) -> None:
@@ -204,7 +219,8 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
     if result is not None:
         return result if result is out else wrap(result)
     check_tensor("out", "out", 1, out)
-    refuse_history("", out, *inputs)
+    if "out" not in op.unrecorded:
+        refuse_history("", out, *inputs)
     if op.composite is not None and out.array.device == "ref":
         return op.composite(*arguments)
     return wrap(compute(op, arguments, out.array)[0])
@@ -248,15 +264,16 @@ def written(result: Any, out: Any) -> Any:
     return out
 
 
-def into(out: Tensor | None, result: Tensor) -> Tensor:
+def into(out: Tensor | None, result: Tensor, recorded: bool = True) -> Tensor:
     """The result, copied into `out` if there is one, which gets its shape.
 
-    Raises RuntimeError if `out` cannot hold the result.
+    Raises RuntimeError if `out` cannot hold the result, or, if `recorded`, where one has a history.
     """
     if out is None or result is out:
         return result
     check_tensor("out", "out", 1, out)
-    refuse_history("", out, result)
+    if recorded:
+        refuse_history("", out, result)
     if not _core.can_cast(result.dtype, out.dtype):
         raise cannot_cast(result.dtype, out.dtype)
     if out.array.shape != result.array.shape:

@@ -137,18 +137,23 @@ class MinOfAll(MaxOfAll):
 
 
 class Any_(Op):
+    unrecorded = ("out",)
+
     @staticmethod
     def forward(x, dims, keepdim, out=None):
         return x.any(dims, keepdim, None, out), ()
 
 
 class All_(Op):
+    unrecorded = ("out",)
+
     @staticmethod
     def forward(x, dims, keepdim, out=None):
         return x.all(dims, keepdim, None, out), ()
 
 
 class Argmax(Op):
+    unrecorded = ("out",)
     name = "argmax"
 
     @classmethod
@@ -198,7 +203,8 @@ def dtype_of(out: Any, dtype: Any) -> Any:
 def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
     if out is None:
         return apply(op, input, *constants)
-    return into(out, offered(out, op, (input,), *constants))
+    recorded = "out" not in op.unrecorded
+    return into(out, offered(out, op, (input,), *constants), recorded)
 
 
 def sum(
@@ -319,7 +325,12 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
 
 
 def max(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
 ) -> Any:
     """The largest element; along `dim` with its position; or of two tensors, elementwise.
 
@@ -329,7 +340,12 @@ def max(
 
 
 def min(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
 ) -> Any:
     """The smallest element; along `dim` with its position; or of two tensors, elementwise."""
     return extreme(input, dim, keepdim, other, out, MinOfAll, Min, Minimum, "min")

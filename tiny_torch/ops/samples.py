@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.join import broadcast_shapes
-from tiny_torch.ops.public import check_tensor, into
+from tiny_torch.ops.public import check_tensor, into, refuse_history, refuse_overlap
 from tiny_torch.ops.random import bernoulli_, draw, integer, new_random, number, on_cpu, shaped
 from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor, wrap
@@ -53,6 +53,8 @@ def bernoulli(
             raise TypeError("bernoulli(input, p) takes a number p, and no out")
         p = number("bernoulli", "p", p)
     elif out is not None:
+        refuse_history("bernoulli(): ", out, input)
+        refuse_overlap(out, (), (input,))
         return bernoulli_(shaped("bernoulli", out, input.array.shape), input, generator=generator)
     return apply(Bernoulli, input, core_of(generator), p)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
-from tiny_torch.ops.public import into, into_same, offered, written
+from tiny_torch.ops.public import into, into_same, offered, refuse_overlap, written
 from tiny_torch.ops.selection import Select, checked_dim, selected
 from tiny_torch.tensor import Tensor
 
@@ -127,6 +127,7 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
     if differentiable and dtype is not None and dtype is not input.array.dtype:
         input = input.to(dtype)  # so that its gradient comes back in its own dtype
     if out is not None:
+        refuse_overlap(out, (), (input,))
         return into(out, offered(out, op, (input,), dim, dtype))
     result = apply(op, input, dim, dtype)
     if differentiable and not result.array.dtype.is_floating_point:
@@ -192,6 +193,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     dim = checked_dim("logcumsumexp", input, dim)
     if out is None:
         return apply(Logcumsumexp, input, dim)
+    refuse_overlap(out, (), (input,))
     return into_same(out, offered(out, Logcumsumexp, (input,), dim))
 
 

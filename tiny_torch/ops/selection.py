@@ -8,7 +8,14 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.term import term
 from tiny_torch.ops.gather import FromGather
-from tiny_torch.ops.public import check_int, check_tensor, named, offered_pair
+from tiny_torch.ops.public import (
+    check_int,
+    check_outs,
+    check_tensor,
+    named,
+    offered_pair,
+    refuse_overlap,
+)
 from tiny_torch.ops.views import wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -43,10 +50,20 @@ class SelectOne(Select):
         return (values, positions), (positions, x.shape, dim, keepdim)
 
 
+# Of those with `out=`: what may not lie where the input does, and what may where it is all of it.
+APART = {"kthvalue": 1, "max": 1, "min": 1, "mode": 2}  # how many of the results
+SAME = {"sort", "topk"}
+
+
 def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
     """The op's two results with their names, written into those of `out` if it is given."""
     if out is None:
         return named(name, apply(op, input, *constants))
+    check_outs(name, out, 2)
+    for target in out[: APART.get(name, 0)]:
+        refuse_overlap(target, (input,))
+    if name in SAME:
+        refuse_overlap(out[0], (), (input,))
     return named(name, offered_pair(name, out, op, input, *constants), out)
 
 

@@ -22,10 +22,9 @@ from tiny_torch.ops.indexing import (
     checked_number,
     fitted,
     fresh,
-    is_expanded,
     warn_expanded,
 )
-from tiny_torch.ops.public import applied_same, check_tensor, into_same
+from tiny_torch.ops.public import applied_same, check_tensor, into_same, refuse_overlap
 from tiny_torch.ops.views import wrap_dim, zeros
 from tiny_torch.tensor import Tensor, wrap
 
@@ -190,13 +189,11 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     """
     check_tensor("index_select", "index", 3, index)
     array = input.array
-    if not array.size and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
+    empty = not array.size and array.ndim > 1
+    if empty and index.array.size and not array.shape[wrap_dim(dim, array.ndim)]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
-    if isinstance(out, Tensor) and is_expanded(out.array):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
+    if out is not None:
+        refuse_overlap(out, (input, index))
     return applied_same("index_select", out, IndexSelect, (input, index), dim)
 
 
@@ -273,6 +270,7 @@ def index_add(
     tensor([0., 2.])
     """
     check_slices("index_add", input, dim, index, source)
+    refuse_overlap(out, (index, source), (input,))
     source = scaled("index_add", input, source, alpha)
     return into_same(out, apply(IndexAdd, input, source, index, dim), "index_add")
 
@@ -280,6 +278,7 @@ def index_add(
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """index_add in place."""
     check_slices("index_add_", self, dim, index, source)
+    refuse_overlap(self, (index, source))
     source = scaled("index_add_", self, source, alpha)
     return apply_inplace(IndexAdd, self, source, index, dim)
 
@@ -296,12 +295,14 @@ def index_copy(
     tensor([6., 0., 5.])
     """
     check_slices("index_copy", input, dim, index, source)
+    refuse_overlap(out, (index, source), (input,))
     return into_same(out, apply(IndexCopy, input, source, index, dim), "index_copy")
 
 
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """index_copy in place."""
     check_slices("index_copy_", self, dim, index, source)
+    refuse_overlap(self, (index, source))
     return apply_inplace(IndexCopy, self, source, index, dim)
 
 
@@ -348,6 +349,7 @@ def index_reduce(
     tensor([70.,  3.])
     """
     index, source = index_reduce_arguments("index_reduce", input, dim, index, source, reduce)
+    refuse_overlap(out, (index, source), (input,))
     result = apply(IndexReduce, input, source, index, dim, reduce, include_self)
     return into_same(out, result, "index_reduce")
 
@@ -415,6 +417,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([4, 1])
     """
     check_tensor("take", "index", 2, index)
+    refuse_overlap(out, (input, index))
     return applied_same("take", out, Take, (input, index))
 
 
@@ -429,15 +432,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     tensor([[6., 0.],
             [0., 5.]])
     """
-    check_tensor("put", "index", 2, index)
-    check_tensor("put", "source", 3, source)
     return apply(Put, input, source, index, accumulate)
 
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """put in place."""
-    check_tensor("put_", "index", 1, index)
-    check_tensor("put_", "source", 2, source)
+    refuse_overlap(self, (index, source))
     return apply_inplace(Put, self, source, index, accumulate)
 
 

@@ -13,7 +13,7 @@ from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.ops.einsum import tensordot
 from tiny_torch.ops.elementwise import Mul
 from tiny_torch.ops.matmul import dot, matmul
-from tiny_torch.ops.public import check_tensors, into, into_same, write_out
+from tiny_torch.ops.public import check_tensors, into, into_same, refuse_overlap, write_out
 from tiny_torch.ops.views import standalone, wrap_dim
 from tiny_torch.tensor import Tensor
 
@@ -96,6 +96,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[ 1,  2, 10, 20]])
     """
     check_tensors("kron", {"input": input, "other": other})
+    refuse_overlap(out, (), (input, other))
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -153,6 +154,7 @@ def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> T
         raise other_type(x.dtype, y.dtype)
     if x.dtype is _core.bool:
         raise not_implemented("cross", x.dtype)
+    refuse_overlap(out, (input, other))
     result = apply(LinalgCross, input, other, dim)
     return result if out is None else into_same(out, result)
 

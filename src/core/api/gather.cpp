@@ -24,6 +24,16 @@ void check_index_dtype(const char* op, const NDArray& index) {
     throw RuntimeError(op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
 }
 
+// Of a result without elements no kernel looks at the positions.
+void check_inside(const NDArray& index, int64_t size) {
+  const NDArray flat = contiguous(index);
+  const int64_t* const positions = reinterpret_cast<const int64_t*>(flat.data());
+  for (int64_t i = 0; i < flat.numel(); ++i)
+    if (positions[i] < 0 || positions[i] >= size)
+      throw RuntimeError("INDICES element is out of DATA bounds, id=", positions[i],
+                         " axis_dim=", size);
+}
+
 // Throws for the first position that is not there.
 template <class E>
 [[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim) {
@@ -163,6 +173,7 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
     throw RuntimeError("index_select(): Index to scalar can have only 1 value, got ", index.numel(),
                        " value(s)");
   const NDArray positions = positions_of(index);
+  if (x.numel() == 0 && x.ndim() > 1) check_inside(positions, x.shape()[d]);
   NDArray out = strided_result_in(wanted, shape, x.dtype(), {&x, &positions});
   const AlongArgs args = along_slices(x, d, positions, out);
   const bool fine =

@@ -1,6 +1,7 @@
 #include "core/api/result.h"
 
 #include "core/extent.h"
+#include "core/iter.h"
 
 namespace tt {
 
@@ -52,6 +53,13 @@ NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype,
                           std::initializer_list<const NDArray*> reads) {
   const bool direct = out && takes(*out, shape, dtype, reads) && is_apart(*out);
   return direct ? *out : NDArray::empty(shape, dtype);
+}
+
+void refuse_overlap(const NDArray& out, const NDArray& input, bool same) {
+  check_writable(out);
+  const Overlap overlap = overlap_of(out, input);
+  if (overlap == Overlap::Some || (overlap == Overlap::Same && !same && out.is_dense()))
+    throw_overlap();
 }
 
 }  // namespace tt
