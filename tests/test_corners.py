@@ -168,6 +168,136 @@ GROUPS = {
         "torch.normal(torch.ones(2, 3), 0.0, out=torch.empty(2, 3))",
         "torch.normal(torch.ones(2, 3), torch.zeros(2, 3), out=torch.empty(0))",
     ],
+    "two numbers": [
+        *[
+            f"torch.{name}({x}, {y})"
+            for name in (
+                "add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide",
+                "floor_divide", "remainder", "fmod", "pow", "eq", "maximum", "atan2", "where",
+                "bitwise_and", "float_power", "xlogy", "copysign",
+            )
+            for x, y in ((7, 2), (1.5, 2), ("True", 2), (3, "'a'"), ("None", 3))
+        ],
+        "torch.add(1, 2, alpha=3)", "torch.add(True, True)", "torch.mul(True, True)",
+        "torch.add(1, 2, out=torch.zeros(()))", "torch.mul(2, 2, out=torch.zeros(0))",
+        "torch.div(7, 2, rounding_mode='floor')",
+    ],
+    "numbers in front of tensors": [
+        "torch.add(F, -1, F)", "torch.add(F, 2, 3)", "torch.add(F, 2, F, out=torch.zeros(2))",
+        "torch.sub(F, 2, F)", "F.add(2, F)", "F.sub(2, F)", "F.clone().add_(2, F)",
+        "F.clone().sub_(2, 3)", "torch.add(F, F, 2)", "torch.mul(F, 2, F)",
+        *[
+            f"{call}(2, F, F)" if call[0] == "F" else f"{call}(F, 2, F, F)"
+            for name in ("addcmul", "addcdiv")
+            for call in (f"torch.{name}", f"F.{name}", f"F.clone().{name}_")
+        ],
+        *[
+            f"{call}({numbers[0]}, {x}, {numbers[1]}{a}, {b})" if call[0] == "t"
+            else f"{call}({numbers[0]}, {numbers[1]}{a}, {b})"
+            for name, x, a, b in (
+                ("addmm", "torch.ones(2, 2)", "torch.eye(2)", "torch.ones(2, 2)"),
+                ("addmv", "F", "torch.eye(2)", "F"),
+                ("addr", "torch.ones(2, 2)", "F", "F"),
+                ("addbmm", "torch.ones(2, 2)", "torch.ones(3, 2, 2)", "torch.ones(3, 2, 2)"),
+                ("baddbmm", "torch.ones(3, 2, 2)", "torch.ones(3, 2, 2)", "torch.ones(3, 2, 2)"),
+            )
+            for call in (f"torch.{name}", f"{x}.{name}", f"{x}.clone().{name}_")
+            for numbers in ((2, ""), (2, "3, "), ("'a'", ""), (2, "None, "))
+        ],
+        "torch.addmm(torch.eye(2), torch.eye(2), torch.eye(2), 2)",
+    ],
+    "operators without an operand": [
+        f"torch.ones(2).__{name}__({other}) is NotImplemented"
+        for name in (
+            *("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv"),
+            *("rtruediv", "itruediv", "floordiv", "mod", "pow", "rpow", "ipow", "and", "iand"),
+            *("eq", "lt", "matmul", "rmatmul"),
+        )
+        for other in ("", "'a'", "None")
+    ],
+    "positions that are not there": [
+        *[
+            f"torch.index_select({x}, {dim}, torch.tensor({index}))"
+            for x in ("torch.ones(2, 0)", "torch.ones(0, 2)", "torch.ones(0)", "torch.ones(2)")
+            for dim in (0, -1)
+            for index in ([5], [-1], [0])
+        ],
+        *[
+            f"torch.index_fill({x}, torch.tensor([5]), 1)"
+            for x in ("torch.ones(2, 0), 0", "torch.ones(0, 2), 1", "torch.ones(2), 0")
+        ],
+        *[
+            f"torch.nn.functional.embedding(torch.tensor({index}), torch.ones({shape}))"
+            for index in ([7], [[-1]], [0])
+            for shape in ("5, 0", "0, 5", "0, 0", "5, 2")
+        ],
+        "torch.gather(torch.ones(2, 0), 0, torch.full((2, 0), 9))",
+        "torch.scatter(torch.ones(0, 2), 0, torch.zeros(1, 2).long(), 1.0)",
+        "torch.scatter_add(torch.ones(0, 2), 0, torch.zeros(1, 2).long(), torch.ones(1, 2))",
+        "torch.take(torch.ones(0), torch.tensor([], dtype=torch.int64))",
+        "torch.put(torch.ones(0), torch.tensor([0]), torch.ones(1))",
+    ],
+    "out= of what requires grad": [
+        *[
+            f"torch.{call}, out=torch.zeros({out}))"
+            for call in (
+                *[f"{name}(G, F" for name in ("eq", "ne", "lt", "le", "gt", "ge", "greater")],
+                *[f"logical_{name}(G, F" for name in ("and", "or", "xor")],
+                "logical_not(G", "eq(F, F", "isposinf(G", "isneginf(G", "signbit(G", "mul(G, F",
+                "sign(G", "maximum(G, F", "bernoulli(G.abs() / 2",
+            )
+            for out in ("2, dtype=torch.bool", "2", "2, requires_grad=True")
+        ],
+        *[
+            f"torch.{name}(G, 0, out=torch.tensor({out}))"
+            for name in ("argmax", "argmin", "any", "all", "amax", "sum")
+            for out in ("0", "False", "0.0")
+            if (name, out) != ("sum", "False")
+        ],
+        *[f"[x := G.detach().requires_grad_(), x.{name}][1]" for name in (
+            "logical_not_()", "logical_and_(F)", "logical_or_(F)", "logical_xor_(F)", "eq_(F)",
+            "sign_()", "lt_(1)",
+        )],
+        "grad(lambda x: [y := x * 2, y.logical_not_()][0], F)",
+    ],
+    "batch norm of nothing": [
+        f"torch.nn.functional.batch_norm(torch.ones({shape}), {more})"
+        for shape in ("0", "0, 2", "0, 2, 3")
+        for more in (
+            "None, None, training=True", "None, None", "F.clone(), F.abs()", "None, F.abs()",
+            "None, None, F, F, True", "torch.ones(0), torch.ones(0), torch.ones(0), None, True",
+        )
+    ],
+    "attention": [
+        *[
+            f"torch.nn.functional.scaled_dot_product_attention(*[torch.ones({shape})] * 3, {mask})"
+            for shape in ("3, 2", "1, 3, 2", "1, 1, 3, 2")
+            for mask in (
+                "torch.tensor(True)", "torch.tensor(False)", "torch.tensor(1.0)", "torch.ones(3)",
+                "torch.ones(3, 3), 0.0, True", "torch.ones(3) > 0, 0.0, True", "None, 0.0, True",
+            )
+        ],
+        *[
+            "torch.nn.functional.scaled_dot_product_attention("
+            f"torch.ones(1, {q}, 2, 3), *[torch.ones(1, {k}, 2, 3)] * 2, enable_gqa=True)"
+            for q in (0, 1, 4)
+            for k in (0, 1, 2, 3)
+        ],
+    ],
+    "x[...] = x": [
+        f"[x := torch.arange(4.0), x.__setitem__({index}, {value})][0]"
+        for index in ("None", "(None, None)", "...", "slice(None)", "(None, slice(None))")
+        for value in ("x", "x[None]", "x[:1]", "x.view(1, 1, 4)")
+    ] + ["[x := torch.arange(4.0), x.__setitem__(slice(1, None), x[:-1])]"],
+    "subscripts of types": [
+        *[f"torch.distributions.{name}[int].__args__ == (int,)" for name in (
+            "Independent", "Distribution", "Normal", "TransformedDistribution",
+            "transforms.Transform",
+        )],
+        *[f"torch.utils.data.{name}[int].__args__ == (int,)" for name in (
+            "Dataset", "DataLoader", "Sampler", "Subset", "TensorDataset", "ConcatDataset",
+        )],
+    ],
     "others": [
         "torch.diff(I, 0, prepend=I, append=I)",
         "torch.ones(2, 3, dtype=torch.int64).mT.__rpow__(I).stride()",
@@ -272,6 +402,7 @@ def answer(torch, text):
 
     names = {
         "torch": torch, "grad": grad, "nan": math.nan, "inf": math.inf,
+        "G": torch.tensor([1.5, -2.0], requires_grad=True),
         "F": torch.tensor([1.5, -2.0]), "I": torch.tensor([3, 5]), "B": torch.tensor([True, False]),
     }  # fmt: skip
     try:

@@ -5,6 +5,7 @@ Ours may go on, in brackets, with what it saw.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tiny_torch
@@ -76,16 +77,155 @@ torch.multinomial(torch.tensor([1.0, 1.0]), 3)
 torch.multinomial(torch.ones(2, 2, 2), 1)
 torch.multinomial(torch.ones(2, dtype=torch.int64), 1)
 a = torch.ones(3, requires_grad=True); a.grad = torch.ones(3).double()
+torch.group_norm(torch.ones(2, 4), 0)
+F.group_norm(torch.ones(2, 4), 0)
+F.group_norm(torch.ones(2, 4), 2**64)
+nn.utils.rnn.pad_sequence([torch.ones(2), 5])
+nn.utils.rnn.pad_sequence(5)
+torch.index_select(torch.ones(2, 0), 0, torch.tensor([5]))
+torch.index_select(torch.ones(0, 2), 1, torch.tensor([-1]))
+torch.index_select(torch.ones(0), 0, torch.tensor([0]))
+torch.index_select(torch.ones(0, 3), 0, torch.tensor([0]))
+F.embedding(torch.tensor([7]), torch.ones(5, 0))
+torch.gather(torch.ones(0, 2), 0, torch.zeros(1, 2).long())
+torch.take(torch.ones(0), torch.tensor([0]))
+nn.utils.weight_norm(nn.Linear(2, 3), dim=4)
+nn.utils.parametrizations.weight_norm(nn.Linear(2, 3), dim=4)
+F.scaled_dot_product_attention(*[torch.ones(1, 3, 3)] * 3, torch.ones(3, 3), is_causal=True)
+F.scaled_dot_product_attention(*[torch.ones(1, 3, 3)] * 3, torch.ones(3, 3) > 0, 0.5, True)
+F.scaled_dot_product_attention(*[torch.ones(1, 1, 3, 3)] * 3, torch.tensor(1.0))
+F.scaled_dot_product_attention(*[torch.ones(1, 1, 3, 3)] * 3, torch.ones(3))
+torch.ones(()).size(0)
+torch.ones(3).size(4)
+torch.ones(3).stride(4)
+torch.bernoulli(torch.ones(3, requires_grad=True), out=torch.zeros(3))
+torch.exp(torch.ones(3), torch.ones(3))
+torch.exp(torch.ones(3), dim=3)
+torch.exp()
+torch.gather(torch.ones(3), 0, torch.tensor([0]), 7)
+torch.gather(torch.ones(3), 0, index=torch.tensor([0]), dim=1)
+torch.gather(3, 0, torch.tensor([0]))
+torch.gather(torch.ones(3), 0)
+torch.index_select(torch.ones(3))
+torch.index_select(torch.ones(3), 0, 5)
+torch.index_select(torch.ones(3), 2**64, torch.tensor([0]))
+torch.index_select(torch.ones(3), True, torch.tensor([0]))
+torch.topk(torch.ones(3), 2**64)
+torch.topk(torch.ones(3), "a")
+torch.topk(torch.ones(3), k=True)
+torch.amax(torch.ones(3), "a")
+torch.amax(torch.ones(3), 2**64)
+torch.randperm(2**64)
+torch.randint(2**64, (2,))
+torch.ones(3).random_(2**64)
+torch.multinomial(torch.ones(3), 2**64)
+torch.multinomial(torch.ones(3), 2, out=5)
+torch.combinations(torch.ones(3), 2**64)
+torch.tensor_split(torch.ones(3), 2**64)
+torch.histc(torch.ones(3), "a")
+torch.allclose(torch.ones(3), torch.ones(3), rtol=None)
+torch.chunk(5, 2)
+torch.reshape(5, (2,))
+torch.squeeze(5)
+torch.unbind(5)
+torch.transpose(torch.ones(3), 0, [])
+torch.cdist(torch.ones(3), 5)
+torch.bincount("a")
+torch.diag(None)
+torch.full((3,), 1, device=np.ones(2))
+torch.add(1, "a")
+torch.add(1, None)
+torch.add(2**64, 1)
+torch.add(2**64, torch.ones(3))
+torch.add(np.ones(3), torch.ones(3))
+torch.add(torch.ones(3), torch.ones(3), 2)
+torch.mul("a", 1)
+torch.maximum(torch.ones(3), 5)
+torch.ones(3).add_("a")
+torch.ones(3).mul(None)
+torch.ones(3).put_(5, torch.ones(3))
+torch.ones(3).put_(torch.tensor([0]), 5)
+torch.ones(3).size("a")
+torch.ones(3).stride("a")
+torch.ones(3).transpose("a", 0)
+torch.ones(3).flatten("a")
+torch.ones(3).expand("a")
+torch.ones(3).permute(None)
+torch.ones(3).repeat("a")
+torch.ones(3).unfold("a", 1, 1)
+torch.ones(3).scatter_add_(0, 5, torch.ones(3))
+torch.ones(3).index_add_(0, 5, torch.ones(3))
+x = torch.ones(3); x += "a"
+x = torch.ones(3); x **= None
+torch.ones(3) - None
+[] * torch.ones(3)
 """.strip().split("\n")
 
 
 def message(module, program):
-    names = {"torch": module, "nn": module.nn, "F": module.nn.functional}
+    names = {"torch": module, "nn": module.nn, "F": module.nn.functional, "np": np}
     try:
         exec(program, names)
     except Exception as error:
         return type(error).__name__, str(error)
     return "nothing", ""
+
+
+# PyTorch has several signatures of these, and lists them.
+OVERLOADED = """
+torch.add(torch.ones(3))
+torch.sum(torch.ones(3), "a")
+torch.max(torch.ones(3), "a")
+torch.squeeze(torch.ones(3), "a")
+torch.where(5, torch.ones(3), torch.ones(3))
+torch.lerp(torch.ones(3), torch.ones(3), "a")
+torch.clamp(torch.ones(3), "a")
+torch.pow("a", torch.ones(3))
+torch.pow(2, 3)
+torch.eq(1, 2)
+torch.eq(torch.ones(3), None)
+torch.atleast_2d(5)
+torch.randn(3, out=5)
+torch.narrow(5, 0, 0, 1)
+torch.std(torch.ones(3), "a")
+torch.median(torch.ones(3), "a", True)
+torch.repeat_interleave(5, 2)
+torch.masked_fill(5, torch.ones(3) > 0, 1)
+torch.ones(3).add_()
+torch.ones(3).pow_("a")
+torch.ones(3).clamp_("a")
+torch.ones(3).scatter_(0, 5, 5)
+torch.ones(3).sort("a")
+torch.linspace("a", 1, 3)
+torch.roll(torch.ones(3), "a")
+torch.normal(5, "a", (2,))
+torch.linalg.norm(5)
+torch.linalg.cond(torch.ones(3, 3), out=5)
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("program", OVERLOADED)
+def test_messages_of_several_signatures(oracle, program):
+    kind, text = message(tiny_torch, program)
+    assert (kind, message(oracle, program)[0]) == ("TypeError", "TypeError")
+    name = text.split("(")[0]
+    assert f".{name}" in program and text[len(name) :].startswith("()"), text
+    assert any(word in text for word in ("must be", "missing", "combination of arguments"))
+
+
+def test_messages_of_a_function_that_was_given():
+    """What it raises is not explained away."""
+
+    def distance(x, y):
+        raise AttributeError("mine")
+
+    a = tiny_torch.ones(2, 3)
+    with pytest.raises(AttributeError, match=r"^mine$"):
+        tiny_torch.nn.functional.triplet_margin_with_distance_loss(
+            a, a, a, distance_function=distance
+        )
+    with pytest.raises(AttributeError, match=r"^mine$"):
+        tiny_torch.func.grad(lambda x: distance(x, x))(a)
 
 
 @pytest.mark.parametrize("program", ERRORS)

@@ -114,13 +114,9 @@ class Tensor(TensorBase):
         if dim is None:
             return self.shape
         shape = self.array.shape
-        if not -len(shape) <= dim < len(shape):
-            limit = len(shape) or 1
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but "
-                f"got {dim})"
-            )
-        return shape[dim]
+        if type(dim) is int and -len(shape) <= dim < len(shape):
+            return shape[dim]
+        return shape[counted_dim("size", dim, len(shape))]
 
     def dim(self) -> int:
         return self.array.ndim
@@ -134,7 +130,8 @@ class Tensor(TensorBase):
 
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements, or one of them."""
-        return self.array.strides if dim is None else self.array.strides[dim]
+        strides = self.array.strides
+        return strides if dim is None else strides[counted_dim("stride", dim, len(strides))]
 
     def storage_offset(self) -> int:
         return self.array.offset
@@ -476,6 +473,16 @@ class Tensor(TensorBase):
 
 
 _core.register_classes(Tensor, Size, DEVICES)
+
+
+def counted_dim(function: str, dim: Any, ndim: int) -> int:
+    """A dim of a method, counted from the front."""
+    from tiny_torch.ops.public import check_int
+
+    number = check_int(function, "dim", 1, dim)
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {number} but tensor has no dimensions")
+    return _core.wrap_dim(number, ndim)
 
 
 def recording() -> bool:

@@ -217,6 +217,8 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """As nn.functional.group_norm; `cudnn_enabled` has no effect."""
+    if check_int("group_norm", "num_groups", 2, num_groups) <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     return functional.group_norm(input, num_groups, weight, bias, eps)
 
 

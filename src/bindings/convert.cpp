@@ -32,12 +32,13 @@ PyObject* raise_current() {
 }
 
 int64_t int_from(PyObject* object) {
+  if (PyBool_Check(object)) throw TypeError("expected an int, got bool");
   PyObject* index = PyNumber_Index(object);
   if (!index) throw PythonError();
   int overflow;
   const int64_t value = PyLong_AsLongLongAndOverflow(index, &overflow);
   Py_DECREF(index);
-  if (overflow) throw RuntimeError("Overflow when unpacking long: the number needs over 64 bits");
+  if (overflow) throw ValueError("Overflow when unpacking long long");
   return value;
 }
 

@@ -1,7 +1,8 @@
 // Function: a Python function as PyTorch's argument parser presents one. Keywords have second names
 // (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
 // function's: what this adds is won back by `flat`, which takes keyword-only arguments by position,
-// so that Python need not look up their defaults one by one.
+// so that Python need not look up their defaults one by one. Of a call that fails, `refused`
+// (refusals.py) tells what its arguments should have been.
 #include <Python.h>
 #include <structmember.h>
 
@@ -40,22 +41,59 @@ PyObject* first_names(const Function& self, PyObject* keywords) {
   return result;
 }
 
+PyObject* refused =
+    nullptr;  // refused(function, name, arguments, keywords, error): the one to raise
+
+// Raises what `refused` answers, in the place of the error that is set; answers nullptr.
+PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  if (trace) PyException_SetTraceback(error, trace);
+  const Py_ssize_t given = PyVectorcall_NARGS(count);
+  PyObject *const arguments = PyTuple_New(given), *const named = PyDict_New();
+  for (Py_ssize_t i = 0; arguments && i < given; ++i)
+    PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; named && keywords && i < PyTuple_GET_SIZE(keywords); ++i)
+    PyDict_SetItem(named, PyTuple_GET_ITEM(keywords, i), args[given + i]);
+  PyObject* const better = refused && arguments && named
+                               ? PyObject_CallFunctionObjArgs(refused, self.plain, self.qualname,
+                                                              arguments, named, error, nullptr)
+                               : nullptr;
+  Py_XDECREF(arguments);
+  Py_XDECREF(named);
+  if (better && better != error) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(better)), better);
+    Py_DECREF(type);
+    Py_DECREF(error);
+    Py_XDECREF(trace);
+  } else {
+    PyErr_Restore(type, error, trace);
+  }
+  Py_XDECREF(better);
+  return nullptr;
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Function& self = *reinterpret_cast<Function*>(object);
+  auto answer = [&](PyObject* function, PyObject* names) {
+    PyObject* const result = PyObject_Vectorcall(function, args, count, names);
+    return result ? result : explain(self, args, count, names);
+  };
   if (PyVectorcall_NARGS(count) > self.positional)  // Python says so
-    return PyObject_Vectorcall(self.plain, args, count, keywords);
+    return answer(self.plain, keywords);
   if (keywords) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
       if (!PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i))) continue;
       PyObject* const renamed = first_names(self, keywords);
       if (!renamed) return nullptr;
-      PyObject* const result = PyObject_Vectorcall(self.flat, args, count, renamed);
+      PyObject* const result = answer(self.flat, renamed);
       Py_DECREF(renamed);
       return result;
     }
     if (PyErr_Occurred()) return nullptr;
   }
-  return PyObject_Vectorcall(self.flat, args, count, keywords);
+  return answer(self.flat, keywords);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -132,9 +170,20 @@ PyType_Spec spec = {"tiny_torch._core.Function", sizeof(Function), 0,
                         Py_TPFLAGS_METHOD_DESCRIPTOR,
                     slots};
 
+// explain_refusals(refused): sets what is asked of calls that fail.
+PyObject* explain_refusals(PyObject*, PyObject* function) {
+  Py_XDECREF(refused);
+  refused = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {{"explain_refusals", explain_refusals, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 void add_function(pybind11::module_& module) {
+  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
   PyObject* const type = PyType_FromSpec(&spec);
   if (!type) throw pybind11::error_already_set();
   module.attr("Function") = pybind11::reinterpret_steal<pybind11::object>(type);

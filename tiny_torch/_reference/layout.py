@@ -37,7 +37,7 @@ def dims_of(value: Any) -> tuple[int, ...]:
 def checked_int(value: Any) -> int:
     number = to_int(value)
     if not -LARGEST - 1 <= number <= LARGEST:
-        raise RuntimeError("Overflow when unpacking long: the number needs over 64 bits")
+        raise ValueError("Overflow when unpacking long long")
     return number
 
 

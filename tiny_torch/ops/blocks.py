@@ -111,6 +111,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    if r >= 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if r > MAX_DIMS:  # a mask has a dim for each of them
         raise RuntimeError(f"combinations: r may be at most {MAX_DIMS}, got {r}")
     chosen = ones((input.shape[0],) * r, dtype=_core.bool)

@@ -189,7 +189,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.array.dtype, other.array.device)
 
 
-def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_method(self: Tensor, dtype: str | type | None = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or the tensor in a dtype, given as such or by that name.
 
     Raises ValueError for a name that is none, AssertionError for a type of CUDA's.

@@ -6,7 +6,7 @@ from inspect import CO_VARARGS
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tiny_torch import _core, creation, dlpack, from_data, memory, ranges, storage
+from tiny_torch import _core, creation, dlpack, from_data, memory, ranges, refusals, storage
 from tiny_torch.ops import (
     aliases,
     blocks,
@@ -24,6 +24,7 @@ from tiny_torch.ops import (
     neural,
     norms,
     numeric,
+    operators,
     pointwise,
     pooling,
     products,
@@ -41,6 +42,7 @@ from tiny_torch.ops import (
     unique,
     vectors,
 )
+from tiny_torch.ops.outdated import outdated
 from tiny_torch.tensor import Tensor
 
 MODULES: tuple[ModuleType, ...] = (
@@ -64,6 +66,7 @@ MODULES: tuple[ModuleType, ...] = (
     neural,
     norms,
     numeric,
+    operators,
     pointwise,
     pooling,
     products,
@@ -92,6 +95,9 @@ NUMPY = {
 # These are Python in PyTorch, without that parser.
 PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
+# Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
+SMALL = {f"Tensor.{name}" for name in ("clone", "contiguous", "copy_", "fill_", "ravel", "t")}
+_core.explain_refusals(refusals.refused)
 
 
 def published(module: str, name: str, function: Callable) -> Callable:
@@ -100,9 +106,9 @@ def published(module: str, name: str, function: Callable) -> Callable:
         return function
     code = function.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    method = name.startswith("Tensor.")
+    method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
     names: dict[str, str | None] = {}
-    if (name not in PYTHON or module != "tiny_torch") and not name.startswith("Tensor.__"):
+    if (name not in PYTHON or module != "tiny_torch") and not operator:
         names = {
             alias: name
             for alias, name in NUMPY.items()
@@ -110,11 +116,13 @@ def published(module: str, name: str, function: Callable) -> Callable:
         }
     if method and "out" in arguments:
         names["out"] = None
-    if not names:
-        return function
     many = bool(code.co_flags & CO_VARARGS)
+    own = module == "tiny_torch" and name in SMALL | PYTHON
+    if not names and (many or operator or len(arguments) <= method or own):
+        return function
     positional = sys.maxsize if many else code.co_argcount
-    return _core.Function(function, by_position(function), names, module, name, positional)
+    plain = outdated(name, function)
+    return _core.Function(plain, by_position(function), names, module, name, positional)
 
 
 def by_position(function: FunctionType) -> FunctionType:
@@ -134,4 +142,6 @@ def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
 
 for _module in MODULES:
     for _name, _method in _module.METHODS.items():
+        if "<locals>" in getattr(_method, "__qualname__", ""):  # which Python's errors tell
+            _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, published("tiny_torch", f"Tensor.{_name}", _method))

@@ -1,4 +1,4 @@
-"""Elementwise functions with arguments of their own, and the operators of Tensor.
+"""Elementwise functions with arguments of their own.
 
 The plain ones (torch.exp, torch.mul, ...) are published where their op stands, in unary.py and
 elementwise.py.
@@ -17,7 +17,6 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.ops import elementwise as e
-from tiny_torch.ops import public
 from tiny_torch.ops import unary as u
 from tiny_torch.ops.public import (
     check_int,
@@ -27,6 +26,7 @@ from tiny_torch.ops.public import (
     inplace,
     into,
     into_same,
+    scalar,
     write_out,
 )
 from tiny_torch.tensor import Tensor, wrap
@@ -108,16 +108,14 @@ def check_subtraction(*operands: Any) -> None:
             )
 
 
-def check_operands(name: str, input: Any, other: Any) -> None:
-    """One of them is a tensor, the other may be a number."""
-    if isinstance(input, Tensor):
-        check_operand(name, "other", 2, other)
-    else:
-        check_operand(name, "input", 1, input)
-        check_tensor(name, "other", 2, other)
+def with_tensor(name: str, input: Any, other: Any) -> Any:
+    """The input, as a 0-d tensor where both are numbers; TypeError where one is neither."""
+    check_operand(name, "input", 1, input)
+    check_operand(name, "other", 2, other)
+    return input if isinstance(input, Tensor) or isinstance(other, Tensor) else scalar(input)
 
 
-def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
 
     >>> import tiny_torch as torch
@@ -125,17 +123,17 @@ def add(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
     tensor([21, 22])
     """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        check_operands("add", input, other)
+        input = with_tensor("add", input, other)
     if type(alpha) is not int or alpha != 1:
         op, operands = scaled_sum(input, other, alpha)
         return apply(op, *operands) if out is None else write_out(op, "add", out, *operands)
     return apply(e.Add, input, other) if out is None else write_out(e.Add, "add", out, input, other)
 
 
-def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        check_operands("sub", input, other)
+        input = with_tensor("sub", input, other)
     if type(alpha) is not int or alpha != 1:
         if not fits(alpha, input, other):
             alpha = check_number("sub", "alpha", alpha)
@@ -145,14 +143,14 @@ def sub(input: Tensor, other: Any, *, alpha: Number = 1, out: Tensor | None = No
 
 
 def div(
-    input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+    input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
     """input / other, then rounded by None, "trunc" or "floor".
 
     https://pytorch.org/docs/stable/generated/torch.div.html
     """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        check_operands("div", input, other)
+        input = with_tensor("div", input, other)
     op = e.Div if rounding_mode is None else division(rounding_mode)
     return apply(op, input, other) if out is None else write_out(op, "div", out, input, other)
 
@@ -365,33 +363,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return a.same_shape(b) and (a == b).all(None, False).item()
 
 
-# ------------------------------------------------------------------------ operators and in-place
-
-
-def is_operand(value: Any) -> bool:
-    """Whether ops take it as it is: a tensor or a number."""
-    if isinstance(value, Tensor | np.generic):
-        return True
-    return hasattr(value, "__float__") and not isinstance(value, np.ndarray)
-
-
-def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
-
-    def method(self, other):
-        try:
-            return apply(op, other, self) if swapped else apply(op, self, other)
-        except TypeError:
-            if is_operand(other):  # so the error is not about its kind
-                raise
-        if isinstance(other, np.ndarray):
-            if op is e.Eq or op is e.Ne:
-                return apply(op, self, wrap(_core.from_numpy(other)))
-            if op is e.Div and swapped:
-                return self.reciprocal() * other
-        return NotImplemented
-
-    return method
+# ---------------------------------------------------------------------------------------- in place
 
 
 def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
@@ -448,21 +420,6 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     return apply_inplace(e.Addcdiv, *product_operands("addcdiv", self, tensor1, tensor2, value))
 
 
-def invert(self: Tensor) -> Tensor:
-    if self.is_floating_point():
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
-    return apply(e.BitwiseNot, self)
-
-
-OPERATORS = {
-    "add": e.Add, "sub": e.Sub, "mul": e.Mul, "truediv": e.Div, "floordiv": e.FloorDivide,
-    "mod": e.Remainder, "pow": e.Pow, "and": e.BitwiseAnd, "or": e.BitwiseOr, "xor": e.BitwiseXor,
-    "lshift": e.LeftShift, "rshift": e.RightShift,
-}  # fmt: skip
-COMPARISONS = {"eq": e.Eq, "ne": e.Ne, "lt": e.Lt, "le": e.Le, "gt": e.Gt, "ge": e.Ge}
-
 FUNCTIONS: dict[str, Callable] = {
     **{
         function.__name__: function
@@ -475,13 +432,6 @@ FUNCTIONS: dict[str, Callable] = {
 
 METHODS: dict[str, Callable] = {
     **FUNCTIONS,
-    **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
-    **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
-    "__rpow__": rpow,
-    **{f"__i{name}__": inplace(op) for name, op in OPERATORS.items()},
-    "__neg__": public.FUNCTIONS["neg"],
-    "__abs__": public.FUNCTIONS["abs"],
-    "__invert__": invert,
     "relu_": inplace(u.Relu),
     "round_": round_,
     "pow_": pow_,

@@ -37,6 +37,8 @@ def bind(function: str, values: tuple, named: dict, *overloads: tuple) -> dict:
 
 def integer(function: str, argument: str, value: Any) -> int:
     if type(value) is int:
+        if not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
@@ -181,6 +183,7 @@ def new_random(function, size, out, dtype, device, layout, pin_memory):
     shape = as_sizes(function, size)
     if out is None:
         return filled(function, shape, None, dtype, device, False, layout, pin_memory)
+    check_tensor(function, "out", 2, out)
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
     return shaped(function, out, shape)

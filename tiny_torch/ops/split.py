@@ -213,6 +213,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         indices_or_sections = indices_or_sections.tolist()
     if not isinstance(indices_or_sections, (tuple, list)):
         count = as_index(indices_or_sections)
+        if count >= 2**63:
+            raise ValueError("Overflow when unpacking long long")
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         _core.expect_memory(float(count) * PIECE_BYTES)

@@ -78,7 +78,12 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
         return int_tuple(function, argument, named)
     if not values:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
-    single = len(values) == 1 and isinstance(values[0], (tuple, list))
+    single = len(values) == 1 and not hasattr(values[0], "__index__")
+    if single and not isinstance(values[0], (tuple, list)):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not "
+            f"{type(values[0]).__name__}"
+        )
     return int_tuple(function, argument, values[0] if single else values)
 
 

@@ -1,0 +1,94 @@
+"""The operators of Tensor, which answer NotImplemented to what only the other side may know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops import elementwise as e
+from tiny_torch.ops import public
+from tiny_torch.ops.pointwise import rpow
+from tiny_torch.ops.public import inplace
+from tiny_torch.tensor import Tensor, wrap
+
+
+def is_operand(value: Any) -> bool:
+    """Whether ops take it as it is: a tensor or a number."""
+    if isinstance(value, Tensor | np.generic):
+        return True
+    return hasattr(value, "__float__") and not isinstance(value, np.ndarray)
+
+
+def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
+
+    def method(self, other=NotImplemented):
+        try:
+            return apply(op, other, self) if swapped else apply(op, self, other)
+        except TypeError:
+            if is_operand(other):  # so the error is not about its kind
+                raise
+        if isinstance(other, np.ndarray):
+            if op is e.Eq or op is e.Ne:
+                return apply(op, self, wrap(_core.from_numpy(other)))
+            if op is e.Div and swapped:
+                return self.reciprocal() * other
+        return NotImplemented
+
+    return method
+
+
+def reflected_power(self: Tensor, base: Any = NotImplemented) -> Any:
+    try:
+        return rpow(self, base)
+    except TypeError:
+        if is_operand(base):
+            raise
+    return NotImplemented
+
+
+def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
+    """The operator that writes; Python goes on to the one that does not, of a stranger."""
+    write = inplace(op)
+
+    def method(self, other=NotImplemented):
+        try:
+            return write(self, other)
+        except TypeError:
+            if is_operand(other):
+                raise
+        return NotImplemented
+
+    return method
+
+
+def invert(self: Tensor) -> Tensor:
+    if self.is_floating_point():
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return apply(e.BitwiseNot, self)
+
+
+OPERATORS = {
+    "add": e.Add, "sub": e.Sub, "mul": e.Mul, "truediv": e.Div, "floordiv": e.FloorDivide,
+    "mod": e.Remainder, "pow": e.Pow, "and": e.BitwiseAnd, "or": e.BitwiseOr, "xor": e.BitwiseXor,
+    "lshift": e.LeftShift, "rshift": e.RightShift,
+}  # fmt: skip
+COMPARISONS = {"eq": e.Eq, "ne": e.Ne, "lt": e.Lt, "le": e.Le, "gt": e.Gt, "ge": e.Ge}
+
+FUNCTIONS: dict[str, Callable] = {}
+METHODS: dict[str, Callable] = {
+    **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
+    **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
+    "__rpow__": reflected_power,
+    **{f"__i{name}__": inplace_operator(op) for name, op in OPERATORS.items()},
+    "__neg__": public.FUNCTIONS["neg"],
+    "__abs__": public.FUNCTIONS["abs"],
+    "__invert__": invert,
+}

@@ -1,0 +1,83 @@
+"""The order of arguments that PyTorch had before numbers came by name: torch.addmm(beta, x, a, b).
+
+A call pays for it only where it has more positional arguments than the function takes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from tiny_torch.tensor import Tensor
+
+PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")
+# The orders of a function, and of a method; what is no number's name stands for the next tensor.
+ORDERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "add": (("x", "alpha", "other"),),
+    "sub": (("x", "alpha", "other"),),
+    "addcmul": (("x", "value", "a", "b"),),
+    "addcdiv": (("x", "value", "a", "b"),),
+    **dict.fromkeys(PRODUCTS, (("beta", "x", "alpha", "a", "b"), ("beta", "x", "a", "b"))),
+    **{
+        f"Tensor.{name}": (("x", "beta", "alpha", "a", "b"), ("x", "beta", "a", "b"))
+        for name in PRODUCTS
+    },
+}
+NUMBERS = ("alpha", "beta", "value")
+
+
+def orders_of(name: str) -> tuple[tuple[str, ...], ...]:
+    """The old orders of a function or method, in place or not."""
+    name = name.removesuffix("_")
+    return ORDERS.get(name) or ORDERS.get(name.removeprefix("Tensor."), ())
+
+
+def fits(order: tuple[str, ...], arguments: tuple) -> bool:
+    def is_right(word: str, value: Any) -> bool:
+        if word == "other":
+            return isinstance(value, Tensor | int | float)
+        return isinstance(value, int | float if word in NUMBERS else Tensor)
+
+    return len(order) == len(arguments) and all(map(is_right, order, arguments))
+
+
+def warn(name: str, order: tuple[str, ...], function: FunctionType) -> None:
+    code = function.__code__
+    first = 1 if name.startswith("Tensor.") else 0
+    tensors = [f"Tensor {n}" for n in code.co_varnames[: code.co_argcount]]
+    named = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    numbers = [f"Number {n} = 1" for n in named if n != "out"]
+    out = ["Tensor out = None"] if "out" in named and not first else []
+    rest = iter(tensors)
+    old = [f"Number {word}" if word in NUMBERS else next(rest) for word in order]
+    name = name.rpartition(".")[2]
+    warnings.warn(
+        f"This overload of {name} is deprecated:\n"
+        f"\t{name}({', '.join([*old[first:], *(['*', *out] if out else [])])})\n"
+        "Consider using one of the following signatures instead:\n"
+        f"\t{name}({', '.join([*tensors[first:], '*', *numbers, *out])})",
+        stacklevel=3,
+    )
+
+
+def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
+    """The function, which takes its arguments in an old order, too."""
+    orders = orders_of(name)
+    if not orders:
+        return function
+
+    @wraps(function)
+    def reordered(*arguments: Any, **keywords: Any) -> Any:
+        for order in orders:
+            if fits(order, arguments):
+                warn(name, order, function)
+                pairs = list(zip(order, arguments, strict=True))
+                numbers = {word: value for word, value in pairs if word in NUMBERS}
+                others = [value for word, value in pairs if word not in NUMBERS]
+                return function(*others, **numbers, **keywords)
+        return function(*arguments, **keywords)  # which refuses as many
+
+    return reordered
