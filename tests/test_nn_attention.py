@@ -232,7 +232,7 @@ def test_kernels_to_choose_from(torch):
 def test_the_composition_of_simple_ops_is_the_same():
     q, k, v = [tiny_torch.randn(2, 40, 8) for _ in range(3)]
     for mask in (None, tiny_torch.rand(40, 40) > 0.5, tiny_torch.randn(40, 40)):
-        for causal in (False, True):
+        for causal in (False, True) if mask is None else (False,):
             y = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
             with sdpa_kernel(SDPBackend.MATH):
                 z = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)

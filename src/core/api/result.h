@@ -21,8 +21,8 @@ NDArray result_in(const NDArray* out, const Dims& shape, DType dtype,
 NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype,
                           std::initializer_list<const NDArray*> reads);
 
-// Refuses an `out` that is expanded, or lies where a kernel reads: PyTorch's assert_no_overlap, or, where the two
-// may be the `same` elements, its assert_no_partial_overlap.
+// Refuses an `out` that is expanded, or lies where a kernel reads: PyTorch's assert_no_overlap, or,
+// where the two may be the `same` elements, its assert_no_partial_overlap.
 void refuse_overlap(const NDArray& out, const NDArray& input, bool same);
 
 // Whether a result of these is `out` itself.

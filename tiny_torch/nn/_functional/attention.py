@@ -53,8 +53,8 @@ def scaled_dot_product_attention(
             f"{list(value.shape)}"
         )
     if attn_mask is not None:
-        composed = query.ndim != 4 or dropout_p or edge_of(attn_mask) is not None
-        if is_causal and composed:  # PyTorch's kernel takes both
+        composed = only_composed() or dropout_p or edge_of(attn_mask) is not None
+        if is_causal and (composed or query.ndim != 4):  # PyTorch's kernel takes both
             raise RuntimeError(
                 f"_{FUNCTION}: Explicit attn_mask should not be set when is_causal=True"
             )
