@@ -491,12 +491,8 @@ LogicalOr: Any = public("logical_or", "Whether either element is not 0.", number
 LogicalXor: Any = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
     without_gradient("logical_xor", 2, LOGICAL)
 )
-public("gcd", "The greatest common divisor of two integers.", numbers=False)(
-    without_gradient("gcd", 2, ())
-)
-public("lcm", "The least common multiple of two integers.", numbers=False)(
-    without_gradient("lcm", 2, ())
-)
+for _name, _what in (("gcd", "greatest common divisor"), ("lcm", "least common multiple")):
+    public(_name, f"The {_what} of two integers.", numbers=False)(without_gradient(_name, 2, ()))
 public("logical_not", "Whether each element is 0.")(without_gradient("logical_not", 1, LOGICAL))
 BitwiseNot: Any = public("bitwise_not", "Each bit turned; logical not of a bool.")(
     without_gradient("bitwise_not", 1, ())

@@ -326,7 +326,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
 
 def max(
     input: Tensor,
-    dim: Any = None,
+    dim: int | Tensor | None = None,
     keepdim: bool = False,
     *,
     other: Tensor | None = None,
@@ -341,7 +341,7 @@ def max(
 
 def min(
     input: Tensor,
-    dim: Any = None,
+    dim: int | Tensor | None = None,
     keepdim: bool = False,
     *,
     other: Tensor | None = None,

@@ -437,7 +437,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """put in place."""
-    refuse_overlap(self, (index, source))
     return apply_inplace(Put, self, source, index, accumulate)
 
 
