@@ -219,6 +219,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "a matrix of equal rows is singular; PyTorch's smallest singular value is 1e-30, not 0",
     ),
     (
+        r"torch\.linalg\.cond",
+        r"float32\[5, 5\]\)  broadcast",
+        r"^gradient: .* such as \[(-?inf|nan), (-?inf|nan), (-?inf|nan)\], not \[(-?inf|nan),",
+        "a matrix of equal rows is singular: errors of rounding, which differ by machine, say "
+        "where its gradient is infinite and where NaN",
+    ),
+    (
         r"torch\.linalg\.(svdvals|matrix_norm)",
         r"(float32\[[52], [52]\]\)|'nuc', .*) +broadcast",
         "^gradient: ",

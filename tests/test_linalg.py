@@ -103,18 +103,17 @@ def test_gradcheck(name):
     assert tiny_torch.autograd.gradgradcheck(results, xs, fast_mode=True, atol=1e-3)
 
 
-def test_gradient_of_singular_determinants(oracle):
+def test_gradient_of_singular_determinants():
     values = np.random.default_rng(0).random((4, 3, 3))
     values[0, 2] = values[0, 1]  # of rank 2
     values[1] = np.outer(values[1, 0], values[1, 1])  # of rank 1
     values[2] = 0
-
-    def run(module):
-        A = module.from_numpy(values).requires_grad_()
-        A.det().sum().backward()
-        return A.grad.abs().round(decimals=12)
-
-    check("det", lambda: run(tiny_torch), lambda: run(oracle), ulps=1e4, strides=False)
+    A = tiny_torch.from_numpy(values).requires_grad_()
+    A.det().sum().backward()
+    # Against cofactors: PyTorch's are zeros where its factorisation meets an exact 0.
+    rows = np.moveaxis(values, 1, 0)
+    cofactors = [np.cross(rows[(i + 1) % 3], rows[(i + 2) % 3]) for i in range(3)]
+    np.testing.assert_allclose(A.grad.numpy(), np.stack(cofactors, axis=1), atol=1e-12)
 
 
 # ------------------------------------------------------------------------------- dtypes and errors

@@ -484,10 +484,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-cat, stack, where = indexing.cat, indexing.stack, compute.where
-promote_types = formulas.promote_types
-result_type = formulas.result_type
-can_cast = formulas.can_cast
+cat, stack, where, can_cast = indexing.cat, indexing.stack, compute.where, formulas.can_cast
+promote_types, result_type = formulas.promote_types, formulas.result_type
 
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (

@@ -69,8 +69,8 @@ inline uint64_t first_stamp() {
              : 0;
 }
 
-// When some memory was last written, and how often. An array shares its storage's with its views and its
-// detach(); `.data` gets a fresh one.
+// When some memory was last written, and how often. An array shares its storage's with its views
+// and its detach(); `.data` gets a fresh one.
 struct Version {
   explicit Version(uint64_t first) : stamp(first) {}
   // RuntimeError for a write outside inference mode to memory made in it.

@@ -173,6 +173,8 @@ def transposed_convolution(
             )
         ]
     )
+    if max(size) >= 2**63:
+        raise RuntimeError(f"Overflow in the output size of {function}: {list(size)}")
     if min(size) < 1:
         raise RuntimeError(
             f"Given input size per channel: {list(batch.shape[2:])}. Calculated "

@@ -95,6 +95,7 @@ NUMPY = {
 # These are Python in PyTorch, without that parser.
 PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
+PYTHON_MODULES = {"tiny_torch.devices", "tiny_torch.printing", "tiny_torch.switches"}
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
 SMALL = {f"Tensor.{name}" for name in ("clone", "contiguous", "copy_", "fill_", "ravel", "t")}
 _core.explain_refusals(refusals.refused)
@@ -117,7 +118,8 @@ def published(module: str, name: str, function: Callable) -> Callable:
     if method and "out" in arguments:
         names["out"] = None
     many = bool(code.co_flags & CO_VARARGS)
-    own = module == "tiny_torch" and name in SMALL | PYTHON
+    own = function.__module__ in PYTHON_MODULES
+    own |= module == "tiny_torch" and name in SMALL | PYTHON
     if not names and (many or operator or len(arguments) <= method or own):
         return function
     positional = sys.maxsize if many else code.co_argcount
