@@ -83,7 +83,8 @@ class Rprop(ForeachOptimizer):
         agreement = grad * state["prev"]
         stays, turns = agreement > 0, agreement < 0
         factor = torch.ones_like(grad).masked_fill_(stays, eta_plus).masked_fill_(turns, eta_minus)
-        step_size = state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
+        smallest, largest = group["step_sizes"]
+        step_size = state["step_size"].mul_(factor).clamp_(smallest, largest)
         grad = state["prev"].copy_(grad.masked_fill(turns, 0))
         param.addcmul_(grad.sign(), step_size, value=-1)
 
