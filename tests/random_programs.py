@@ -50,11 +50,12 @@ KINDS = (
 # Where PyTorch divides by a zero that it was given.
 DIVIDES = (
     "init.xavier_uniform_", "init.xavier_normal_", "init.dirac_", "normalization.__init__",
+    "normalization._require_several",
     "simple.get_lr", "cycles.step", "init.trunc_normal_", "unpooling.lp_pool",
 )  # fmt: skip
 # Texts that only an unexpected exception has.
 INSIDE = re.compile(
-    r"incompatible function arguments|incompatible constructor|'array'|std::|vector::"
+    r"incompatible function arguments|incompatible constructor|attribute 'array'|std::|vector::"
     r"|basic_string|map::at|bad_alloc|NDArray|UnboundLocal"
 )
 HERE = Path(__file__).parent

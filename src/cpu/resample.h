@@ -122,7 +122,7 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
   if (taps.count) {
     taps.add_to(sums, width, first);
   } else if (first) {
-    __builtin_memset(sums, 0, sizeof(T) * uint64_t(width));
+    for (int64_t i = 0; i < width; ++i) sums[i] = T(0);  // memset takes no null, not even for 0
   }
 }
 
