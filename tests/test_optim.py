@@ -220,30 +220,6 @@ def test_the_learning_rate_may_be_a_tensor(name, shape):
 
 
 @with_torch
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        *[(name, {"betas": (0.9, 0.9, 0.9)}) for name in ("Adam", "Adamax", "NAdam", "RAdam")],
-        ("Rprop", {"etas": (0.5, 1.2, 1.2)}),
-        ("Rprop", {"step_sizes": (1e-6, 50, 50)}),
-    ],
-)
-def test_a_pair_of_three_is_refused_as_by_pytorch(name, options):
-    for lib in (torch, oracle):
-        with pytest.raises(ValueError, match="too many values to unpack"):
-            trained(lib, name, options)
-
-
-@with_torch
-@pytest.mark.parametrize(
-    ("name", "option"), [("Adamax", "eps"), ("Adadelta", "rho"), ("SGD", "momentum")]
-)
-def test_any_option_may_be_a_tensor(name, option):
-    ours, theirs = (trained(lib, name, {option: lib.tensor(0.5)}) for lib in (torch, oracle))
-    assert_close(values(ours), values(theirs), 1e-6)
-
-
-@with_torch
 def test_betas_may_be_tensors():
     betas = [(lib.tensor(0.5), lib.tensor(0.7)) for lib in (torch, oracle)]
     ours = trained(torch, "Adam", {"betas": betas[0]})

@@ -76,3 +76,25 @@ def test_lbfgs_after_ten_steps(oracle, lr, history, search):
         counts = [state["func_evals"], state["n_iter"]]
         ends.append([np.array(losses + counts), *[p.detach().numpy().copy() for p in params]])
     assert_close(ends[1], ends[0], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *[(name, {"betas": (0.9, 0.9, 0.9)}) for name in ("Adam", "Adamax", "NAdam", "RAdam")],
+        ("Rprop", {"etas": (0.5, 1.2, 1.2)}),
+        ("Rprop", {"step_sizes": (1e-6, 50, 50)}),
+    ],
+)
+def test_a_pair_of_three_is_refused_as_by_pytorch(oracle, name, options):
+    for lib in (tiny_torch, oracle):
+        with pytest.raises(ValueError, match="too many values to unpack"):
+            trained(lib, name, options)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("Adamax", "eps"), ("Adadelta", "rho"), ("SGD", "momentum")]
+)
+def test_any_option_may_be_a_tensor(oracle, name, option):
+    ours, theirs = (trained(lib, name, {option: lib.tensor(0.5)}) for lib in (tiny_torch, oracle))
+    assert_close(values(ours), values(theirs), 1e-6)
