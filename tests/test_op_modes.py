@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import time
 
 import pytest
@@ -181,6 +182,44 @@ def test_what_a_mode_computes_itself_is_seen_by_those_outside_of_it():
         result = torch.ones(2).exp()
     assert outer.names() == ["Exp", "Mul"]
     assert result.tolist() == pytest.approx([2 * 2.718281828] * 2)
+
+
+def writes():
+    """In-place ops of what has no history, and of a leaf that is not recorded."""
+    x, leaf = torch.ones(3), torch.ones(3, requires_grad=True)
+    (
+        x.add_(1),
+        x.relu_(),
+        x.clamp_(0, 2),
+        x.copy_(torch.ones(3)),
+        x.zero_(),
+        x.scatter_(0, SECOND, 4.0),
+    )
+    x[0], x[x > 3], x[SECOND] = 5.0, 6.0, torch.ones(1)
+    torch.exp(x, out=x), x.detach().mul_(2), nn.BatchNorm1d(1)(x.view(3, 1))
+    with torch.no_grad():
+        leaf.add_(1)
+        leaf[0] = 3.0
+    return x, leaf.detach(), torch.cat((x, x)), x.uniform_(generator=torch.Generator())
+
+
+SECOND = torch.tensor([1])
+
+
+@pytest.mark.parametrize("mode", ["anomaly", "saved hooks", "watched", "watched anomaly"])
+def test_what_has_no_history_is_written_in_every_mode(mode):
+    expected = writes()
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    with contextlib.ExitStack() as stack:
+        if "anomaly" in mode:
+            stack.enter_context(torch.autograd.set_detect_anomaly(True))
+        if "hooks" in mode:
+            stack.enter_context(hooks)
+        if "watched" in mode:
+            stack.enter_context(OpMode())
+        found = writes()
+    for a, b in zip(found, expected, strict=True):
+        assert torch.equal(a, b)
 
 
 class Counted(OpMode):

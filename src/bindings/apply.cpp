@@ -214,7 +214,7 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // Whether Python has to look closer: a tensor has a history, or a mode wants to see the op.
 std::optional<bool> is_special(PyObject* const* tensors, Py_ssize_t count) {
-  if (thread_modes() & ~kModesOff) return true;
+  if (thread_modes() & kWatched) return true;
   const Owned edges(edges_among(Py_None, tensors, count));
   if (!edges) return std::nullopt;
   return edges != Py_None;

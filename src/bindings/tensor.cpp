@@ -277,7 +277,7 @@ PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
 // None for anything else, and where a mode wants to see the op.
 PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
-  if (mode_bits & ~kModesOff) Py_RETURN_NONE;
+  if (mode_bits & kWatched) Py_RETURN_NONE;
   if (!PyTuple_CheckExact(tensors) && !PyList_CheckExact(tensors)) Py_RETURN_NONE;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   PyObject** const items = PySequence_Fast_ITEMS(tensors);
@@ -295,7 +295,7 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !is_tensor(args[0]))
     return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
   const TensorObject& x = tensor_of(args[0]);
-  if (mode_bits & ~kModesOff || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  if (mode_bits & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
   try {
     std::optional<NDArray> array = indexed(array_of(x.array), args[1]);
     if (!array) Py_RETURN_NONE;

@@ -35,12 +35,12 @@ finish = _core.finish
 # the op (None: any) has no gradient, or the modes say so.
 edges_of = _core.edges_of
 # compute_into(op, out, inputs): op.forward, written into the tensor `out`, unless that or an input
-# has a history, or a mode is on. Whether it was.
+# has a history, or a mode wants to see the op. Whether it was.
 compute_into = _core.compute_into
 compute_in_place = _core.compute_in_place  # (op, x, others): the same of x and others, into x
 # offer(op, outs, arguments): op.forward, computed where the tensors of the tuple `outs` are, if
 # they fit: in their places the tensors, else the arrays. None where one has a history, or is on
-# another device, or a mode is on.
+# another device, or a mode wants to see the op.
 offer = _core.offer
 arrays_of = _core.arrays_of  # (inputs): the array of each; a number, or None, as it is
 changed = _core.changed  # (arrays, edges, result): what a node's `inputs` are

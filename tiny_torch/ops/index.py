@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
-from tiny_torch.autograd.graph import NO_GRAD, OFF, modes
+from tiny_torch.autograd.graph import NO_GRAD, WATCHED, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
@@ -226,7 +226,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             type(index) is Tensor
             and index.array.dtype is _core.bool
             and index.array.same_shape(array)
-            and not modes.bits & ~OFF
+            and not modes.bits & WATCHED
             and (modes.bits & NO_GRAD or (self.edge is None and self._view is None))
         ):
             warn_expanded("masked_fill_", array)
@@ -283,7 +283,7 @@ def fill_mask(x: Tensor, steps: Steps, indices: list, value: Any) -> Tensor | No
 
 def records(*operands: Any) -> bool:
     """Whether an in-place op on these would be recorded, or a mode wants to see it."""
-    if modes.bits & ~OFF:
+    if modes.bits & WATCHED:
         return True
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     return not modes.bits & NO_GRAD and True in [tensor.requires_grad for tensor in tensors]

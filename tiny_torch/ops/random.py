@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply_inplace
-from tiny_torch.autograd.graph import OFF, Op, modes
+from tiny_torch.autograd.graph import WATCHED, Op, modes
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, like
 from tiny_torch.devices import to_device
 from tiny_torch.from_data import place
@@ -94,7 +94,7 @@ def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any)
     array = self.array
     if array.device != "cpu":
         sampler = functools.partial(draw_on_cpu, sampler)
-    if self.edge is None and self._view is None and not modes.bits & ~OFF:
+    if self.edge is None and self._view is None and not modes.bits & WATCHED:
         sampler(array, core, *numbers)
         return self
     return apply_inplace(Draw, self, sampler, core, *numbers)
