@@ -92,6 +92,33 @@ def test_a_pair_of_three_is_refused_as_by_pytorch(oracle, name, options):
             trained(lib, name, options)
 
 
+# "maximize" and its like are asked for their truth
+OPTIONS = [
+    (name, option)
+    for name, options in GRID.items()
+    for option in ("lr", *options, "eps", "weight_decay", "maximize", "foreach")
+    if name != "Rprop" or option not in ("eps", "weight_decay")
+]
+
+
+@pytest.mark.parametrize("value", ["a", None, 10**400])
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_an_option_that_is_no_number_is_used_or_refused_as_by_pytorch(oracle, name, option, value):
+    ends = []
+    for lib in (tiny_torch, oracle):
+        (param,) = params = [lib.nn.Parameter(lib.ones(2))]
+        param.grad = lib.ones(2)
+        optimizer = getattr(lib.optim, name)(params)
+        optimizer.param_groups[0][option] = value
+        try:
+            optimizer.step()
+            ends.append(param.tolist())
+        except (TypeError, ValueError, OverflowError, AssertionError) as error:
+            assert "foreach" not in str(error) and "NDArray" not in str(error)
+            ends.append(type(error))
+    assert ends[0] == (ends[1] if isinstance(ends[1], type) else pytest.approx(ends[1]))
+
+
 @pytest.mark.parametrize(
     ("name", "option"), [("Adamax", "eps"), ("Adadelta", "rho"), ("SGD", "momentum")]
 )

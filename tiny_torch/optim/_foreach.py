@@ -76,7 +76,12 @@ class ForeachOptimizer(Optimizer):
             grads = [param.grad for param in params]
             left: Iterable[int] = range(len(params))
             if _may_take_list(group, params):
-                left = self._update_all(params, grads, group)
+                try:
+                    left = self._update_all(params, grads, group)
+                except TypeError as error:
+                    if "incompatible function arguments" not in str(error):
+                        raise
+                    # An option is no number: the loop takes it, or tells which.
             for i in left:
                 self._update(params[i], grads[i], group)
 
@@ -102,7 +107,7 @@ class ForeachOptimizer(Optimizer):
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
     pairs = [group[name] for name in ("betas", "etas", "step_sizes") if name in group]
-    if any(len(pair) != 2 for pair in pairs):
+    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in pairs):
         return False  # _update, which takes them apart, raises
     options = itertools.chain(group.values(), *pairs)
     tensors = [option for option in options if isinstance(option, Tensor)]
