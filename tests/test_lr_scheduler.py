@@ -419,6 +419,38 @@ def test_errors(oracle, action, error):
         assert messages[0] == messages[1]
 
 
+ZEROS = [
+    ("StepLR", (0,), {}),
+    ("ConstantLR", (0, 2), {}),
+    ("LinearLR", (0.5, 1.0, 0), {}),
+    ("PolynomialLR", (0,), {}),
+    ("PolynomialLR", (2, -1), {}),
+    ("CosineAnnealingLR", (0,), {}),
+    ("CyclicLR", (0.1, 0.5, 0), {}),
+    ("CyclicLR", (0.1, 0.5, 0, 0), {}),
+    ("OneCycleLR", (0.5, 5), {"div_factor": 0}),
+    ("OneCycleLR", (0.5, 5), {"final_div_factor": 0}),
+]
+
+
+@pytest.mark.parametrize("given_epochs", [False, True])
+@pytest.mark.parametrize(("name", "args", "options"), ZEROS)
+def test_divisions_by_a_zero_that_was_given(oracle, name, args, options, given_epochs):
+    ends = []
+    for lib in (tiny_torch, oracle):
+        rates = []
+        try:
+            scheduler = of(name, *args, **options)(lib, optimizer_of(lib))
+            for epoch in range(4):
+                scheduler.optimizer.step()
+                scheduler.step(*[epoch][:given_epochs])
+                rates.append(scheduler.get_last_lr())
+        except ZeroDivisionError as error:
+            rates.append(str(error))
+        ends.append(rates)
+    assert ends[0] == ends[1]
+
+
 # ---- our own --------------------------------------------------------------------------------
 
 
