@@ -456,6 +456,17 @@ def test_errors(call):
     check(call, *[lambda p=p: result(p) for p in BOTH], ulps=64)
 
 
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_a_stride_beyond_all_leaves_one_window(dims):
+    x = tiny_torch.ones(2, 3, *(5, 4, 6)[:dims], requires_grad=True)
+    w = tiny_torch.ones(2, 3, *[2] * dims, requires_grad=True)
+    conv = getattr(tiny_torch, f"conv{dims}d")
+    y = conv(x, w, stride=2**63 - 1)
+    assert y.shape[2:] == (1,) * dims and (y == 3 * 2**dims).all()
+    dx, dw = tiny_torch.autograd.grad(y.sum(), [x, w])
+    assert dx.sum() == 2 * w.numel() and (dw == 2).all()
+
+
 def test_names_of_nodes():
     for package in BOTH:
         x, w = (
