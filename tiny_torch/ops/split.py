@@ -122,25 +122,30 @@ def check_has_dims(function: str, x: Tensor) -> None:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of one size along a dim (the last may be smaller), or of listed sizes.
 
-    Raises RuntimeError where the sizes do not make up the dim.
+    Raises RuntimeError where the sizes do not make up the dim, AttributeError for no tensor.
     https://pytorch.org/docs/stable/generated/torch.split.html
 
     >>> import tiny_torch as torch
     >>> torch.split(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
-    if isinstance(split_size_or_sections, (tuple, list)):
-        return split_with_sizes(tensor, split_size_or_sections, dim)
-    check_has_dims("split", tensor)
-    dim = wrap_dim(dim, tensor.array.ndim)
-    size, each = tensor.array.shape[dim], as_index(split_size_or_sections)
+    return tensor.split(split_size_or_sections, dim)
+
+
+def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """torch.split"""
+    if isinstance(split_size, (tuple, list)):
+        return split_with_sizes(self, split_size, dim)
+    check_has_dims("split", self)
+    dim = wrap_dim(dim, self.array.ndim)
+    size, each = self.array.shape[dim], as_index(split_size)
     if each < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
     if each == 0 and size:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
         )
-    return pieces("Split", tensor, dim, equal_sizes(size, each))
+    return pieces("Split", self, dim, equal_sizes(size, each))
 
 
 def equal_sizes(size: int, each: int) -> list[int]:
@@ -149,11 +154,6 @@ def equal_sizes(size: int, each: int) -> list[int]:
         return [0]
     rest = size % each
     return [each] * (size // each) + ([rest] if rest else [])
-
-
-def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """torch.split"""
-    return split(self, split_size, dim)
 
 
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
