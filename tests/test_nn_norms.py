@@ -195,6 +195,7 @@ def test_modules(oracle):
         (lambda n: n.GroupNorm(2, 4, affine=False), (3, 4)),
         (lambda n: n.LocalResponseNorm(3, alpha=0.5, k=2.0), (3, 7, 5, 2)),
         (lambda n: n.LocalResponseNorm(2), (3, 7, 5)),
+        (lambda n: n.LocalResponseNorm(20), (3, 7, 5)),
     ):
         ours, theirs = make(tiny_torch.nn), make(oracle.nn)
         assert repr(ours) == repr(theirs) and ours._version == theirs._version

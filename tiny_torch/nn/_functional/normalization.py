@@ -316,9 +316,13 @@ def local_response_norm(
         return input
     if size < 1:
         raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
-    squares = (input * input).reshape((len(input), 1, input.shape[1], -1))
-    squares = torch.nn.functional.pad(squares, (0, 0, size // 2, (size - 1) // 2))
-    mean = torch.nn.functional.avg_pool2d(squares, (size, 1), stride=1).reshape(input.shape)
+    channels = input.shape[1]
+    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # the rest is zeros
+    squares = (input * input).reshape((len(input), 1, channels, -1))
+    squares = torch.nn.functional.pad(squares, (0, 0, before, after))
+    mean = torch.nn.functional.avg_pool2d(
+        squares, (before + 1 + after, 1), stride=1, divisor_override=size
+    ).reshape(input.shape)
     return input / (mean * alpha + k) ** beta
 
 
