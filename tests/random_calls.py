@@ -50,12 +50,15 @@ EXCLUDED = {
     "torch.set_default_dtype", "torch.set_default_tensor_type", "torch.Tensor.__hash__",
     "torch.nn.init.trunc_normal_",
 }  # fmt: skip
-OUTSIDE = ("num_workers", "data_ptr", ".seed()", "set_num", "torch.seed", "id(", "gradcheck")
+OUTSIDE = (
+    "num_workers", "data_ptr", ".seed()", "set_num", "torch.seed", "id(", "gradcheck",
+    "set_default_device",
+)  # fmt: skip
 LARGEST = 40_000  # elements of a tensor that later lines may name
 POOL = 10  # tensors that later lines may name
 LOOPING = (
     "LSTM", "GRU", "RNN", "Transformer", "TransformerEncoder", "TransformerDecoder", "LBFGS",
-    "trunc_normal_",
+    "spectral_norm", "trunc_normal_",
 )  # fmt: skip
 REPEATS = ("num_layers", "num_encoder_layers", "num_decoder_layers", "n_power_iterations")
 INDICES = ("index", "indices", "target", "sorter", "labels", "batch_sizes", "lengths", "offsets")
@@ -457,7 +460,7 @@ class Change(ast.NodeTransformer):
             del args[draw.randrange(len(args))]
         elif how == "swap" and args:
             draw.shuffle(args)
-        elif how == "add":
+        elif how == "add" and not loops_as_told(node):
             text = draw.choice((program.tensor, program.integer, program.real))()
             args.append(ast.parse(text, mode="eval").body)
         elif how == "keyword" and keywords:
