@@ -159,6 +159,22 @@ x = torch.ones(3); x += "a"
 x = torch.ones(3); x **= None
 torch.ones(3) - None
 [] * torch.ones(3)
+torch.ones(3) + int
+torch.ones(3, dtype=torch.int64) ^ float
+torch.ones(3) < np.str_("a")
+torch.add(torch.ones(3), int)
+torch.split(0, [2, 2, 4], torch.ones(2))
+torch.split([2, 3], torch.ones(2))
+torch.split(torch.ones(3), [2, 2])
+nn.LayerNorm(4, eps=torch.ones(1))(torch.ones(2, 4))
+nn.RMSNorm(4, eps=torch.ones(4))(torch.ones(2, 4))
+nn.GroupNorm(2, 4, eps="a")(torch.ones(2, 4))
+nn.BatchNorm1d(4, momentum=torch.ones(2))(torch.ones(2, 4))
+nn.BatchNorm1d(4, momentum=torch.ones(2)).eval()(torch.ones(2, 4))
+nn.InstanceNorm1d(4, momentum=torch.ones(1))(torch.ones(2, 4, 3))
+F.multilabel_soft_margin_loss(torch.ones(3, 4), torch.ones(3, 4), int, reduction="sum")
+nn.utils.rnn.unpad_sequence(torch.ones(3, 1), np.array(["a"]))
+nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5], div_value=0.0)
 """.strip().split("\n")
 
 
@@ -211,6 +227,13 @@ def test_messages_of_several_signatures(oracle, program):
     name = text.split("(")[0]
     assert f".{name}" in program and text[len(name) :].startswith("()"), text
     assert any(word in text for word in ("must be", "missing", "combination of arguments"))
+
+
+def test_no_message_speaks_of_arrays():
+    """An op's own checks meet arrays, the caller gave tensors."""
+    x = tiny_torch.ones(2, 3)
+    with pytest.raises(TypeError, match=r"combination of arguments - got \(Tensor, object\)$"):
+        tiny_torch.nn.functional.leaky_relu(x, object())
 
 
 def test_messages_of_a_function_that_was_given():

@@ -246,6 +246,30 @@ def test_empty(oracle):
         assert weight.grad.tolist() == [0.0, 0.0, 0.0] and tuple(x.grad.shape) == (0, 3, 2)
 
 
+def test_a_response_over_more_channels_than_memory_holds():
+    x = tiny_torch.ones(1, 3, 2)
+    assert F.local_response_norm(x, 2**40, alpha=2.0**40, beta=1.0).tolist() == [[[0.25] * 2] * 3]
+
+
+NUMBERS = {  # a number that may be a tensor of no dims
+    "layer_norm": lambda F, x, number: F.layer_norm(x, (4,), eps=number),
+    "rms_norm": lambda F, x, number: F.rms_norm(x, (4,), eps=number),
+    "group_norm": lambda F, x, number: F.group_norm(x, 2, eps=number),
+    "batch_norm": lambda F, x, number: F.batch_norm(x, None, None, training=True, eps=number),
+    "instance_norm": lambda F, x, number: F.instance_norm(x[None], eps=number),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_may_be_a_tensor(oracle, name):
+    results = []
+    for m in (tiny_torch, oracle):
+        x = tensor(m, draw(0, 3, 4), "float32", grad=False)
+        results += [NUMBERS[name](m.nn.functional, x, e) for e in (0.5, m.tensor(0.5))]
+    assert results[0].equal(results[1])
+    close(results[1], results[3], 1e-6, name)
+
+
 @pytest.mark.parametrize("options", [{}, {"p": 1}, {"dim": (0, 1)}, {"dim": -1, "eps": 2.0}])
 def test_normalize(oracle, options):
     pair = [tensor(m, draw(0, 3, 4, 2), "float32") for m in (tiny_torch, oracle)]

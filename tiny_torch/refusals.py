@@ -44,7 +44,7 @@ def is_int(value: Any) -> bool:
 
 def is_float(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return value.ndim == 0
+        return value.ndim == 0 and not value.requires_grad
     return isinstance(value, (int, float, np.number, np.bool_))
 
 
@@ -78,6 +78,8 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "device": ("torch.device", lambda value: isinstance(value, (str, int, device))),
     "None": ("", lambda value: value is None),
 }
+# Functions that are Python in PyTorch, which speaks of their names; the parser stands behind them.
+PYTHON_FIRST = {"tiny_torch.nn._functional.normalization"}
 # Of arguments that are annotated as Any, what their name says.
 BY_NAME = {
     "dtype": "dtype | None", "device": "device | None", "dim": "Ints | None", "keepdim": "bool",
@@ -179,6 +181,8 @@ def refused(
     if type(error).__module__ != "builtins" or not isinstance(error, Exception):
         return error
     if not is_ours(error) or "Overflow when unpacking" in str(error):
+        return error
+    if error.__traceback__ is None and function.__module__ in PYTHON_FIRST:
         return error
     found = parsed(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))

@@ -25,7 +25,7 @@ OF_METHODS = """
     sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
 """
 SAME = """
-    adaptive_avg_pool1d bilinear channel_shuffle pixel_shuffle pixel_unshuffle rms_norm
+    adaptive_avg_pool1d bilinear channel_shuffle pixel_shuffle pixel_unshuffle
 """
 
 
@@ -208,6 +208,16 @@ def layer_norm(
     return functional.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """As nn.functional.rms_norm."""
+    return functional.rms_norm(input, normalized_shape, weight, eps)
+
+
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -231,7 +241,7 @@ FUNCTIONS: dict[str, Callable] = {
             adaptive_max_pool1d, batch_norm, binary_cross_entropy_with_logits,
             cosine_embedding_loss, ctc_loss, embedding, fill, group_norm, hardshrink,
             hinge_embedding_loss, instance_norm, kl_div, layer_norm, margin_ranking_loss,
-            max_pool3d, poisson_nll_loss, triplet_margin_loss,
+            max_pool3d, poisson_nll_loss, rms_norm, triplet_margin_loss,
         )
     },
 }  # fmt: skip

@@ -1,6 +1,8 @@
 // What apply.py asks in every call: an op's forward, and what a node has to keep of it.
 #include <array>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bindings/tensor.h"
@@ -29,6 +31,28 @@ PyObject* array_or_itself(PyObject* argument) {
   return is_tensor(argument) ? tensor_of(argument).array : argument;
 }
 
+// Says a forward's TypeError about arrays in words of its caller, who gave tensors. Other errors
+// stay as they are.
+void explain_types(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  const Owned text(PyObject_Str(error));
+  const char* const said = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!said || !(std::strstr(said, "NDArray") || std::strstr(said, "incompatible function"))) {
+    PyErr_Restore(type, error, trace);
+    return;
+  }
+  std::string given;
+  for (Py_ssize_t i = 0; i < count; ++i) given += (i ? ", " : "") + type_name(arguments[i]);
+  const Owned name(PyObject_GetAttrString(op, "__name__"));
+  PyErr_Format(PyExc_TypeError, "%S() received an invalid combination of arguments - got (%s)",
+               name.get(), given.c_str());
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+}
+
 // op.forward(*arguments), with out=, if given: (result, saved). `first`, where not null, is an
 // array that comes before the arguments.
 PyObject* forward_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
@@ -44,6 +68,7 @@ PyObject* forward_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
   if (!forward) return nullptr;
   PyObject* const pair = PyObject_Vectorcall(
       forward, values.data(), places | PY_VECTORCALL_ARGUMENTS_OFFSET, out ? keywords : nullptr);
+  if (!pair) explain_types(op, arguments, count);
   if (pair && !(PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)) {
     Py_DECREF(pair);
     return PyErr_Format(PyExc_TypeError, "%R: forward answers (result, saved)", op);

@@ -258,6 +258,14 @@ PyObject* item(PyObject* self, PyObject*) {
   return number_at(array.data(), array.dtype());
 }
 
+// A kernel's float may come as an array without dims.
+PyObject* float_slot(PyObject* self) {
+  if (array_of(self).ndim() != 0)
+    return PyErr_Format(PyExc_TypeError, "must be real number, not %s", Py_TYPE(self)->tp_name);
+  const Owned number(item(self, nullptr));
+  return number ? PyNumber_Float(number) : nullptr;
+}
+
 PyObject* nested(const NDArray& array, int dim, const char* data) {
   if (dim == array.ndim()) return number_at(data, array.dtype());
   const int64_t count = array.shape()[dim];
@@ -384,6 +392,7 @@ void add_array_type(PyObject* module) {
                                 {Py_nb_power, slot(power_slot)},
                                 {Py_nb_negative, slot(unary_slot<Unary::neg>)},
                                 {Py_nb_invert, slot(unary_slot<Unary::bitwise_not>)},
+                                {Py_nb_float, slot(float_slot)},
                                 {Py_nb_and, slot(binary_slot<Binary::bitwise_and>)},
                                 {Py_nb_or, slot(binary_slot<Binary::bitwise_or>)},
                                 {Py_nb_xor, slot(binary_slot<Binary::bitwise_xor>)},

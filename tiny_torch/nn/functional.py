@@ -142,6 +142,9 @@ for _name in (
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
 ):  # fmt: skip
     globals()[_name] = published(__name__, _name, globals()[_name])
+# Python's names, and that parser behind them.
+for _name in ("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"):
+    globals()[_name] = published(__name__, _name, globals()[_name], {})
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -101,7 +101,9 @@ SMALL = {f"Tensor.{name}" for name in ("clone", "contiguous", "copy_", "fill_", 
 _core.explain_refusals(refusals.refused)
 
 
-def published(module: str, name: str, function: Callable) -> Callable:
+def published(
+    module: str, name: str, function: Callable, aliases: dict[str, str] = NUMPY
+) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
     if not isinstance(function, FunctionType):
         return function
@@ -112,7 +114,7 @@ def published(module: str, name: str, function: Callable) -> Callable:
     if (name not in PYTHON or module != "tiny_torch") and not operator:
         names = {
             alias: name
-            for alias, name in NUMPY.items()
+            for alias, name in aliases.items()
             if name in arguments[method:] and alias not in arguments
         }
     if method and "out" in arguments:

@@ -13,15 +13,8 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops.pointwise import rpow
-from tiny_torch.ops.public import inplace
+from tiny_torch.ops.public import inplace, is_operand
 from tiny_torch.tensor import Tensor, wrap
-
-
-def is_operand(value: Any) -> bool:
-    """Whether ops take it as it is: a tensor or a number."""
-    if isinstance(value, Tensor | np.generic):
-        return True
-    return hasattr(value, "__float__") and not isinstance(value, np.ndarray)
 
 
 def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
+import numpy as np
+
 from tiny_torch import _core, return_types
 from tiny_torch.autograd.apply import (
     apply,
@@ -168,8 +170,16 @@ def check_int(function: str, argument: str, position: int, value: Any) -> int:
     return value.__index__()
 
 
+def is_operand(value: Any) -> bool:
+    """Whether ops take it as it is: a tensor or a number."""
+    if isinstance(value, Tensor | np.number | np.bool_):
+        return True
+    # np.str_ has it, too
+    return hasattr(type(value), "__float__") and not isinstance(value, np.ndarray | np.generic)
+
+
 def check_operand(function: str, argument: str, position: int, value: Any) -> None:
-    if not isinstance(value, Tensor) and not hasattr(value, "__float__"):
+    if not isinstance(value, Tensor) and not is_operand(value):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
             f"{_core.type_name(value)}"

@@ -51,7 +51,7 @@ def number(function: str, argument: str, value: Any) -> float:
     if type(value) is float:
         return value
     tensor = isinstance(value, Tensor) and (value.ndim or value.requires_grad)
-    if tensor or not hasattr(value, "__float__"):
+    if tensor or not hasattr(type(value), "__float__"):
         raise TypeError(
             f"{function}(): argument '{argument}' must be float, not {type(value).__name__}"
         )

@@ -132,7 +132,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     tensor([[5., 0.],
             [0., 5.]])
     """
-    if not hasattr(fill_value, "__float__"):
+    if not hasattr(type(fill_value), "__float__"):
         raise TypeError(
             "fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not "
             f"{type(fill_value).__name__}"

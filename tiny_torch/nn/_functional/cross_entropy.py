@@ -69,7 +69,7 @@ def cross_entropy(
     _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
     smoothing = 0.0
     if label_smoothing != 0.0:
-        if not hasattr(label_smoothing, "__float__"):
+        if not hasattr(type(label_smoothing), "__float__"):
             raise TypeError(
                 "cross_entropy_loss(): argument 'label_smoothing' (position 6) must be float, not "
                 f"{type(label_smoothing).__name__}"

@@ -106,7 +106,7 @@ def read_size(x: Tensor, dims: int, size: Any, scale_factor: Any) -> tuple[tuple
                 f"int, int], but got size with types {[type(n) for n in given]}"
             )
         return tuple([n.__index__() for n in given]), (None,) * dims
-    if any(isinstance(scale, str) or not hasattr(scale, "__float__") for scale in given):
+    if any(isinstance(scale, str) or not hasattr(type(scale), "__float__") for scale in given):
         raise TypeError(f"interpolate(): 'scale_factor' must be a number or as many, not {given}")
     scales = tuple([float(scale) for scale in given])
     if not all(abs(n * scale) < 2**63 for n, scale in zip(x.shape[2:], scales, strict=True)):

@@ -55,7 +55,7 @@ def pad(
 
 
 def float_of(value: Any) -> float:
-    if not hasattr(value, "__float__"):
+    if not hasattr(type(value), "__float__"):
         raise TypeError(f"pad(): argument 'value' must be float, not {type(value).__name__}")
     return float(value)
 
