@@ -121,6 +121,8 @@ WINDOWS = [
     {"kernel_size": 2}, {"kernel_size": 3, "padding": 1}, {"kernel_size": (3, 2), "stride": 2},
     {"kernel_size": 2, "dilation": (2, 3), "padding": (1, 2)}, {"kernel_size": (5, 9)},
     {"kernel_size": 3, "stride": (2, 3), "padding": 2, "dilation": 2}, {"kernel_size": 1},
+    {"kernel_size": 2, "dilation": 2**62, "padding": 2**61},
+    {"kernel_size": 2, "stride": 2**61, "padding": 2**61}, {"kernel_size": 2, "stride": 2**63 - 1},
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ inline int64_t rounded_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Windows along W whose tap w is inside of the image: [begin, end).
 struct Inside {
-  int64_t begin, end, first;  // `first`: where the first of them looks
+  int64_t begin, end, first;  // `first`: where the first of them looks, if there is one
 
   Inside(const FoldArgs& g, int d, int64_t tap) {
     const int64_t shift = tap * g.dilation[d] - g.padding[d], stride = g.stride[d];
@@ -19,7 +19,7 @@ struct Inside {
     end = g.size[d] > shift ? rounded_up(g.size[d] - shift, stride) : 0;
     if (end > g.windows[d]) end = g.windows[d];
     if (begin > end) begin = end;
-    first = begin * stride + shift;
+    first = begin < end ? begin * stride + shift : 0;
   }
 };
 
@@ -32,16 +32,20 @@ void for_each_row(const FoldArgs& g, int64_t n, int64_t c, int64_t tap, const Ro
   T* column = static_cast<T*>(g.columns) + n * g.column_strides[0] +
               (c * g.taps[0] * g.taps[1] + tap) * g.column_strides[1];
   for (int64_t i = 0; i < g.windows[0]; ++i) {
-    const bool seen = h.begin <= i && i < h.end;
-    row(image + (h.first + (i - h.begin) * g.stride[0]) * g.image_strides[2],
-        column + i * g.windows[1] * g.column_strides[2], seen ? &w : nullptr);
+    T* const to = column + i * g.windows[1] * g.column_strides[2];
+    if (h.begin <= i && i < h.end)
+      row(image + (h.first + (i - h.begin) * g.stride[0]) * g.image_strides[2], to, &w);
+    else
+      row(image, to, nullptr);
   }
 }
 
 template <class T>
 void unfold(const FoldArgs& g) {
   const int64_t taps = g.taps[0] * g.taps[1], rows = g.batch * g.channels * taps;
-  const int64_t work = g.windows[0] * g.windows[1] + 1, step = g.stride[1] * g.image_strides[3];
+  const int64_t work = g.windows[0] * g.windows[1] + 1;
+  // Two windows inside are less than the image apart; the stride of one alone might overflow.
+  const int64_t step = std::min(g.stride[1], g.size[1]) * g.image_strides[3];
   parallel_for(rows, kGrain / work + 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       for_each_row<T>(g, r / taps / g.channels, r / taps % g.channels, r % taps,
