@@ -39,6 +39,8 @@ void fill_setting(const Dims& from, int64_t missing, int64_t* to) {
   for (int d = 0; d < 3; ++d) to[d] = d < 3 - from.size() ? missing : from[d - 3 + from.size()];
 }
 
+constexpr int64_t kCopiedBytes = 1 << 14;  // of an element: 8 of each of 2048 copies, at most
+
 // What the three arrays are to each other; throws where they do not fit.
 ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const Settings& s) {
   const int spatial = x.ndim() - 2;
@@ -74,9 +76,14 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   fill_setting(s.stride, 1, g.stride);
   fill_setting(s.padding, 0, g.padding);
   fill_setting(s.dilation, 1, g.dilation);
-  // Of a single window or tap it does not matter how far the next would be.
+  // Kernels copy what they see with the zeros around it, of hundreds of rows at a time: the bytes
+  // must be a number.
+  int64_t bytes = checked_mul(std::max(x.shape()[1], y.shape()[1]), kCopiedBytes, "conv");
   for (int d = 0; d < 3; ++d) {
-    g.stride[d] = std::min(g.stride[d], g.x_size[d] + 2 * g.padding[d] + 1);
+    const int64_t padded = checked_add(g.x_size[d] + 2 * g.padding[d], 1, "conv");
+    bytes = checked_mul(bytes, padded, "conv");
+    // Where a window or tap is alone, it does not matter how far the next would be.
+    g.stride[d] = std::min(g.stride[d], padded);
     if (g.taps[d] == 1) g.dilation[d] = 1;
   }
   fill_dims(x.strides(), 0, g.x_strides);
@@ -290,7 +297,8 @@ void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
 std::string joined(const Dims& shape, const Dims& padding) {
   std::string text;
   for (int d = 0; d < padding.size(); ++d)
-    text += (d ? " x " : "") + std::to_string(shape[d + 2] + 2 * padding[d]);
+    text += (d ? " x " : "") +
+            std::to_string(checked_add(shape[d + 2], checked_mul(2, padding[d], "conv"), "conv"));
   return text;
 }
 
@@ -298,7 +306,7 @@ std::string joined(const Dims& shape, const Dims& padding) {
                                 const Dims& dilation) {
   Dims reach = w.shape(), none;
   for (int d = 0; d < padding.size(); ++d) {
-    reach[d + 2] = checked_mul(dilation[d], reach[d + 2] - 1, "conv") + 1;
+    reach[d + 2] = checked_add(checked_mul(dilation[d], reach[d + 2] - 1, "conv"), 1, "conv");
     none.push_back(0);
   }
   throw RuntimeError("Calculated padded input size per channel: (", joined(x.shape(), padding),
