@@ -67,6 +67,10 @@ def test_draws_are_pytorchs(oracle, name, options, shape, dtype):
         assert ours[1:] == theirs[1:]
 
 
+def test_dirac_of_no_channels_has_any_number_of_groups():
+    assert tiny_torch.nn.init.dirac_(tiny_torch.ones(0, 3, 2), 10**30).shape == (0, 3, 2)
+
+
 @pytest.mark.parametrize("name", DEPRECATED)
 def test_deprecated_names_warn(oracle, name):
     ours, theirs = (outcome(lib, name, (3, 3, 2), "float32", {}) for lib in (tiny_torch, oracle))

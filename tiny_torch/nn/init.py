@@ -246,8 +246,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     per_group = tensor.shape[0] // groups
     center = tuple(size // 2 for size in tensor.shape[2:])
     tensor.zero_()
-    for group in range(groups):
-        for channel in range(min(per_group, tensor.shape[1])):
+    for channel in range(min(per_group, tensor.shape[1])):
+        for group in range(groups):  # which may be any number if there are no channels
             place = (group * per_group + channel, channel, *center)
             tensor[place] = 1
     return tensor
