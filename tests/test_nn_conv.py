@@ -84,6 +84,7 @@ CASES = [
     ("conv3d", (2, 3, 4, 5, 6), (4, 3, 2, 3, 3), {"padding": 1, "stride": (1, 2, 1)}),
     ("conv3d", (3, 4, 5, 6), (4, 3, 2, 3, 3), {"dilation": (1, 2, 2)}),
     ("conv3d", (2, 4, 4, 5, 6), (8, 1, 2, 3, 3), {"groups": 4, "padding": 1}),
+    ("conv3d", (2, 2, 3, 40, 30), (3, 2, 2, 3, 3), {"padding": 1, "stride": (1, 1, 2)}),
     ("conv3d", (3, 3, 2, 16, 15), (5, 3, 2, 3, 3), {"padding": (0, 1, 1)}),  # y has one d, x two
     ("conv_transpose1d", (2, 3, 9), (3, 4, 3), {}),
     ("conv_transpose1d", (3, 9), (3, 4, 5), {"stride": 3, "padding": 2, "output_padding": 1}),

@@ -132,7 +132,8 @@ class Window {
     for (int64_t n = first_image_; n * image < j_end; ++n) {
       const int64_t first = n * image < j ? j - n * image : 0;
       const int64_t end = smaller(j_end - n * image, image);
-      add_slab(part, first / part.size[2], (end - 1) / part.size[2]);
+      add_slab(part, first / part.size[2], (end - 1) / part.size[2],
+               j_end <= (first_image_ + 1) * image);
     }
     set_strides(0);
   }
@@ -202,11 +203,13 @@ class Window {
   int64_t row() const { return columns_ * strides[2]; }
 
   // For pixels of the rows [first, last] of an image, rows being numbered by (d, h). All slabs have
-  // as many rows h if pixels have more than one d, else as many rows d.
-  void add_slab(const ConvPart& part, int64_t first, int64_t last) {
-    const int64_t pixels[2][2] = {
-        {flat_ ? 0 : first / part.size[1], flat_ ? 0 : last / part.size[1]},
-        {flat_ ? first : 0, flat_ ? last : part.size[1] - 1}};
+  // as many rows h if pixels have more than one d, else as many rows d. One that is alone, and of
+  // one d, has those rows h that it needs: a plane may be far larger than a block.
+  void add_slab(const ConvPart& part, int64_t first, int64_t last, bool alone) {
+    const int64_t height = part.size[1], d = first / height;
+    const bool some = flat_ || (alone && d == last / height);
+    const int64_t pixels[2][2] = {{flat_ ? 0 : d, flat_ ? 0 : last / height},
+                                  {some ? first % height : 0, some ? last % height : height - 1}};
     int64_t span[2][2];
     for (int d = 0; d < 2; ++d) {
       span[d][0] = pixels[d][0] * g_.step[d] + part.lowest_shift[d];
