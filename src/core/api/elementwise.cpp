@@ -181,13 +181,17 @@ bool is_wide(const Operand& operand) {
   return !as_array(operand) && std::get<Scalar>(operand).wide;
 }
 
+bool divides(Binary op) {
+  return op == Binary::floor_divide || op == Binary::trunc_divide || op == Binary::remainder ||
+         op == Binary::fmod;
+}
+
 // What integers cannot do, though floats can.
 void check_integers(Binary op, const Operand& x, const Operand& y, DType promoted) {
   if ((is_wide(x) || is_wide(y)) && !wraps(op) &&
       kBinary[static_cast<int>(op)].rule != ResultRule::Float)
     throw RuntimeError("value cannot be converted to type ", promoted, " without overflow");
-  if (op == Binary::floor_divide || op == Binary::trunc_divide || op == Binary::remainder ||
-      op == Binary::fmod) {
+  if (divides(op)) {
     const NDArray* dividend = as_array(x);
     const bool nothing = dividend && dividend->numel() == 0;
     if (!nothing && has_zero(y, promoted)) throw RuntimeError("ZeroDivisionError");
@@ -241,7 +245,15 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
     throw RuntimeError(
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
         "invert a mask, use the `~` or `logical_not()` operator instead.");
-  if (!is_floating(promoted) && promoted != DType::Bool) check_integers(op, x, y, promoted);
+  if (!is_floating(promoted) && promoted != DType::Bool) {
+    check_integers(op, x, y, promoted);
+    // Written elements that share memory could make a divisor 0 that was none.
+    const NDArray* const divisor = as_array(y);
+    if (out && divisor && divides(op) && !out->is_dense() && overlaps(*out, *divisor)) {
+      const NDArray kept = clone(*divisor);
+      return binary(op, x, &kept, out);
+    }
+  }
   if (op == Binary::pow && !as_array(y)) {
     if (is_half(promoted)) check_half(y, promoted);
     const NDArray* base = as_array(x);
