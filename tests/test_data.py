@@ -146,7 +146,13 @@ SAMPLERS = {
     "distributed": lambda d, g: d.DistributedSampler(range(7), 3, 1, seed=4),
     "distributed, cut": lambda d, g: d.DistributedSampler(range(7), 3, 2, drop_last=True),
     "distributed, few": lambda d, g: d.DistributedSampler(range(2), 5, 4),
+    "distributed, none": lambda d, g: d.DistributedSampler(range(0), 5, 4),
 }
+
+
+def test_more_replicas_than_one_can_count():
+    sampler = torch.utils.data.DistributedSampler(range(2), 2**62, 4, shuffle=False)
+    assert (list(sampler), len(sampler)) == ([0], 1)
 
 
 @pytest.mark.torch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sized
 
 import tiny_torch as torch
@@ -55,8 +54,9 @@ class DistributedSampler(Sampler[int]):
         if self.shuffle:
             generator = torch.Generator().manual_seed(self.seed + self.epoch)
             indices = torch.randperm(count, generator=generator).tolist()
-        padded = itertools.islice(itertools.cycle(indices), self.total_size)
-        return itertools.islice(padded, self.rank, None, self.num_replicas)
+        return iter(
+            [indices[i % count] for i in range(self.rank, self.total_size, self.num_replicas)]
+        )
 
     def __len__(self) -> int:
         return self.num_samples
