@@ -672,6 +672,8 @@ x.numpy().flags.writeable
 """,
     "DLPack": r"""
 torch.from_dlpack(n)
+x.__dlpack__(max_version=i) is not None
+x.__dlpack__(max_version=y)
 torch.from_dlpack(ro)
 torch.from_dlpack(x)
 torch.from_dlpack(n[::2]).stride()

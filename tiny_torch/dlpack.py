@@ -42,7 +42,7 @@ def export(
     if not self.is_cpu or (dl_device is not None and dl_device[0] != DLDeviceType.kDLCPU):
         raise BufferError(f"Can't export a tensor on {self.device} to device {dl_device}")
     array = self.array.clone() if copy else self.array
-    versioned = max_version is not None and max_version[0] >= OLDEST_VERSIONED
+    versioned = max_version is not None and bool(max_version[0] >= OLDEST_VERSIONED)
     return _core.to_dlpack(array, versioned, bool(copy))
 
 
