@@ -226,6 +226,12 @@ def test_errors(call):
     check(call, *[lambda p=p: result(p) for p in BOTH], strides=False, ulps=64)
 
 
+def test_shuffled_channels_of_which_there_are_none():
+    x = tiny_torch.ones(2, 0, 3, requires_grad=True)
+    tiny_torch.nn.functional.channel_shuffle(x, 2).sum().backward()
+    assert x.grad.shape == x.shape
+
+
 def test_names_of_nodes():
     for package in BOTH:
         F = package.nn.functional

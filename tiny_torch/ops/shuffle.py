@@ -71,7 +71,9 @@ class ChannelShuffle(Op):
         y = y.reshape((*y.shape[:at], groups, c // groups, *y.shape[at + 1 :]))
         y = copied(y.transpose(at, at + 1))
         y = y.reshape((*y.shape[:at], c, *y.shape[at + 2 :]))
-        return y.permute((0, y.ndim - 1, *range(1, y.ndim - 1))) if last else y, (c // groups,)
+        return y.permute((0, y.ndim - 1, *range(1, y.ndim - 1))) if last else y, (
+            max(c // groups, 1),
+        )
 
     @staticmethod
     def backward(saved, grad, needs):
