@@ -60,6 +60,7 @@ torch.dsplit(torch.ones(1, 1, 0), 2**62) | RuntimeError: not enough memory
 torch.chunk(torch.ones(0), 2**40) | RuntimeError: not enough memory
 torch.combinations(torch.ones(1), 2**62) | RuntimeError: at most 24
 torch.combinations(torch.ones(5), 24) | RuntimeError: not enough memory
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 1)(torch.ones(50000), torch.ones(5, 5)) | AssertionError: query should be
 nn.Transformer(4, 2, 1, 2**62) | RuntimeError: not enough memory
 nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2**40) | RuntimeError: not enough memory
 nn.LSTM(2, 3, 2**40) | RuntimeError: not enough memory

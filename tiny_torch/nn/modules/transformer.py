@@ -457,9 +457,10 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None, x: Tensor, batch_fir
     if is_causal is not None or mask is None:
         return bool(is_causal)
     size = x.shape[1 if batch_first and x.ndim == 3 else 0]
+    if mask.shape != (size, size):
+        return False
     kind = {"dtype": mask.dtype, "device": mask.device}
-    causal = Transformer.generate_square_subsequent_mask(size, **kind)
-    return mask.shape == causal.shape and bool((mask == causal).all())
+    return bool((mask == Transformer.generate_square_subsequent_mask(size, **kind)).all())
 
 
 def _without_fast_path(layer: Any) -> str:
