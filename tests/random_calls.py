@@ -55,6 +55,8 @@ OUTSIDE = (
     "set_default_device",
 )  # fmt: skip
 LARGEST = 40_000  # elements of a tensor that later lines may name
+SQUARED = ("hessian", "jac")  # whose time grows by the square of the elements, or faster
+FEW = 40  # elements of their tensors
 POOL = 10  # tensors that later lines may name
 LOOPING = (
     "LSTM", "GRU", "RNN", "Transformer", "TransformerEncoder", "TransformerDecoder", "LBFGS",
@@ -114,17 +116,18 @@ class Program(Values):
         self.focus: Any = None  # the first tensor of the call that is being drawn
         self.numbers = 0
         self.dtype = "float32"
+        self.most = LARGEST  # elements of a tensor of the call
         run(HEADER)
 
     def call(self) -> None:
         """Draws a call and runs it, with the lines that make its tensors."""
-        self.focus = None
+        self.focus, self.most = None, LARGEST
         self.dtype = "float32" if self.chance(0.6) else self.draw.choice(DTYPES)
         drawn = self.draw.random()
         if drawn < 0.4:
             text = self.by_signature()
         elif drawn < 0.75:
-            text = self.draw.choice(RECIPES)
+            text = self.limited(self.draw.choice(RECIPES))
         else:
             text = self.expression()
         tree = ast.parse(text)
@@ -182,6 +185,12 @@ class Program(Values):
             line = f"sum(g.sum() for g in {grads} if g is not None).backward()"
             self.run(line)
 
+    def limited(self, text: str) -> str:
+        """A call's text, whose tensors will be as small as it needs."""
+        if any(word in text for word in SQUARED):
+            self.most = FEW
+        return text
+
     def value(self, text: str) -> Any:
         return eval(text, self.names)
 
@@ -189,9 +198,15 @@ class Program(Values):
 
     def tensor(self) -> str:
         """Any tensor; some are new."""
-        if not self.pool or self.chance(0.3):
-            return self.made(self.shape(), self.draw.choice((self.dtype, *DTYPES)))
-        return self.draw.choice(self.pool)
+        known = self.pool
+        if self.most < LARGEST:
+            known = [t for t in known if self.value(t).numel() <= self.most]
+        if not known or self.chance(0.3):
+            shape = self.shape()
+            while math.prod(shape) > self.most:
+                shape = shape[1:]
+            return self.made(shape, self.draw.choice((self.dtype, *DTYPES)))
+        return self.draw.choice(known)
 
     def like(self, tensor: Any) -> str:
         """A tensor that goes together with this one, mostly."""
@@ -341,6 +356,7 @@ class Program(Values):
     def expression(self) -> str:
         """An expression of the sweep, with a line in front that says what its names are."""
         prepare, text = self.draw.choice(TEXTS)
+        self.limited(text)
         given = {
             node.id
             for node in ast.walk(ast.parse(f"{prepare}\n{text}"))
