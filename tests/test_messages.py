@@ -175,6 +175,8 @@ nn.InstanceNorm1d(4, momentum=torch.ones(1))(torch.ones(2, 4, 3))
 F.multilabel_soft_margin_loss(torch.ones(3, 4), torch.ones(3, 4), int, reduction="sum")
 nn.utils.rnn.unpad_sequence(torch.ones(3, 1), np.array(["a"]))
 nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5], div_value=0.0)
+nn.Parameter(5)
+nn.Parameter([1.0], requires_grad=False)
 """.strip().split("\n")
 
 

@@ -21,6 +21,8 @@ _P = TypeVar("_P", bound="Parameter")
 def _make(data: Tensor, cls: type[_P], requires_grad: bool) -> _P:
     """A new leaf of class `cls` on the memory of `data`: nothing is copied."""
     _core.refuse_pytorchs(data)
+    if not isinstance(data, Tensor):
+        data = data.detach()  # which what is no tensor lacks, PyTorch says
     if requires_grad and not data.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = wrap(data.array, None, cls)
