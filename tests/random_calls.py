@@ -424,6 +424,7 @@ class Change(ast.NodeTransformer):
         # Not 2**40, x * 2, nor how often a helper of the line loops: range(3), train(4).
         loops = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) or loops_as_told(n)]
         kept = [part for node in loops for part in ast.iter_child_nodes(node)]
+        kept += [part.value for part in kept if isinstance(part, ast.keyword)]
         texts = [n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr)]  # f-strings
         kept += [part for node in texts for part in ast.walk(node)]
         places = [node for node in ast.walk(tree) if self.may_change(node) and node not in kept]
