@@ -210,6 +210,30 @@ def test_a_negative_zero_keeps_its_sign(torch, name, dtype):
         assert np.signbit(array_of(NEGATIVE_ZEROS[name](torch, zero, n))).all(), n
 
 
+# ------------------------------------------------------------------------------ any byte is a bool
+
+OF_BOOLS = {
+    "order": lambda m, x: (x.sort(), x.unique(), x.mode(), x.max()),
+    "scan": lambda m, x: (x.cummax(0), x.cummin(0), x.cumsum(0), x.sum(), x.any(), x.all()),
+    "numbers": lambda m, x: (x.int(), x.half(), x.double(), x * x, ~x, x ^ x, x == x.clone()),
+    "moved": lambda m, x: [
+        y.int() for y in (x.flip(0), x.repeat(2), x.take(m.tensor([0, 1])), m.cat([x, x]))
+    ],
+    "masks": lambda m, x: (x.nonzero(), m.where(x, 1, 2), m.arange(6)[x], x.count_nonzero()),
+    "items": lambda m, x: m.tensor([*x.tolist(), x[0].item()]),
+}
+
+
+@pytest.mark.parametrize("name", OF_BOOLS)
+def test_bytes_other_than_0_are_true(name):
+    """They are in memory that nobody wrote, or somebody else."""
+    given = tiny_torch.frombuffer(bytearray([190, 0, 1, 2, 0, 255]), dtype=tiny_torch.bool)
+    plain = tiny_torch.tensor([True, False, True, True, False, True])
+    results = [flatten(OF_BOOLS[name](tiny_torch, x)) for x in (given, plain)]
+    for a, b in zip(*results, strict=True):
+        assert a.equal(b)
+
+
 # ---------------------------------------------------------------------------- integers wrap around
 
 

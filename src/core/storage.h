@@ -15,6 +15,11 @@ T read(const char* from) {
   std::memcpy(&value, from, sizeof value);
   return value;
 }
+// Memory that nobody wrote, or somebody else did, may hold bytes other than 0 and 1.
+template <>
+inline bool read<bool>(const char* from) {
+  return *from != 0;
+}
 template <class T>
 void write(char* to, T value) {
   std::memcpy(to, &value, sizeof value);
