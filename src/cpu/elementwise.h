@@ -89,21 +89,16 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
     from[k] = reinterpret_cast<const char*>(&repeated[k]);
     step[k] = 0;
   }
-#ifdef __AVX512BW__
-  constexpr int64_t kLeast = 1;  // what is left over is the last vector's front
-#else
-  constexpr int64_t kLeast = lanes<T>;
-#endif
-  for (; n >= kLeast; n -= lanes<T>) {
-    __builtin_prefetch(out + kAhead);
-    const Front<T> front(n);
-    // Inlined early, or the addresses would stay in memory, and the row be three times slower.
+  // One vector of the output: a whole one, or what is left over, the front of one. Inlined early,
+  // or the addresses would stay in memory, and the row be three times slower.
+  auto vector = [&](auto whole, Front<T> front) __attribute__((always_inline)) {
+    constexpr bool kFull = decltype(whole)::value;
     auto input = [&](int k) __attribute__((always_inline)) {
       if constexpr (kHalves) {
         return step[k] == 0 ? repeated[k] : load_halves<Stored>(from[k], front);
       } else {
         Vec<T> v;
-        if (kLeast > 1 || n >= lanes<T>)
+        if constexpr (kFull)
           __builtin_memcpy(&v, from[k], sizeof v);
         else
           v = front.load(from[k], T{1});
@@ -120,27 +115,28 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
       else
         return F::apply(input(0), input(1), input(2), input(3));
     }();
-    if constexpr (kHalves) {
+    if constexpr (kHalves)
       store_halves<Stored>(out, result, front);
-    } else if constexpr (kMask) {
-#ifdef __AVX512BW__
-      front.store_mask(reinterpret_cast<bool*>(out), result);
-#else
+    else if constexpr (kMask && kFull)
       store_mask<T>(reinterpret_cast<bool*>(out), result);
-#endif
-    } else {
-      const Vec<T> v = to_memory<T>(result);
-      if (kLeast > 1 || n >= lanes<T>)
-        __builtin_memcpy(out, &v, sizeof v);
-      else
-        front.store(out, v);
-    }
+    else if constexpr (kMask)
+      front.store_mask(reinterpret_cast<bool*>(out), result);
+    else if constexpr (kFull)
+      store(reinterpret_cast<Element<Vec<T>>*>(out), to_memory<T>(result));
+    else
+      front.store(out, to_memory<T>(result));
+  };
+  for (; n >= lanes<T>; n -= lanes<T>) {
+    __builtin_prefetch(out + kAhead);
+    vector(std::true_type{}, Front<T>(lanes<T>));
     out += lanes<T> * kItem;
 #pragma GCC unroll 4
     for (int k = 0; k < kInputs; ++k) from[k] += step[k];
   }
-#ifndef __AVX512BW__
   if (n == 0) return;
+#ifdef __AVX512BW__
+  vector(std::false_type{}, Front<T>(n));
+#else
   char* rest[1 + kInputs] = {out};
   for (int k = 0; k < kInputs; ++k) rest[k + 1] = const_cast<char*>(from[k]);
   few<T, Stored>(row<F, T, kInputs, kMask, Stored>, kInputs, rest, strides, n, kItem);

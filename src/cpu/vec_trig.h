@@ -15,9 +15,10 @@ constexpr float kHalfPi = 1.57079637f, kHalfPiRest = -4.37113883e-08f;
 
 // --------------------------------------------------------------------------------------- float
 
-// x = n pi/2 + (r + rest) with r in [-pi/4, pi/4], or hardly beyond, for |x| up to kTrigLimit.
+// x = n pi/2 + (r - excess) with r in [-pi/4, pi/4], or hardly beyond, for |x| up to kTrigLimit.
+// Of -0, r is -0 and excess +0: then r minus a sum with excess, as below, is -0, too.
 struct TrigParts {
-  Vec<float> r, rest;
+  Vec<float> r, excess;
   Vec<uint32_t> n;  // its lowest bits
 };
 constexpr float kTrigLimit = 1e6f;
@@ -26,12 +27,13 @@ inline TrigParts trig_parts(Vec<float> x) {
   const Vec<float> shifted = multiply_add(x, 0.636619772f, kRound);
   const Vec<float> n = shifted - kRound;
 #ifdef __FP_FAST_FMAF
-  // pi/2 in three. The first difference is exact: it is no larger than 1, and its last bit is
-  // pi/2's.
-  const Vec<float> high = multiply_add(n, -kHalfPi, x);
-  const Vec<float> low = n * -kHalfPiRest, low_rest = multiply_add(n, -kHalfPiRest, -low);
+  // pi/2 in three. The first difference is exact: it is no larger than 1, and its last bit is the
+  // first part's. That is rounded down, so that for n = 0 both products are -0.
+  constexpr float kFirst = 1.57079625f, kSecond = 7.54979013e-08f;
+  const Vec<float> high = multiply_add(n, -kFirst, x);
+  const Vec<float> low = n * -kSecond, low_rest = multiply_add(n, -kSecond, -low);
   const Vec<float> r = high + low;
-  const Vec<float> rest = ((high - r) + low) + multiply_add(n, 1.71512451e-15f, low_rest);
+  const Vec<float> excess = ((r - high) - low) - multiply_add(n, 1.71512451e-15f, low_rest);
 #else
   // In double: the upper part of pi/2 has 33 bits and n at most 20, so their product is exact.
   const Wide wide_x = widen(x), wide_n = widen(n);
@@ -41,29 +43,29 @@ inline TrigParts trig_parts(Vec<float> x) {
   const Wide exact = {reduced(wide_x.lo, wide_n.lo), reduced(wide_x.hi, wide_n.hi)};
   const Vec<float> r = narrow(exact);
   const Wide rounded = widen(r);
-  const Vec<float> rest = narrow({exact.lo - rounded.lo, exact.hi - rounded.hi});
+  const Vec<float> excess = narrow({rounded.lo - exact.lo, rounded.hi - exact.hi});
 #endif
-  return {r, rest, as_bits(shifted)};
+  return {r, excess, as_bits(shifted)};
 }
 
 // sin(r + n pi/2): sin r, cos r, -sin r, -cos r by the two lowest bits of n.
 inline Vec<float> sin_of_parts(TrigParts t) {
   const Vec<float> z = t.r * t.r;
-  const Vec<float> odd = polynomial(z, -0.166666478f, 0.00833175797f, -0.000194636668f);
+  const Vec<float> odd = polynomial(z, 0.166666478f, -0.00833175797f, 0.000194636668f);
   const Vec<float> even = polynomial(z, -0.5f, 0.0416666344f, -0.00138867681f, 2.43740615e-05f);
-  const Vec<float> sine = t.r + multiply_add(t.r * z, odd, t.rest);
-  const Vec<float> cosine = 1 + multiply_add(z, even, -(t.r * t.rest));
+  const Vec<float> sine = t.r - multiply_add(t.r * z, odd, t.excess);
+  const Vec<float> cosine = 1 + multiply_add(z, even, t.r * t.excess);
   const Vec<float> value = select((t.n & 1) != 0, cosine, sine);
-  return from_bits(as_bits(value) ^ (t.n & 2) << 30);
+  return from_bits(as_bits(value) ^ (t.n << 30 & 1u << 31));
 }
 
-// tan r = r + r^3 P(r^2), as tangent + lost; where n is odd, -1 over that.
+// tan r = r - r^3 P(r^2), as tangent + lost; where n is odd, -1 over that.
 inline Vec<float> tan_of_parts(TrigParts t) {
   const Vec<float> z = t.r * t.r;
-  const Vec<float> odd = polynomial(z, 0.33333391f, 0.133313537f, 0.0542010963f, 0.0205890164f,
-                                    0.0125433579f, -0.00196711603f, 0.00534016592f);
-  const Vec<float> tail = multiply_add(t.r * z, odd, t.rest);
-  const Vec<float> tangent = t.r + tail, lost = (t.r - tangent) + tail;
+  const Vec<float> odd = polynomial(z, -0.33333391f, -0.133313537f, -0.0542010963f, -0.0205890164f,
+                                    -0.0125433579f, 0.00196711603f, -0.00534016592f);
+  const Vec<float> tail = multiply_add(t.r * z, odd, t.excess);
+  const Vec<float> tangent = t.r - tail, lost = (t.r - tangent) - tail;
   const Vec<float> q = -1 / tangent;
   const Vec<float> miss = multiply_add(q, lost, multiply_add(q, tangent, 1.0f));
   return select((t.n & 1) != 0, multiply_add(q, miss, q), tangent);
@@ -77,17 +79,15 @@ inline Vec<float> trigonometric(Vec<float> x, F f, Libm libm) {
   return any(huge) ? map_lanes_where(huge, r, libm, x) : r;
 }
 inline Vec<float> sin(Vec<float> x) {
-  const auto r = trigonometric(x, sin_of_parts, [](double v) { return __builtin_sin(v); });
-  return select(x == 0, x, r);  // -0, too
+  return trigonometric(x, sin_of_parts, [](double v) { return __builtin_sin(v); });
 }
 inline Vec<float> cos(Vec<float> x) {
   return trigonometric(
-      x, [](TrigParts t) { return sin_of_parts({t.r, t.rest, t.n + 1}); },
+      x, [](TrigParts t) { return sin_of_parts({t.r, t.excess, t.n + 1}); },
       [](double v) { return __builtin_cos(v); });
 }
 inline Vec<float> tan(Vec<float> x) {
-  const auto r = trigonometric(x, tan_of_parts, [](double v) { return __builtin_tan(v); });
-  return select(x == 0, x, r);
+  return trigonometric(x, tan_of_parts, [](double v) { return __builtin_tan(v); });
 }
 
 // base + rest + atan s for |s| <= 1: s + s^3 P(s^2).
