@@ -279,26 +279,31 @@ PyObject* settled(PyObject* result, PyObject* out) {
   return Py_NewRef(result);
 }
 
-// offer(op, outs, arguments): the op's results, one or two, computed where the tensors of the tuple
-// `outs` are, if they fit: in their places the tensors, else the arrays. None where a tensor is
-// special, or not of this device.
+// offer(op, outs, inputs, constants): the op's results, one or two, computed where the tensors of
+// the tuple `outs` are, if they fit: in their places the tensors, else the arrays. None where a
+// tensor is special, or not of this device.
 PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
-    return PyErr_Format(PyExc_TypeError, "offer(op, outs, arguments)");
+  if (count != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[3]))
+    return PyErr_Format(PyExc_TypeError, "offer(op, outs, inputs, constants)");
+  const Owned inputs(PySequence_Tuple(args[2]));
+  if (!inputs) return nullptr;
+  const Py_ssize_t arity = PyTuple_GET_SIZE(inputs.get()), size = arity + PyTuple_GET_SIZE(args[3]);
+  Arguments arguments(size);
+  std::copy_n(&PyTuple_GET_ITEM(inputs.get(), 0), arity, arguments.data());
+  std::copy_n(&PyTuple_GET_ITEM(args[3], 0), size - arity, arguments.data() + arity);
   PyObject* const* const outs = &PyTuple_GET_ITEM(args[1], 0);
-  PyObject* const* const arguments = &PyTuple_GET_ITEM(args[2], 0);
-  const Py_ssize_t results = PyTuple_GET_SIZE(args[1]), size = PyTuple_GET_SIZE(args[2]);
+  const Py_ssize_t results = PyTuple_GET_SIZE(args[1]);
   for (Py_ssize_t i = 0; i < results; ++i)
     if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
   const auto of_outs = is_special(outs, results);
-  const auto of_inputs = of_outs ? is_special(arguments, size) : of_outs;
+  const auto of_inputs = of_outs ? is_special(arguments.data(), size) : of_outs;
   if (!of_inputs) return nullptr;
   if (*of_outs || *of_inputs) Py_RETURN_NONE;
   const Owned places(results == 1 ? Py_NewRef(tensor_of(outs[0]).array) : PyTuple_New(results));
   if (!places) return nullptr;
   for (Py_ssize_t i = 0; results > 1 && i < results; ++i)
     PyTuple_SET_ITEM(places.get(), i, Py_NewRef(tensor_of(outs[i]).array));
-  const Owned pair(forward_of(args[0], arguments, size, places));
+  const Owned pair(forward_of(args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
   PyObject* answer = nullptr;

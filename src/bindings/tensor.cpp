@@ -289,6 +289,27 @@ PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
   return arrays;
 }
 
+// stands_alone(x): whether writes to x need no more than the kernel: it has no history, is no view
+// of another tensor, and no mode wants to see the op.
+PyObject* stands_alone(PyObject*, PyObject* x) {
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "stands_alone(tensor)");
+  const TensorObject& tensor = tensor_of(x);
+  return PyBool_FromLong(tensor.edge == Py_None && tensor.view == Py_None &&
+                         !(mode_bits & kWatched));
+}
+
+// any_tensor(values): whether one of them is a tensor.
+PyObject* any_tensor(PyObject*, PyObject* values) {
+  const Owned iterator(PyObject_GetIter(values));
+  if (!iterator) return nullptr;
+  bool found = false;
+  while (PyObject* const value = found ? nullptr : PyIter_Next(iterator)) {
+    found = is_tensor(value);
+    Py_DECREF(value);
+  }
+  return PyErr_Occurred() ? nullptr : PyBool_FromLong(found);
+}
+
 // basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
 // index, where it does not fit, and where x requires grad or a mode wants to see the op.
 PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -359,6 +380,8 @@ PyMethodDef functions[] = {
     {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
     {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
     {"untracked_arrays", untracked_arrays, METH_O, nullptr},
+    {"stands_alone", stands_alone, METH_O, nullptr},
+    {"any_tensor", any_tensor, METH_O, nullptr},
     {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
     {"register_graph", register_graph, METH_VARARGS, nullptr},
     {"register_classes", register_classes, METH_VARARGS, nullptr},

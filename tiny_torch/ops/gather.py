@@ -274,7 +274,8 @@ def take_along_dim(
 
 def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any) -> Any:
     """What a scatter writes: a tensor cut to the index's shape, or a number that fits."""
-    check_tensor(name, "index", 2, index)
+    if not isinstance(index, Tensor):
+        check_tensor(name, "index", 2, index)
     source = value if src is None else src
     if not isinstance(source, Tensor):
         return checked_number(source, self)
@@ -332,6 +333,8 @@ def scatter_(
     op, place = scatter_operation("scatter_", reduce)
     source = scatter_arguments("scatter_", self, index, src, value)
     refuse_overlap(self, (index, source))
+    if not place:
+        return apply_inplace(op, self, source, index, dim)
     return apply_inplace(op, self, source, index, dim, *place)
 
 
@@ -354,7 +357,8 @@ def scatter_add(
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
-    check_tensor("scatter_add_", "src", 3, src)
+    if not isinstance(src, Tensor):
+        check_tensor("scatter_add_", "src", 3, src)
     source = scatter_arguments("scatter_add_", self, index, src, None)
     refuse_overlap(self, (index, source))
     return apply_inplace(ScatterAdd, self, source, index, dim)

@@ -149,14 +149,15 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     >>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), 5)
     tensor([5., 0.])
     """
-    return apply(MaskedFill, input, *mask_arguments("masked_fill", input, mask, value))
+    mask, value = mask_arguments("masked_fill", input, mask, value)
+    return apply(MaskedFill, input, mask, value)
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """masked_fill in place; the mask broadcasts to the tensor."""
-    arguments = mask_arguments("masked_fill", self, mask, value)
+    mask, value = mask_arguments("masked_fill", self, mask, value)
     warn_expanded("masked_fill_", self.array)
-    return apply_inplace(MaskedFill, self, *arguments)
+    return apply_inplace(MaskedFill, self, mask, value)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

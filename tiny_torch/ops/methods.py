@@ -97,7 +97,10 @@ PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {"tiny_torch.devices", "tiny_torch.printing", "tiny_torch.switches"}
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
-SMALL = {f"Tensor.{name}" for name in ("clone", "contiguous", "copy_", "fill_", "ravel", "t")}
+SMALL = {
+    f"Tensor.{name}"
+    for name in ("clone", "contiguous", "copy_", "fill_", "is_contiguous", "ravel", "t")
+}
 _core.explain_refusals(refusals.refused)
 
 

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops import elementwise as e
 from tiny_torch.ops import public
 from tiny_torch.ops.pointwise import rpow
-from tiny_torch.ops.public import inplace, is_operand
+from tiny_torch.ops.public import is_operand, written_by
 from tiny_torch.tensor import Tensor, wrap
 
 
 def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
     """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
 
-    def method(self, other=NotImplemented):
+    def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:
             return apply(op, other, self) if swapped else apply(op, self, other)
         except TypeError:
@@ -36,7 +36,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def reflected_power(self: Tensor, base: Any = NotImplemented) -> Any:
+def reflected_power(self: Tensor, base: Any = NotImplemented) -> Tensor:
     try:
         return rpow(self, base)
     except TypeError:
@@ -47,11 +47,11 @@ def reflected_power(self: Tensor, base: Any = NotImplemented) -> Any:
 
 def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
     """The operator that writes; Python goes on to the one that does not, of a stranger."""
-    write = inplace(op)
+    written = written_by(op)
 
-    def method(self, other=NotImplemented):
+    def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:
-            return write(self, other)
+            return apply_inplace(written, self, other)
         except TypeError:
             if is_operand(other):
                 raise

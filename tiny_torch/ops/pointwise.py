@@ -125,6 +125,8 @@ def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input = with_tensor("add", input, other)
     if type(alpha) is not int or alpha != 1:
+        if out is None and fits(alpha, input, other):
+            return apply(e.Addcmul, input, other, alpha)
         op, operands = scaled_sum(input, other, alpha)
         return apply(op, *operands) if out is None else write_out(op, "add", out, *operands)
     return apply(e.Add, input, other) if out is None else write_out(e.Add, "add", out, input, other)
@@ -199,10 +201,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     if not isinstance(input, Tensor):
         check_tensor("clamp", "input", 1, input)
     check_bounds(input, min, max)
-    arguments = (input, min, max)
-    return (
-        apply(e.Clamp, *arguments) if out is None else write_out(e.Clamp, "clamp", out, *arguments)
-    )
+    if out is not None:
+        return write_out(e.Clamp, "clamp", out, input, min, max)
+    return apply(e.Clamp, input, min, max)
 
 
 def check_bounds(input: Tensor, min: Any, max: Any) -> None:
@@ -238,8 +239,10 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """input + weight * (end - input). https://pytorch.org/docs/stable/generated/torch.lerp.html"""
     check_tensor("lerp", "input", 1, input)
-    arguments = (input, end, lerp_weight(input, end, weight))
-    return apply(e.Lerp, *arguments) if out is None else write_out(e.Lerp, "lerp", out, *arguments)
+    weight = lerp_weight(input, end, weight)
+    if out is not None:
+        return write_out(e.Lerp, "lerp", out, input, end, weight)
+    return apply(e.Lerp, input, end, weight)
 
 
 def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
@@ -294,20 +297,20 @@ def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
 ) -> Tensor:
     """input + value * tensor1 * tensor2."""
-    arguments = product_operands("addcmul", input, tensor1, tensor2, value)
-    if out is not None:
-        return write_out(e.Addcmul, "addcmul", out, *arguments)
-    return apply(e.Addcmul, *arguments)
+    x, a, b = product_operands("addcmul", input, tensor1, tensor2, value)
+    return (
+        apply(e.Addcmul, x, a, b) if out is None else write_out(e.Addcmul, "addcmul", out, x, a, b)
+    )
 
 
 def addcdiv(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
 ) -> Tensor:
     """input + value * tensor1 / tensor2."""
-    arguments = product_operands("addcdiv", input, tensor1, tensor2, value)
-    if out is not None:
-        return write_out(e.Addcdiv, "addcdiv", out, *arguments)
-    return apply(e.Addcdiv, *arguments)
+    x, a, b = product_operands("addcdiv", input, tensor1, tensor2, value)
+    return (
+        apply(e.Addcdiv, x, a, b) if out is None else write_out(e.Addcdiv, "addcdiv", out, x, a, b)
+    )
 
 
 def everywhere(input: Tensor, value: bool) -> Tensor:
@@ -413,11 +416,13 @@ def clamp_max_(self: Tensor, max: Any) -> Tensor:
 
 
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-    return apply_inplace(e.Addcmul, *product_operands("addcmul", self, tensor1, tensor2, value))
+    x, a, b = product_operands("addcmul", self, tensor1, tensor2, value)
+    return apply_inplace(e.Addcmul, x, a, b)
 
 
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-    return apply_inplace(e.Addcdiv, *product_operands("addcdiv", self, tensor1, tensor2, value))
+    x, a, b = product_operands("addcdiv", self, tensor1, tensor2, value)
+    return apply_inplace(e.Addcdiv, x, a, b)
 
 
 FUNCTIONS: dict[str, Callable] = {

@@ -117,7 +117,7 @@ def scalar(number: Any) -> Tensor:
 
 
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
-    written = op if op.backward is not None else forgetful(op)
+    written = written_by(op)
 
     def unary(self):
         return apply_inplace(written, self)
@@ -126,6 +126,11 @@ def inplace(op: type[Op]) -> Callable[..., Tensor]:
         return apply_inplace(written, self, other)
 
     return unary if op.arity == 1 else binary
+
+
+def written_by(op: type[Op]) -> type[Op]:
+    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
+    return op if op.backward is not None else forgetful(op)
 
 
 def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
@@ -224,10 +229,10 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
 
     To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
     """
-    arguments = (*inputs, *constants)
-    result = offer(op, (out,), arguments)
+    result = offer(op, (out,), inputs, constants)
     if result is not None:
         return result if result is out else wrap(result)
+    arguments = (*inputs, *constants)
     check_tensor("out", "out", 1, out)
     if "out" not in op.unrecorded:
         refuse_history("", out, *inputs)
@@ -249,7 +254,7 @@ def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: A
     values, positions = out
     found = None
     if values.array.dtype is input.array.dtype and positions.array.dtype is _core.int64:
-        found = offer(op, (values, positions), (input, *constants))
+        found = offer(op, (values, positions), (input,), constants)
     if found is None:
         refuse_history("", input, *out)
         found = compute(op, (input, *constants))[0]

@@ -123,7 +123,7 @@ def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: A
                 f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
             )
         dtype = out.array.dtype
-    differentiable = not modes.bits & NO_GRAD and edge_of(input) is not None
+    differentiable = edge_of(input) is not None and not modes.bits & NO_GRAD
     if differentiable and dtype is not None and dtype is not input.array.dtype:
         input = input.to(dtype)  # so that its gradient comes back in its own dtype
     if out is not None:

@@ -279,7 +279,8 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """index_add in place."""
     check_slices("index_add_", self, dim, index, source)
     refuse_overlap(self, (index, source))
-    source = scaled("index_add_", self, source, alpha)
+    if type(alpha) is not int or alpha != 1:
+        source = scaled("index_add_", self, source, alpha)
     return apply_inplace(IndexAdd, self, source, index, dim)
 
 

@@ -18,6 +18,8 @@ from ..autograd import enable_grad, set_grad_enabled
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
+PAIRS = ("betas", "etas", "step_sizes")  # options of two numbers
+
 
 class ForeachOptimizer(Optimizer):
     """An Optimizer whose groups have the options "foreach" and, maybe, "fused".
@@ -106,19 +108,23 @@ class ForeachOptimizer(Optimizer):
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
-    pairs = [group[name] for name in ("betas", "etas", "step_sizes") if name in group]
-    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in pairs):
-        return False  # _update, which takes them apart, raises
-    options = itertools.chain(group.values(), *pairs)
-    tensors = [option for option in options if isinstance(option, Tensor)]
+    options = [group.values()]
+    for name in PAIRS:
+        if name in group:
+            if not isinstance(group[name], (tuple, list)) or len(group[name]) != 2:
+                return False  # _update, which takes them apart, raises
+            options.append(group[name])
     if group["differentiable"]:
         if foreach:
             raise AssertionError("_foreach ops don't support autograd")
-        if any(tensor.requires_grad for tensor in tensors):
+        if any(isinstance(x, Tensor) and x.requires_grad for x in itertools.chain(*options)):
             raise NotImplementedError("differentiable=True with an option that requires a gradient")
         return False
-    if tensors or not (foreach or fused or (foreach is None and fused is None)):
-        return False  # Tensors are rounded differently
+    if not (foreach or fused or (foreach is None and fused is None)):
+        return False
+    for values in options:
+        if _core.any_tensor(values):
+            return False  # Tensors are rounded differently
     return {type(param.array) for param in params} == {_core.NDArray}
 
 
