@@ -19,6 +19,7 @@ struct OptimTable;
 struct OrderTable;
 struct PoolTable;
 struct RandomTable;
+struct RangeTable;
 struct RecurrentTable;
 struct ReduceTable;
 struct ScanTable;
@@ -39,6 +40,7 @@ struct Backend {
   const OrderTable* order = nullptr;
   const PoolTable* pool = nullptr;
   const RandomTable* random = nullptr;
+  const RangeTable* range = nullptr;
   const RecurrentTable* recurrent = nullptr;
   const ReduceTable* reduce = nullptr;
   const ScanTable* scan = nullptr;

@@ -35,6 +35,7 @@ struct Isa {
   bool (*supported)();
   const ConversionTable* conversion;
   const ElementwiseTable* elementwise;
+  const RangeTable* range;
   const ReduceTable* reduce;
   const GemmTable* gemm;
   const BoxMullerTable* box_muller;
@@ -49,9 +50,9 @@ struct Isa {
 #define TT_ISA(isa, is_supported)                                                            \
   Isa {                                                                                      \
     #isa, [] { return is_supported != 0; }, &isa::conversion_table, &isa::elementwise_table, \
-        &isa::reduce_table, &isa::gemm_table, &isa::box_muller_table, &isa::optim_table,     \
-        &isa::conv_table, &isa::norm_table, &isa::recurrent_table, &isa::pool_table,         \
-        &isa::attention_table                                                                \
+        &isa::range_table, &isa::reduce_table, &isa::gemm_table, &isa::box_muller_table,     \
+        &isa::optim_table, &isa::conv_table, &isa::norm_table, &isa::recurrent_table,        \
+        &isa::pool_table, &isa::attention_table                                              \
   }
 #if defined(__x86_64__)
 const Isa kIsas[] = {TT_ISA(v4, __builtin_cpu_supports("x86-64-v4")),
@@ -144,6 +145,7 @@ const Backend& cpu_backend() {
     table.order = cpu::own(cpu::order_table);
     table.pool = isa.pool;
     table.random = &cpu::random_table;
+    table.range = isa.range;
     table.recurrent = isa.recurrent;
     table.scan = &cpu::scan_table;
     return table;

@@ -5,6 +5,7 @@
 namespace tt {
 struct ArgArgs;
 struct ElementwiseTable;
+struct RangeTable;
 struct ReduceArgs;
 struct ReduceTable;
 }  // namespace tt
@@ -66,6 +67,7 @@ extern const ReduceTable reduce_int_table;
   namespace isa {                                  \
   extern const ConversionTable conversion_table;   \
   extern const ElementwiseTable elementwise_table; \
+  extern const RangeTable range_table;             \
   extern const ReduceTable reduce_table;           \
   }
 TT_DECLARE_TABLES(v2)
