@@ -22,15 +22,17 @@ struct Line {
   char *values, *positions;
   int64_t value_step, position_step;
 
-  // The results are the elements that the items stand for.
+  // The results are the elements that the items stand for. Not inlined, and from a copy of the
+  // line: else its addresses would be loaded again for each element.
   template <class Item>
-  void put(const Item* items, int64_t count) const {
-    with_size(itemsize(dtype), [&](auto type) {
+  __attribute__((noinline)) void put(const Item* items, int64_t count) const {
+    const Line line = *this;
+    with_size(itemsize(dtype), [=](auto type) {
       using T = decltype(type);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t from = position_of(static_cast<uint64_t>(items[i]));
-        write<T>(values + i * value_step, read<T>(x + from * step));
-        write<int64_t>(positions + i * position_step, from);
+        write<T>(line.values + i * line.value_step, read<T>(line.x + from * line.step));
+        write<int64_t>(line.positions + i * line.position_step, from);
       }
     });
   }
