@@ -154,6 +154,7 @@ class Case:
     shapes: Any = None  # a list of one shape per tensor, where SHAPES does not fit
     # call(module, *tensors), where it is not module.function: an operator, a number in front, ...
     call: Callable | None = None
+    in_place: Callable | None = None  # the call that writes its first tensor, if it is no method
     numpy: Callable | None = None  # the same by NumPy in float64: for the records of ops.def
     ulps: int = 4  # PyTorch's own error is up to 2
     gradient_ulps: int = 256  # of a second gradient, 16 times as many
@@ -163,6 +164,7 @@ class Case:
     second: bool = True
     strides: bool = True  # the result lies in memory as PyTorch's does
     composed: bool = False  # of several ops in PyTorch: strides differ where they say nothing
+    in_torch: bool = True  # PyTorch has it; else only test_ops_alone.py and NumPy's formula test it
 
     def __call__(self, module: Any, *tensors: Any, **more: Any) -> Any:
         if self.call is not None:

@@ -12,15 +12,22 @@ from tiny_torch._reference import activation as formulas
 from tiny_torch._reference import losses
 
 FLOATING = HALVES + FLOATS
+IN_PLACE = {  # functions with an argument `inplace`
+    "celu", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu6", "rrelu",
+    "selu", "silu",
+}  # fmt: skip
 
 
 def function(name: str, numpy: Callable, *args: Any, kernel: str = "", **options: Any) -> Case:
     """nn.functional's of one tensor; `kernel` is the record where that has another name."""
     keywords = options.pop("keywords", {})
+
+    def call(m: Any, x: Any, **more: Any) -> Any:
+        return getattr(m.nn.functional, name)(x, *args, **keywords, **more)
+
     return Case(
-        kernel or name,
-        call=lambda m, x: getattr(m.nn.functional, name)(x, *args, **keywords),
-        numpy=numpy, ulps=64, dtypes=HALVES + FLOATS, **options,
+        kernel or name, call=lambda m, x: call(m, x), numpy=numpy, ulps=64, dtypes=HALVES + FLOATS,
+        in_place=(lambda m, x: call(m, x, inplace=True)) if name in IN_PLACE else None, **options,
     )  # fmt: skip
 
 
@@ -110,6 +117,7 @@ RECORDS = [
     function("softshrink", lambda x: formulas.softshrink(x, 0.5), 0.5),
     Case(
         "threshold", args=(1, 2), dtypes=INTEGERS + FLOATING,
+        in_place=lambda m, x: m.nn.functional.threshold(x, 1, 2, True),
         numpy=lambda x: np.where(x <= 1, 2, x), shapes=[(SHAPE,), ((2113,),), ((),), ((3, 0),)],
     ),
     Case(

@@ -1,10 +1,6 @@
-"""gradcheck and gradgradcheck: what they accept, what they catch; and both over the op table."""
+"""gradcheck and gradgradcheck: what they accept and catch. Over the op table: test_ops_alone.py."""
 
-import numpy as np
 import pytest
-from all_cases import CASES
-from helpers import flatten, operands, skip_if_not_on_ref
-from op_cases import DEVICES
 
 import tiny_torch as torch
 from tiny_torch.autograd import Function, GradcheckError, gradcheck, gradgradcheck
@@ -85,38 +81,3 @@ def test_what_is_refused():
         gradcheck(torch.exp, x, check_backward_ad=False)
     with pytest.warns(UserWarning, match="not a double precision"):
         gradcheck(lambda x: x * 2, leaf(1.0, dtype=torch.float32), eps=1e-2, atol=1e-2)
-
-
-RAISE = ("floor_divide", "heaviside")  # in backward
-INFINITE = ("logit 1",)  # values, whose differences are NaN
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name) for case in CASES if case.gradient]
-)
-def test_op_table(case, device):
-    """First and second gradients of every case by differences, on a small shape."""
-    if "float64" not in case.dtypes or case.name in INFINITE:
-        return
-    shapes = case.shapes[0] if case.shapes else ((2, 3),) * case.arity
-    shapes = [(2, 3, 2) if np.prod(shape, initial=1) > 60 else shape for shape in shapes]
-    inputs = operands(
-        torch, case.domains, shapes, ["contiguous"] * case.arity, ["float64"] * case.arity, device
-    )
-    for x in inputs:
-        x.requires_grad_()
-    try:
-        outputs = [y for y in flatten(case(torch, *inputs)) if hasattr(y, "requires_grad")]
-    except (RuntimeError, TypeError, IndexError) as error:
-        skip_if_not_on_ref(error)
-        return  # a case of wrong arguments
-    if not any(y.requires_grad for y in outputs) or case.function in RAISE:
-        return
-
-    def function(*tensors):
-        return tuple(flatten(case(torch, *tensors)))
-
-    assert gradcheck(function, inputs, fast_mode=True)
-    if case.second:
-        assert gradgradcheck(function, inputs, fast_mode=True, atol=1e-4)

@@ -1,0 +1,344 @@
+"""Every op of op_cases.py by itself, so also without PyTorch: on `ref` as on the CPU, gradients as
+differences have them, and the forms in place and with `out=` as the plain one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import re
+from types import NoneType, SimpleNamespace
+
+import gradient_cases
+import numpy as np
+import pytest
+from all_cases import CASES, RECORDS
+from conftest import is_unknown_to_pytorch
+from helpers import (
+    all_failures,
+    compare,
+    dtype_name,
+    flatten,
+    make,
+    operands,
+    outcome,
+    skip_if_not_on_ref,
+)
+from op_cases import Case
+from test_ops import CONTIGUOUS, by_name, gradients, on_devices, zero_if_none
+
+import tiny_torch
+from tiny_torch import Tensor
+from tiny_torch.autograd import gradcheck, gradgradcheck
+from tiny_torch.autograd.graph import Op
+
+SMALL = {1: [((2, 3),)], 2: [((2, 3), (2, 3)), ((2, 3), (3,))], 3: [((2, 3), (3,), (2, 1))]}
+STRIDED = ("permuted", "stepped slice", "contiguous")
+# Backward raises.
+WITHOUT_GRADIENT = ("floor_divide", "heaviside")
+# Differences are NaN of infinite values; of a negative divisor they have another sign.
+WITHOUT_DIFFERENCES = ("logit 1", "ldexp by whole powers to 2000", "var of few", "std of few")
+WITHOUT_SECOND = ("pow of 0", "pow of 0.0")  # 0 ** x is constant, but log(0) of its gradient is not
+
+
+def plans(case: Case) -> list:
+    """(shapes, layouts) to try a case on: shapes of at most 60 elements."""
+    if case.shapes is None:
+        shapes = SMALL[case.arity]
+    else:
+        fitting = (s for s in case.shapes if fits(case, s))
+        first = next(fitting, case.shapes[0])
+        shapes = [[(2, 3, 2) if np.prod(s, initial=1) > 60 else s for s in first]]
+    return [(shapes[0], CONTIGUOUS[: case.arity]), (shapes[-1], STRIDED[: case.arity])]
+
+
+def fits(case: Case, shapes) -> bool:
+    """Whether a case takes these shapes; some of its list are there to raise."""
+    inputs = inputs_of(case, (shapes, CONTIGUOUS[: case.arity]), case.dtypes[-1])
+    return attempt(case, tiny_torch, *inputs)[0] is None
+
+
+def inputs_of(case: Case, plan, dtype: str = "float64", device: str = "cpu") -> list:
+    return operands(tiny_torch, case.domains, *plan, [dtype] * case.arity, device)
+
+
+def attempt(function, *arguments) -> tuple[Exception | None, list]:
+    return outcome(lambda: function(*arguments))
+
+
+def test_a_case_that_pytorch_lacks_is_compared_here_alone():
+    for in_torch, marked in ((False, "torch"), (True, "torch"), (False, None)):
+        item = SimpleNamespace(
+            callspec=SimpleNamespace(params={"case": Case("swish", in_torch=in_torch)}),
+            get_closest_marker=lambda name, marked=marked: name if name == marked else None,
+        )
+        assert is_unknown_to_pytorch(item) == (not in_torch and marked == "torch")
+
+
+def is_float(y) -> bool:
+    return hasattr(y, "is_floating_point") and y.is_floating_point()
+
+
+@by_name([case for case in CASES if case not in RECORDS])  # those: test_record_equals_numpy
+def test_cpu_equals_ref(case):
+    for dtype in ("float64", "int64"):
+        if dtype not in case.dtypes:
+            continue
+        for plan in plans(case):
+            error, expected = attempt(case, tiny_torch, *inputs_of(case, plan, dtype, "ref"))
+            skip_if_not_on_ref(error)
+            our_error, found = attempt(case, tiny_torch, *inputs_of(case, plan, dtype))
+            where = f"{case.name} {plan} {dtype}"
+            assert type(error) is type(our_error), f"{where}: {our_error!r}, on ref {error!r}"
+            for a, b in zip(found, expected, strict=True):
+                compare(a, b, where, ulps=max(case.ulps, 64), strides=False)
+
+
+@on_devices
+@by_name(CASES)
+def test_gradients_by_differences(case, device):
+    """First and second ones. What backward of a few ops raises is PyTorch's."""
+    if "float64" not in case.dtypes:
+        return
+    for plan in plans(case):
+        inputs = [x.requires_grad_() for x in inputs_of(case, plan, device=device)]
+
+        def function(*tensors):
+            return tuple(flatten(case(tiny_torch, *tensors)))
+
+        error, outputs = attempt(function, *inputs)
+        skip_if_not_on_ref(error)
+        if error is not None or not any(is_float(y) for y in outputs):
+            assert isinstance(error, RuntimeError | TypeError | IndexError | NoneType), error
+            return  # a case of wrong arguments; a comparison
+        if case.function in WITHOUT_GRADIENT:
+            with pytest.raises(RuntimeError, match=r"derivative for aten::.* is not implemented"):
+                outputs[0].sum().backward()
+            return
+        if case.name in WITHOUT_DIFFERENCES:
+            return
+        assert gradcheck(function, inputs, fast_mode=True)
+        if case.name not in WITHOUT_SECOND and any(y.requires_grad for y in outputs):
+            assert gradgradcheck(function, inputs, fast_mode=True, atol=1e-4)
+
+
+# ------------------------------------------------------------------------------ in place and out=
+
+
+def in_place_of(case: Case):
+    """call(module, *tensors) that writes the first of them; None where there is no such form."""
+    method = f"{case.function}_"
+    if case.in_place is not None or case.call is not None or not hasattr(Tensor, method):
+        return case.in_place
+    return lambda _, x, *rest: getattr(x, method)(*rest, *case.args, **case.kwargs)
+
+
+def is_writable(case: Case, result: Tensor, x: Tensor) -> bool:
+    """Whether x can hold the result."""
+    if case.function == "float_power" and x.dtype != tiny_torch.float64:
+        return False
+    return result.shape == x.shape and tiny_torch.can_cast(result.dtype, x.dtype)
+
+
+@by_name([case for case in CASES if in_place_of(case) is not None])
+def test_in_place_equals_the_plain_form(case):
+    with all_failures() as collect:
+        for plan, dtype in itertools.product(plans(case), case.dtypes):
+            x, *rest = inputs_of(case, plan, dtype)
+            before = x._version
+            error, results = attempt(case, tiny_torch, x, *rest)
+            our_error, written = attempt(in_place_of(case), tiny_torch, x, *rest)
+            where = f"{case.name}_ {plan} {dtype}"
+            with collect:
+                if error is None and is_writable(case, results[0], x):
+                    assert our_error is None, f"{where}: {our_error!r}"
+                    assert written[0] is x and x._version > before, where
+                    compare(x, results[0].to(x.dtype), where, strides=False)
+                else:
+                    assert our_error is not None, f"{where}: nothing raised"
+
+
+@by_name([c for c in CASES if in_place_of(c) is not None and "logical" not in c.name])
+def test_gradients_in_place_equal_those_of_the_plain_form(case):
+    """What an op without a gradient overwrites has gradient zero (but of logical ops, as in
+    PyTorch)."""
+    if "float64" not in case.dtypes:
+        return
+
+    def plain(module, x, *rest):
+        return case(module, x, *rest).to(x.dtype) + 0 * x
+
+    def in_place(module, x, *rest):
+        return in_place_of(case)(module, x * 1, *rest)
+
+    for plan in plans(case):
+        given = case.domains, *plan, ["float64"] * case.arity
+        error, expected = attempt(gradients, tiny_torch, plain, given, "cpu")
+        our_error, found = attempt(gradients, tiny_torch, in_place, given, "cpu")
+        where = f"{case.name}_ {plan}"
+        assert type(error) is type(our_error), f"{where}: {our_error!r}, not {error!r}"
+        for a, b in itertools.zip_longest(found, expected):  # None is as good as zeros
+            if a is not None or b is not None:
+                a, b = zero_if_none(a, b), zero_if_none(b, a)
+                compare(a, b, where, ulps=max(case.ulps, 64), strides=False)
+
+
+def takes_out(case: Case) -> bool:
+    if case.name in ("median", "nanmedian"):  # only with a dim
+        return False
+    function = case.call or getattr(tiny_torch, case.function)
+    parameters = inspect.signature(function).parameters.values()
+    return any(p.name == "out" or (case.call and p.kind is p.VAR_KEYWORD) for p in parameters)
+
+
+@by_name([case for case in CASES if takes_out(case)])
+def test_out_equals_the_plain_form(case):
+    """In memory of each layout, and in memory that has to be resized."""
+    with all_failures() as collect:
+        for plan, dtype in itertools.product(plans(case), case.dtypes):
+            error, expected = attempt(case, tiny_torch, *inputs_of(case, plan, dtype))
+            if error is not None:
+                continue
+            for layout in ("contiguous", "permuted", "stepped slice"):
+                where = f"{case.name} {plan} {dtype} out {layout}"
+                outs = [
+                    make(tiny_torch, np.full(999, 7), y.shape, layout, dtype=dtype_name(y))
+                    for y in expected
+                ]
+                out = outs[0] if len(outs) == 1 else tuple(outs)
+                found = case(tiny_torch, *inputs_of(case, plan, dtype), out=out)
+                with collect:
+                    assert all(a is b for a, b in zip(flatten(found), outs, strict=True)), where
+                    for a, b in zip(outs, expected, strict=True):
+                        compare(a, b, where, ulps=0, strides=False)
+
+
+# ------------------------------------------------------------------------------- beyond op_cases.py
+
+
+def values(*shape: int, within: tuple[float, float] = (-2, 2)) -> Tensor:
+    """Numbers that are not near each other, in no order; others for each shape."""
+    count = math.prod(shape)
+    random = np.random.default_rng(shape)
+    flat = random.permutation(count) + random.uniform(0.2, 0.8, count)
+    low, high = within
+    return tiny_torch.from_numpy(low + flat.reshape(shape) * (high - low) / count)
+
+
+FIRST_ALONE = ("F.multilabel_margin_loss", "F.ctc_loss")
+
+
+def put(x, index, value):
+    x[index] = value
+    return x
+
+
+def rnn(kind, x, weight, bias):
+    """A recurrent layer (4, 3), of weights and biases from these."""
+    layer = kind(4, 3).double()
+    rows = layer.weight_ih_l0.shape[0]
+    weights = {
+        "weight_ih_l0": weight.repeat(2, 1)[:rows] / 2,
+        "weight_hh_l0": weight.flip(0).repeat(2, 1)[:rows, :3] / 2,
+        "bias_ih_l0": bias.repeat(2)[:rows],
+        "bias_hh_l0": bias.flip(0).repeat(2)[:rows],
+    }
+    return tiny_torch.func.functional_call(layer, weights, (x,))[0]
+
+
+def through(x, write):
+    """x, written through a view of it."""
+    write(x)
+    return x
+
+
+LEAVES = {
+    "x": values(4, 6), "y": values(6, 4), "v": values(6), "one": values(1).squeeze() + 1.5,
+    "s": values(2, 3, 4), "image": values(1, 4, 5, 6), "line": values(1, 4, 7),
+    "cube": values(1, 2, 3, 4, 3), "square": values(3, 3), "unit": values(4, 6, within=(0, 1)),
+}  # fmt: skip
+CONSTANTS = {
+    "i": tiny_torch.tensor([2, 0, 1]), "k": tiny_torch.tensor([[3, 1, 0, 2], [2, 1, 3, 0]]),
+    "m": values(4, 6) > 0.4, "zeros": tiny_torch.zeros(4, dtype=tiny_torch.float64),
+    "torch": tiny_torch, "nn": tiny_torch.nn, "F": tiny_torch.nn.functional,
+    "linalg": tiny_torch.linalg, "put": put, "through": through, "rnn": rnn,
+}  # fmt: skip
+
+
+def function_of(call: str):
+    """(function, its inputs) of a line of gradient_cases.py."""
+    taken = [name for name in LEAVES if re.search(rf"(?<![.\w]){name}\b", call)]
+
+    def function(*tensors):
+        tiny_torch.manual_seed(0)
+        results = eval(call, {**CONSTANTS, **dict(zip(taken, tensors, strict=True))})
+        return tuple([y for y in flatten(results) if is_float(y)])
+
+    return function, [LEAVES[name].clone().requires_grad_() for name in taken]
+
+
+@pytest.mark.parametrize("call", gradient_cases.CASES)
+def test_gradients_of_a_call(call):
+    function, inputs = function_of(call)
+    eps = 2**-10 if "float()" in call else 1e-6
+    assert gradcheck(function, inputs, eps=eps)
+    if call.startswith(FIRST_ALONE):
+        with pytest.raises(RuntimeError, match=r"derivative for aten::.* is not implemented"):
+            gradgradcheck(function, inputs, fast_mode=True)
+    else:
+        assert gradgradcheck(function, inputs, fast_mode=True, atol=1e-4, eps=eps)
+
+
+def ops_of(kind: type) -> set[type]:
+    """The ops of the package that have a gradient of their own."""
+    below = set().union(*[ops_of(op) for op in kind.__subclasses__()])
+    backward = vars(kind).get("backward")
+    own = kind.__module__.startswith("tiny_torch.") and callable(backward)
+    return below | {kind} if own and "forgetful" not in backward.__qualname__ else below
+
+
+# Draws, whose gradients are those of test_distributions.py; what a user's Function does; what has
+# no gradient, and says so; what only a third derivative asks for; how the graph keeps its books.
+ELSEWHERE = {
+    *("Dirichlet", "Drawn", "GammaInc", "StandardGamma"),
+    *("UserOp", "NotDifferentiable", "Set", "ScatterCombine"),
+    *("EmbeddingBagBackward", "MaxPoolGather"),
+    *("InLayout", "Unrelated"),
+}
+
+
+def test_every_gradient_is_asked_for_by_a_case(monkeypatch):
+    seen = set()
+
+    def recorded(op):
+        backward = op.backward
+
+        def call(*arguments):
+            seen.add(op)
+            return backward(*arguments)
+
+        return staticmethod(call)
+
+    ops = ops_of(Op)
+    for op in ops:
+        monkeypatch.setattr(op, "backward", recorded(op))
+    for case in CASES:
+        for call in (case, in_place_of(case)):
+            for plan in plans(case) if call and "float64" in case.dtypes else ():
+                inputs = [x.requires_grad_() for x in inputs_of(case, plan)]
+                attempt(differentiate, lambda x, *rest, f=call: f(tiny_torch, x * 1, *rest), inputs)
+    for call in gradient_cases.CASES:
+        attempt(differentiate, *function_of(call))
+    assert {op.__name__ for op in ops - seen} == ELSEWHERE
+
+
+def differentiate(function, inputs):
+    """Once, and once more with a gradient that has one itself."""
+    for twice in (False, True):
+        outputs = [y for y in flatten(function(*inputs)) if is_float(y) and y.requires_grad]
+        weights = [tiny_torch.ones_like(y, requires_grad=twice) for y in outputs]
+        grads = tiny_torch.autograd.grad(
+            outputs, inputs, weights, create_graph=twice, allow_unused=True
+        )
+    sum([g.sum() for g in grads if g is not None]).backward()
