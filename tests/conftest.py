@@ -2,8 +2,8 @@
 
 import pytest
 
-# These need PyTorch, and hold no tests.
-collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*"]
+# These need PyTorch or mypy, and hold no tests.
+collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
 
 
 def pytest_collection_modifyitems(config, items):

@@ -11,7 +11,7 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 try:
     from tiny_torch import _core
@@ -61,15 +61,8 @@ from tiny_torch.version import __version__
 
 newaxis = None
 
-if TYPE_CHECKING:  # the loop below adds names that a type checker does not see
-
-    def __getattr__(name: str) -> Any: ...
-
-    bool: Any
-    float32: Any
-    float64: Any
-    int64: Any
-    tensor: Any
+if TYPE_CHECKING:  # the names that the loop below adds
+    from tiny_torch._published import *  # noqa: F403
 
 
 for _module in (
@@ -78,7 +71,7 @@ for _module in (
     globals().update(methods.publish(__name__, _module.FUNCTIONS))
 
 
-def is_tensor(obj: object, /):
+def is_tensor(obj: object, /) -> TypeGuard[Tensor]:
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 

@@ -7,7 +7,7 @@ its own parts: memory, gradient, history, and how it meets Python.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
@@ -29,8 +29,8 @@ wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an arr
 INFERENCE_STAMP = _core.inference_stamp
 
 
-if TYPE_CHECKING:
-    TensorBase = object
+if TYPE_CHECKING:  # TensorBase, and what ops/methods.py attaches
+    from tiny_torch._published import TensorMethods as TensorBase
 else:
     TensorBase = _core.TensorBase
 
@@ -61,47 +61,6 @@ class Tensor(TensorBase):
     _post_hooks: dict
 
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
-
-    if TYPE_CHECKING:
-        # TensorBase's, too, for they are asked most.
-        @property
-        def shape(self) -> Size: ...
-        @property
-        def ndim(self) -> int: ...
-        @property
-        def dtype(self) -> Any: ...
-        @property
-        def device(self) -> Any: ...
-
-        # What ops/methods.py attaches.
-        def __getattr__(self, name: str) -> Any: ...
-
-        __getitem__: Any
-        __setitem__: Any
-        __add__: Any
-        __radd__: Any
-        __sub__: Any
-        __rsub__: Any
-        __mul__: Any
-        __rmul__: Any
-        __truediv__: Any
-        __rtruediv__: Any
-        __floordiv__: Any
-        __mod__: Any
-        __pow__: Any
-        __rpow__: Any
-        __matmul__: Any
-        __and__: Any
-        __or__: Any
-        __xor__: Any
-        __invert__: Any
-        __neg__: Any
-        __lt__: Any
-        __le__: Any
-        __gt__: Any
-        __ge__: Any
-        __eq__: Any
-        __ne__: Any
 
     def __new__(cls, *args, **kwargs):
         from tiny_torch.from_data import legacy_constructor
@@ -403,7 +362,7 @@ class Tensor(TensorBase):
             raise TypeError("len() of a 0-d tensor")
         return self.array.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))

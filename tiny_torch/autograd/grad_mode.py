@@ -9,10 +9,12 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import INFERENCE, NO_GRAD, modes
+
+C = TypeVar("C", bound=Callable)
 
 
 class Mode:
@@ -34,7 +36,7 @@ class Mode:
     def clone(self) -> Mode:
         return type(self)()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: C) -> C:
         if inspect.isclass(function):
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
@@ -52,9 +54,9 @@ class Mode:
             with self.clone():  # a fresh one: the function may call itself
                 return function(*args, **kwargs)
 
-        return wrapper
+        return cast("C", wrapper)
 
-    def wrap_generator(self, function: Callable) -> Callable:
+    def wrap_generator(self, function: C) -> C:
         """The mode holds while the generator runs, not while its caller does."""
 
         @functools.wraps(function)
@@ -76,7 +78,7 @@ class Mode:
                 except BaseException as error:
                     step, argument = generator.throw, error
 
-        return wrapper
+        return cast("C", wrapper)
 
 
 class no_grad(Mode):
@@ -130,7 +132,7 @@ class set_grad_enabled(Mode):
     def __enter__(self) -> None:
         modes.bits = (modes.bits & ~self.bits_off) | self.bits_on
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: C) -> C:
         modes.bits = self.before  # as a decorator it holds inside the function only
         return super().__call__(function)
 

@@ -8,6 +8,7 @@ import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.nn.functional import one_hot
+from tiny_torch.ops.samples import _sample_dirichlet
 from tiny_torch.tensor import Tensor
 
 
@@ -31,7 +32,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        return torch._sample_dirichlet(self.concentration.expand(shape))
+        return _sample_dirichlet(self.concentration.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -11,6 +11,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import broadcast_all
+from tiny_torch.ops.samples import _standard_gamma
 from tiny_torch.tensor import Tensor
 
 
@@ -65,7 +66,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        draw = torch._standard_gamma(self.concentration.expand(shape))
+        draw = _standard_gamma(self.concentration.expand(shape))
         value = draw / self.rate.expand(shape)
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # not part of the graph
         return value

@@ -10,6 +10,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def _redraw_uniform(
     peak = max(a, min(mean, b))
     log_peak = -0.5 * ((peak - mean) / std) ** 2
     candidate, chance = torch.empty_like(tensor), torch.empty_like(tensor)
-    pending = None
+    pending: Any = None  # all of them
     chance_each = std**2 / (abs(peak - mean) * (b - a)) if a < b and peak != mean else 1.0
     for _ in range(1000 if chance_each < 1e-7 else 100_000):
         candidate.uniform_(a, b, generator=generator)

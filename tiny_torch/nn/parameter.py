@@ -25,7 +25,7 @@ def _make(data: Tensor, cls: type[_P], requires_grad: bool) -> _P:
         data = data.detach()  # which what is no tensor lacks, PyTorch says
     if requires_grad and not data.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    made = wrap(data.array, None, cls)
+    made: Any = wrap(data.array, None, cls)
     made.requires_grad = requires_grad
     return made
 

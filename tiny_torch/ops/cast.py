@@ -175,7 +175,7 @@ TO_OTHER = ("other", "non_blocking", "copy")
 
 
 def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
-    def method(self, *, memory_format=None):
+    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return convert(self, dtype, None, False, memory_format)
 
     method.__name__ = method.__qualname__ = name

@@ -243,13 +243,13 @@ def linear_of_vector(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tens
 FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot)}
 
 
-def matmul_operator(self: Tensor, other: Any = NotImplemented) -> Any:
+def matmul_operator(self: Tensor, other: Any = NotImplemented) -> Tensor:
     if isinstance(other, Tensor):
         return matmul(self, other)
     return _core.refuse_pytorchs(other) or NotImplemented
 
 
-def reflected_operator(self: Tensor, other: Any = NotImplemented) -> Any:
+def reflected_operator(self: Tensor, other: Any = NotImplemented) -> Tensor:
     if isinstance(other, Tensor):
         return matmul(other, self)
     return _core.refuse_pytorchs(other) or NotImplemented

@@ -183,21 +183,42 @@ def adaptive_avg_pool(function: str, dims: int, x: Any, output_size: Any) -> Ten
 # -------------------------------------------------------------------------------------- of torch
 
 
-def max_pool1d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
     """As nn.functional.max_pool1d, without positions."""
     return max_pool(
         "max_pool1d", 1, False, input, kernel_size, stride, padding, dilation, ceil_mode
     )
 
 
-def max_pool2d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
     """As nn.functional.max_pool2d, without positions."""
     return max_pool(
         "max_pool2d", 2, False, input, kernel_size, stride, padding, dilation, ceil_mode
     )
 
 
-def avg_pool1d(input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """As nn.functional.avg_pool1d."""
     return avg_pool(
         "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad

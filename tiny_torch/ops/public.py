@@ -119,10 +119,10 @@ def scalar(number: Any) -> Tensor:
 def inplace(op: type[Op]) -> Callable[..., Tensor]:
     written = written_by(op)
 
-    def unary(self):
+    def unary(self: Tensor) -> Tensor:
         return apply_inplace(written, self)
 
-    def binary(self, other):
+    def binary(self: Tensor, other: Any) -> Tensor:
         return apply_inplace(written, self, other)
 
     return unary if op.arity == 1 else binary
@@ -137,7 +137,7 @@ def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
     """As `inplace`, of an op of two inputs whose second may not be a number."""
     method = inplace(op)
 
-    def checked(self, other):
+    def checked(self: Tensor, other: Any) -> Tensor:
         check_tensor(name + "_", "other", 1, other)
         return method(self, other)
 

@@ -234,12 +234,16 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     return apply_inplace(Heaviside, self, values)
 
 
+def polygamma_method(self: Tensor, n: int) -> Tensor:
+    return polygamma(n, self)
+
+
 FUNCTIONS: dict[str, Callable] = {
     function.__name__: function for function in (polygamma, logit, heaviside)
 }
 METHODS: dict[str, Callable] = {
     **FUNCTIONS,
-    "polygamma": lambda self, n: polygamma(n, self),
+    "polygamma": polygamma_method,
     "polygamma_": polygamma_,
     "logit_": logit_,
     "heaviside_": heaviside_,

@@ -82,7 +82,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Make several iterations; returns the loss that `closure` computed first.
 
         Raises RuntimeError for another `line_search_fn` than "strong_wolfe" or None.

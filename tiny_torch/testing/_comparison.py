@@ -198,7 +198,7 @@ def compare_numbers(a: Any, b: Any, limits: tuple[float, float], options: Option
 
 
 def compare_tensors(x: Tensor, y: Tensor, limits: tuple[float, float], options: Options) -> None:
-    attributes = [("shape", x.shape, y.shape, True)]
+    attributes: list[tuple[str, Any, Any, bool]] = [("shape", x.shape, y.shape, True)]
     if tuple(x.shape) == tuple(y.shape):
         attributes += [
             ("stride()", x.stride(), y.stride(), options.check_stride),

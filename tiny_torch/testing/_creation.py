@@ -73,6 +73,8 @@ def make_tensor(
 def bounds(dtype: Any, low: float | None, high: float | None) -> tuple[float, float]:
     """[low, high) as far as the dtype holds it."""
     defaults: tuple[float, float] = (-9, 10)
+    lowest: float
+    highest: float
     if dtype is torch.bool:
         defaults = lowest, highest = (0, 2)
     elif dtype.is_floating_point:

@@ -41,7 +41,7 @@ def read_windows(function: str, *settings: Any) -> tuple:
     )
 
 
-def windows_of(size: tuple[int, int], windows: tuple) -> list[int]:
+def windows_of(size: tuple[int, ...], windows: tuple) -> list[int]:
     """How many fit, along both dims."""
     return [
         (size[d] + 2 * side[d] - gap[d] * (taps[d] - 1) - 1) // stride[d] + 1

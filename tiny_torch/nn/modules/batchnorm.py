@@ -77,7 +77,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics anew."""
         self.reset_running_stats()
-        if self.affine:
+        if self.weight is not None:
             init.ones_(self.weight)
             if self.bias is not None:
                 init.zeros_(self.bias)
@@ -214,7 +214,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         """A channel for each of the input's."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
-            for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+            tensors: tuple[Any, ...] = (self.weight, self.bias, self.running_mean, self.running_var)
+            for tensor in tensors:
                 if tensor is not None:
                     tensor.materialize((self.num_features,))
             self.reset_parameters()

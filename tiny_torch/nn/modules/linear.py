@@ -159,6 +159,8 @@ class LazyLinear(LazyModuleMixin, Linear):
     """
 
     cls_to_become = Linear
+    weight: UninitializedParameter
+    bias: UninitializedParameter
 
     def __init__(
         self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None

@@ -88,8 +88,8 @@ class _Orthogonal(Module):
                 "parametrizations when use_trivialization=False."
             )
         check_precision("orthogonal", q)
-        packed, tau = np.linalg.qr(q.numpy(), mode="raw")  # LAPACK's reflections
-        a, tau = torch.from_numpy(packed).mT.clone(), torch.from_numpy(tau)
+        packed, factors = np.linalg.qr(q.numpy(), mode="raw")  # LAPACK's reflections
+        a, tau = torch.from_numpy(packed).mT.clone(), torch.from_numpy(factors)
         diagonal = a.diagonal(dim1=-2, dim2=-1)
         diagonal.copy_(diagonal.sign() * torch.where(tau == 0, -1, 1))
         return a.mT if transposed else a

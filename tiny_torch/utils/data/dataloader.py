@@ -15,7 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import tiny_torch as torch
 from tiny_torch.utils.data._utils.batches import Batches, MainProcessBatches, WorkerBatches
@@ -34,6 +34,12 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class _Indexed(Protocol[T_co]):
+    """What a dataset may be besides an iterable: the samples by index."""
+
+    def __getitem__(self, index: Any, /) -> T_co: ...
 
 
 class DataLoader(Generic[T_co]):
@@ -61,7 +67,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: _Indexed[T_co] | Iterable[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -107,7 +113,7 @@ class DataLoader(Generic[T_co]):
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
 
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
