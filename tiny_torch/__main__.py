@@ -1,6 +1,7 @@
 """`python -m tiny_torch` prints what was built and what of it this machine uses.
 
 `python -m tiny_torch run script.py [args…]` runs a PyTorch script: _run.py.
+`python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
 """
 
 import platform
@@ -16,6 +17,7 @@ USAGE = """\
 usage: python -m tiny_torch                        what was built, and what this machine uses of it
        python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
        python -m tiny_torch run -m module [args…]  the same of a module
+       python -m tiny_torch where NAME             the files and lines behind a name such as exp
        python -m tiny_torch --version | --help"""
 
 
@@ -39,6 +41,10 @@ def main(arguments: list[str]) -> int:
         from tiny_torch import _run
 
         _run.run(arguments[1:])
+    elif arguments[:1] == ["where"]:
+        from tiny_torch import _where
+
+        return _where.main(arguments[1:])
     elif not arguments:
         print(diagnosis())
     elif arguments in (["-h"], ["--help"]):

@@ -10,6 +10,7 @@ import difflib
 import dis
 import functools
 import os
+import re
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -100,6 +101,17 @@ def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> s
         return text
     text += f"; did you mean {namespace}.{near[0]}?"
     return text if hasattr(owner, near[0]) else text[:-1] + ", which is not in tiny_torch either?"
+
+
+def unknown(name: str) -> str:
+    """What to say of a full name, such as "torch.nn.nosuch", that is not here."""
+    short = re.sub(r"^F\.", "nn.functional.", re.sub(r"^(tiny_)?torch\.", "", name))
+    space, _, last = short.rpartition(".")
+    path = f"tiny_torch.{space}".rstrip(".")
+    if path != "tiny_torch.Tensor" and path not in sys.modules:
+        return unknown(space)
+    owner = Tensor if path == "tiny_torch.Tensor" else sys.modules[path]
+    return message(owner, public_name(path), last, None).replace(" (?)", "")
 
 
 def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> AttributeError:

@@ -77,6 +77,7 @@ def public(
 
 def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         if not isinstance(input, Tensor):
             check_tensor(name, "input", 1, input)
         return apply(op, input) if out is None else write_out(op, name, out, input)
@@ -88,6 +89,7 @@ def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., 
     check = check_operand if numbers else check_tensor
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
         if not isinstance(input, Tensor):
             return of_number(op, name, input, other, out, left)
         if not isinstance(other, Tensor):
