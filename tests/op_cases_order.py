@@ -115,7 +115,7 @@ SORTS = [
             f"{name} {where} {keepdim}",
             ("real",),
             call=lambda m, x, name=name, where=where, keepdim=keepdim: getattr(m, name)(
-                x, m.tensor([0.0, 0.21, 0.5, 1.0], dtype=x.dtype), DIM[where], keepdim
+                x, x.new_tensor([0.0, 0.21, 0.5, 1.0]), DIM[where], keepdim
             ),
             dtypes=(*FLOATS, "int64"),
             ulps=64,

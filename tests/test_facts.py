@@ -157,6 +157,7 @@ torch.nn.functional.conv2d(torch.ones(1, 3, 4, 4), torch.ones(3, 3, 3, 3), strid
 torch.nn.functional.conv3d(torch.ones(1, 1, 4, 4, 4), torch.ones(1, 1, 4, 4, 4), stride=(2, 2**62, 2))
 torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 1), dilation=2**63 - 1)
 torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 2), dilation=2**61, padding=2**60, stride=2**59)
+torch.nn.functional.conv2d(torch.ones(1, 1, 6, 6), torch.ones(1, 1, 3, 3), None, *[(2**63 - 1) // 3] * 3)
 torch.nn.functional.conv1d(torch.ones(1, 1, 4).long(), torch.ones(1, 1, 1).long(), stride=2**62, padding=2**50)
 a = torch.arange(4.0).view(1, 1, 4).requires_grad_(); torch.nn.functional.conv1d(a, torch.ones(1, 1, 2), stride=2**40, padding=1).sum().backward(); a.grad
 a = torch.ones(1, 1, 2, requires_grad=True); torch.nn.functional.conv1d(torch.arange(4.0).view(1, 1, 4), a, stride=2**40, padding=1).sum().backward(); a.grad

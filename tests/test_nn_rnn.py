@@ -343,6 +343,7 @@ WRONG = [
     f"u.pack_padded_sequence({PADDED}, [4, 2, 0])",
     "u.pack_padded_sequence(m.ones(0, 3), [1, 1, 1])",
     f"u.pad_packed_sequence(u.pack_padded_sequence({PADDED}, [4, 2, 1]), total_length=3)",
+    "m.nn.LSTM(3, 4)(u.PackedSequence(m.ones(3, 3), m.tensor([2, 1], dtype=m.int32)))",
     "u.pad_sequence([])",
     "u.pad_sequence(3)",
     f"u.pad_sequence({PARTS}, padding_side='up')",
@@ -363,7 +364,7 @@ def test_a_wrong_call_of_the_kernel_raises():
     zeros = torch.zeros(4, 3).array
     with pytest.raises(RuntimeError, match="sizes add up to 3"):
         torch._core.recurrent_forward(
-            0, zeros, torch.tensor([2, 1]).array, torch.zeros(2, 5).array, None,
+            0, zeros, [2, 1], torch.zeros(2, 5).array, None,
             torch.zeros(5, 3).array, torch.zeros(5, 5).array, None, None, False,
         )  # fmt: skip
 

@@ -220,7 +220,6 @@ FOREIGN = {
     "float8_e5m2": lambda t: t.ones(2).to(t.float8_e5m2),
     "complex128": lambda t: t.complex128,
     "sparse": lambda t: t.eye(2).to_sparse(),
-    "meta": lambda t: t.ones(2, device="meta"),
     "qtensor": lambda t: t.quantize_per_tensor(t.ones(2), 0.1, 0, t.qint8),
 }
 

@@ -44,7 +44,6 @@ from tiny_torch.memory import is_same_size as is_same_size
 from tiny_torch.memory import is_signed as is_signed
 from tiny_torch.memory import numel as numel
 from tiny_torch.nn._functional.common import bilinear as bilinear
-from tiny_torch.nn._functional.normalization import rms_norm as rms_norm
 from tiny_torch.nn._functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tiny_torch.nn._functional.spatial import channel_shuffle as channel_shuffle
 from tiny_torch.nn._functional.spatial import pixel_shuffle as pixel_shuffle
@@ -320,6 +319,7 @@ from tiny_torch.twins import layer_norm as layer_norm
 from tiny_torch.twins import margin_ranking_loss as margin_ranking_loss
 from tiny_torch.twins import max_pool3d as max_pool3d
 from tiny_torch.twins import poisson_nll_loss as poisson_nll_loss
+from tiny_torch.twins import rms_norm as rms_norm
 from tiny_torch.twins import triplet_margin_loss as triplet_margin_loss
 from typing import Any
 from typing import NoReturn

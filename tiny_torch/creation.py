@@ -10,7 +10,7 @@ import numpy as np
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.autograd.graph import LEAF, NO_GRAD, modes
-from tiny_torch.devices import array_module, to_device
+from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
 from tiny_torch.tensor import Tensor, wrap
 
@@ -339,8 +339,8 @@ def like(
     else:
         layouts.check_format(function, memory_format)
         result = layouts.empty(array.shape, dtype or array.dtype, memory_format, array.device)
-    if device is not None:
-        result = to_device(result, device)
+    if device is not None and array_module(device) is not array_module(array.device):
+        result = array_module(device).empty_strided(result.shape, result.strides, result.dtype)
     if value is not None:
         result.copy_(value)
     return finish(result, requires_grad) if requires_grad else wrap(result)

@@ -1,11 +1,13 @@
 """Devices: what names them, which module makes their arrays, and copies from one to another.
 
 A device's arrays come from a module of functions (empty, full, arange, cat, ...): ``cpu`` from the
-C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python.
+C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python, ``meta``
+and what `register` adds from ``_core`` with the name of the device.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from operator import index as as_index
@@ -13,9 +15,9 @@ from typing import Any
 
 from tiny_torch import _core
 
-TYPES = ("cpu", "cuda", "ref")
+TYPES = ["cpu", "cuda", "meta", "ref"]
 OF_PYTORCH = (
-    *("fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "mps", "mtia"),
+    *("fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "mkldnn", "mps", "mtia"),
     *("opencl", "opengl", "privateuseone", "ve", "vulkan", "xla", "xpu"),
 )
 
@@ -155,7 +157,9 @@ def parse(text: str) -> tuple[str, int | None]:
         raise RuntimeError(f"Invalid device string: '{text}'")
     name, index = match.groups()
     if name in OF_PYTORCH:
-        raise NotImplementedError(f"device '{name}' is not in tiny_torch, which has cpu and ref")
+        raise NotImplementedError(
+            f"device '{name}' is not in tiny_torch, which has cpu, meta and ref"
+        )
     if name not in TYPES:
         raise RuntimeError(
             f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}"
@@ -175,25 +179,77 @@ def array_module(where: Any = None) -> Any:
         if where is None:
             return _core
     name = where if where in TYPES else device(where).type
-    if name == "cpu":
-        return _core
+    if name in modules:
+        return modules[name]
     if name == "ref":
         from tiny_torch import reference
 
-        return reference
+        return modules.setdefault(name, reference)
     raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+class CoreArrays:
+    """``_core`` for another device than the CPU: what makes arrays makes them there."""
+
+    def __init__(self, name: str) -> None:
+        self.device = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_core, name)  # functions of arrays, which know their device
+
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        return _core.empty(shape, dtype, self.device)
+
+    def empty_strided(self, shape: Any, strides: Any, dtype: Any) -> Any:
+        return _core.empty_strided(shape, strides, dtype, self.device)
+
+    def full(self, shape: Any, value: Any, dtype: Any) -> Any:
+        return _core.full(shape, value, dtype, self.device)
+
+    def arange(self, start: Any, step: Any, count: int, dtype: Any, out: Any = None) -> Any:
+        return _core.arange(start, step, count, dtype, out, self.device)
+
+    def linspace(self, first: Any, last: Any, count: int, dtype: Any, out: Any = None) -> Any:
+        return _core.linspace(first, last, count, dtype, out, self.device)
+
+    def logspace(self, first: Any, last: Any, count: int, base: float, dtype: Any) -> Any:
+        return _core.logspace(first, last, count, base, dtype, self.device)
+
+    def from_numpy(self, data: Any) -> Any:
+        return _core.to_device(_core.from_numpy(data), self.device)
+
+
+modules: dict[str, Any] = {"cpu": _core, "meta": CoreArrays("meta")}
+
+
+def register(name: str, arrays: Any) -> None:
+    """Adds a device, whose arrays come from `arrays`: a module, or whatever has its functions, as
+    ``tiny_torch.reference``; or the path of a shared library that ends with ``TT_DEVICE``
+    (core/device.h), whose device has that name. Raises RuntimeError where the name is taken or not
+    a word, or the library has no such device.
+    """
+    if re.fullmatch("[a-z_]+", name) is None or name in TYPES or name in OF_PYTORCH:
+        raise RuntimeError(f"a device cannot be called '{name}': it is taken or not a word")
+    if isinstance(arrays, str | os.PathLike):
+        _core.load_device(name, os.fspath(arrays))
+        arrays = CoreArrays(name)
+    TYPES.append(name)
+    modules[name] = arrays
+    DEVICES[name] = device(name)
 
 
 def to_device(array: Any, where: Any) -> Any:
     """The array itself if it is there already, else a copy of it, with its strides if dense."""
-    module = array_module(where)
-    if module is array_module(array.device):
+    module, own = array_module(where), array_module(array.device)
+    if module is own:
         return array
+    if isinstance(array, _core.NDArray):
+        if module is _core or isinstance(module, CoreArrays):
+            return _core.to_device(array, "cpu" if module is _core else module.device)
+        array = _core.to_device(array, "cpu")
     # The copy is made on this side; NumPy then hands its memory over to the other.
     return module.from_numpy(array.clone().numpy())
 
 
-DEVICES: dict[str, device] = {
-    name: device(name) for name in ("cpu", "ref")
-}  # of arrays, by their names
+DEVICES: dict[str, device] = {name: device(name) for name in TYPES if name != "cuda"}
 FUNCTIONS = {f.__name__: f for f in (get_default_device, set_default_device)}

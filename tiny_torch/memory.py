@@ -17,6 +17,11 @@ from tiny_torch.tensor import Tensor, wrap
 # -------------------------------------------------------------------------------------- predicates
 
 
+def is_meta(self: Tensor) -> bool:
+    """Whether it has a shape and a dtype, but no memory."""
+    return self.array.device == "meta"
+
+
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     check_tensor("is_signed", "input", 1, input)
@@ -311,10 +316,11 @@ METHODS = {
     "__setstate__": set_state,
     "is_same_size": is_same_size,
     "layout": property(layout),
+    "is_meta": property(is_meta),
     **{
         f"is_{kind}": property(no)
         for kind in (
-            "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse",
+            "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse",
             "sparse_csr", "vulkan", "xla", "xpu",
         )
     },

@@ -149,7 +149,12 @@ def tensor_text(tensor: Tensor) -> str:
     if array.device != "cpu":
         suffixes.append(f"device='{array.device}'")
     common = (_core.get_default_dtype(), _core.int64, _core.bool)
-    if array.size == 0:
+    if array.device == "meta":
+        suffixes.append(f"size={tuple(array.shape)}")
+        if array.dtype is not _core.get_default_dtype():
+            suffixes.append(f"dtype={array.dtype}")
+        body = "..."
+    elif array.size == 0:
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
         if array.dtype is not _core.get_default_dtype():

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
-from tiny_torch.devices import array_module
+from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
 from tiny_torch.ops.public import check_int, check_tensor, into, place_of, refuse_history
 from tiny_torch.tensor import Tensor, wrap
@@ -259,10 +259,9 @@ def triangle(name: str, row: int, col: int, keeps: Any, dtype: Any, device: Any)
             raise RuntimeError(f"{argument} must be non-negative, got{value}")
     if dtype not in (int64, _core.int32):
         raise not_implemented(name, dtype)
-    module = array_module(device)
-    rows = module.arange(0, 1, row, int64).unsqueeze(1)
-    places = keeps(module.arange(0, 1, col, int64).sub(rows)).nonzero()  # (n, 2)
-    return places.transpose(0, 1).contiguous().astype(dtype)
+    rows = _core.arange(0, 1, row, int64).unsqueeze(1)
+    places = keeps(_core.arange(0, 1, col, int64).sub(rows)).nonzero()  # (n, 2)
+    return to_device(places.transpose(0, 1).contiguous().astype(dtype), device)
 
 
 def tril_indices(

@@ -290,7 +290,7 @@ PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
   try {
     const DType dtype = dtype_from(args[1]);
     const Py_ssize_t size = PyList_GET_SIZE(args[0]);
-    NDArray array = NDArray::empty({size}, dtype);
+    NDArray array = NDArray::empty({size}, dtype, cpu_device());
     for (Py_ssize_t i = 0; i < size; ++i) {
       PyObject* const value = PyList_GET_ITEM(args[0], i);
       Scalar scalar = Scalar::of_bool(false);
@@ -374,7 +374,7 @@ PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
         dtype != DType::Float64)
       Py_RETURN_NONE;
     if (dtype == DType::Int64 && nested.has_float) Py_RETURN_NONE;
-    NDArray array = NDArray::empty(nested.shape, dtype);
+    NDArray array = NDArray::empty(nested.shape, dtype, cpu_device());
     char* place = array.data();
     if (!Nested::write(args[0], dtype, place)) Py_RETURN_NONE;
     return to_python(std::move(array));

@@ -54,9 +54,10 @@ PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(
 PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromSize_t(itemsize(array_of(self).dtype()));
 }
-PyObject* get_device(PyObject*, void*) {
+PyObject* get_device(PyObject* self, void*) {
   static PyObject* const cpu = PyUnicode_InternFromString("cpu");
-  return Py_NewRef(cpu);
+  const Device& device = array_of(self).device();
+  return &device == &cpu_device() ? Py_NewRef(cpu) : PyUnicode_InternFromString(device.name);
 }
 PyObject* get_stamp(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(array_of(self).stamp());
@@ -65,7 +66,8 @@ PyObject* get_writes(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(array_of(self).writes());
 }
 PyObject* get_data_ptr(PyObject* self, void*) {
-  return PyLong_FromVoidPtr(array_of(self).numel() ? array_of(self).data() : nullptr);
+  const NDArray& array = array_of(self);
+  return PyLong_FromVoidPtr(array.numel() && array.device().has_data ? array.data() : nullptr);
 }
 PyObject* get_storage_id(PyObject* self, void*) {
   return PyLong_FromVoidPtr(array_of(self).storage().get());
@@ -216,11 +218,11 @@ std::vector<NDArray> unbind(const NDArray& x, int64_t dim) {
 NDArray squeeze(const NDArray& x, const Dims& dims) { return x.squeeze(dims); }
 NDArray unsqueeze(const NDArray& x, int64_t dim) { return x.unsqueeze(dim); }
 NDArray empty_like(const NDArray& x, std::optional<DType> dtype) {
-  return NDArray::empty_strided(x.shape(), like_strides(x), dtype.value_or(x.dtype()));
+  return x.new_empty_strided(x.shape(), like_strides(x), dtype.value_or(x.dtype()));
 }
-NDArray new_full(const NDArray& x, const Dims& shape, const Scalar& value,
-                 std::optional<DType> dtype) {
-  return full(shape, value, dtype.value_or(x.dtype()));
+NDArray new_full_array(const NDArray& x, const Dims& shape, const Scalar& value,
+                       std::optional<DType> dtype) {
+  return new_full(x, shape, value, dtype.value_or(x.dtype()));
 }
 void mark_written(const NDArray& x) { x.mark_written(); }
 
@@ -255,7 +257,15 @@ PyObject* item(PyObject* self, PyObject*) {
     return PyErr_Format(PyExc_RuntimeError,
                         "a Tensor with %lld elements cannot be converted to Scalar",
                         static_cast<long long>(array.numel()));
-  return number_at(array.data(), array.dtype());
+  if (!array.device().has_data) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
+    return nullptr;
+  }
+  try {
+    return number_at(on_host(array).data(), array.dtype());
+  } catch (...) {
+    return raise_current();
+  }
 }
 
 // A kernel's float may come as an array without dims.
@@ -282,7 +292,12 @@ PyObject* nested(const NDArray& array, int dim, const char* data) {
   return list;
 }
 PyObject* tolist(PyObject* self, PyObject*) {
-  return nested(array_of(self), 0, array_of(self).data());
+  try {
+    const NDArray array = on_host(array_of(self));
+    return nested(array, 0, array.data());
+  } catch (...) {
+    return raise_current();
+  }
 }
 
 PyMethodDef methods[] = {
@@ -304,7 +319,7 @@ PyMethodDef methods[] = {
     method<overlaps>("overlaps"),
     method<mark_written>("mark_written"),
     method<empty_like>("empty_like"),
-    method<new_full>("new_full"),
+    method<new_full_array>("new_full"),
     method<alias>("alias"),
     method<as_strided>("as_strided"),
     method<reinterpret>("reinterpret"),

@@ -119,6 +119,27 @@ struct Argument<DType> {
   }
 };
 template <>
+struct Argument<const std::string&> {
+  static std::string get(PyObject* object) {
+    const char* const text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+    if (!text)
+      throw TypeError("expected a str, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+    return text;
+  }
+};
+// By its name; the CPU where it is left out.
+template <>
+struct Argument<const Device&> {
+  static const Device& get(PyObject* object) {
+    if (!object || object == Py_None) return cpu_device();
+    const char* const name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+    if (!name) throw TypeError("expected the name of a device, got ", Py_TYPE(object)->tp_name);
+    const Device* const device = find_device(name);
+    if (!device) throw RuntimeError("there is no device '", name, "'");
+    return *device;
+  }
+};
+template <>
 struct Argument<const Dims&> {
   static Dims get(PyObject* object) {
     if (!object) throw TypeError("expected a tuple of ints, got nothing");
@@ -140,6 +161,7 @@ struct Argument<const std::vector<int64_t>&> {
     if (!object || !(PyTuple_Check(object) || PyList_Check(object)))
       throw TypeError("expected a tuple or list of ints");
     std::vector<int64_t> numbers;
+    numbers.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(object)));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
       numbers.push_back(int_from(PySequence_Fast_GET_ITEM(object, i)));
     return numbers;
@@ -179,6 +201,35 @@ inline PyObject* to_python(std::vector<NDArray>&& arrays) {
 }
 
 // ------------------------------------------------------------------------------------ functions
+// All arrays of a call are on one device; throws where they are not. Operands, among which 0-d
+// arrays may be the host's, are looked at by their Iter.
+class OneDevice {
+ public:
+  template <class... Args>
+  explicit OneDevice(const Args&... args) {
+    (check(args), ...);
+  }
+
+ private:
+  template <class T>
+  void check(const T&) {}
+  void check(const NDArray& array) {
+    if (!device_) device_ = &array.device();
+    if (device_ != &array.device()) throw_mixed(*device_, array.device());
+  }
+  void check(const NDArray* array) {
+    if (array) check(*array);
+  }
+  void check(const Outs& arrays) {
+    for (const NDArray* array : arrays) check(array);
+  }
+  void check(const std::vector<const NDArray*>& arrays) {
+    for (const NDArray* array : arrays) check(array);
+  }
+
+  const Device* device_ = nullptr;
+};
+
 template <auto function, class Signature = decltype(function)>
 struct Bound;
 
@@ -214,14 +265,20 @@ struct Bound<function, Result (*)(Args...)> {
     };
     try {
       if constexpr (std::is_void_v<Result>) {
-        function(Argument<Args>::get(at(I))...);
+        checked(Argument<Args>::get(at(I))...);
         Py_RETURN_NONE;
       } else {
-        return to_python(function(Argument<Args>::get(at(I))...));
+        return to_python(checked(Argument<Args>::get(at(I))...));
       }
     } catch (...) {
       return raise_current();
     }
+  }
+
+  template <class... Given>
+  static Result checked(Given&&... given) {
+    OneDevice{given...};
+    return function(std::forward<Given>(given)...);
   }
 };
 

@@ -162,6 +162,10 @@ pb::object guarded(F function) {
 pb::object to_dlpack(pb::handle object, bool versioned, bool copied) {
   return guarded([&]() -> PyObject* {
     const NDArray& array = Argument<const NDArray&>::get(object.ptr());
+    if (!array.device().on_host) {
+      PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s", array.device().name);
+      return nullptr;
+    }
     array.storage()->resizable = false;  // the capsule has its address
     if (!versioned) return capsule_of(std::make_unique<Exported<DLManagedTensor>>(array));
     auto exported = std::make_unique<Exported<DLManagedTensorVersioned>>(array);

@@ -3,8 +3,8 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/backend.h"
 #include "core/kernels/random.h"
+#include "core/launch.h"
 
 namespace tt::py {
 
@@ -25,13 +25,24 @@ struct Target {
 template <class T>
 using handle_for = pb::handle;
 
+// An entry of the table of random kernels.
+template <class... Args>
+using Entry = void (*RandomTable::*)(Args...);
+
+// Calls the kernel of x's device that stands there.
+template <class... Args, class... Given>
+void call(const NDArray& x, Entry<Args...> entry, Given&&... args) {
+  launch(x)(backend_of(x).random->*entry, std::forward<Given>(args)...);
+}
+
 // A sampler of a target and numbers, as a Python function.
 template <class... Numbers>
-auto sampler(void (*draw)(Generator&, const Strided&, Numbers...)) {
+auto sampler(Entry<Generator&, const Strided&, Numbers...> draw) {
   return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
     const Target target(out);
     check_writable(target.array);
-    write_into(target.array, [&] { draw(generator, target.strided, numbers...); });
+    write_into(target.array,
+               [&] { call(target.array, draw, generator, target.strided, numbers...); });
   };
 }
 
@@ -46,16 +57,16 @@ pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples
   Dims shape = p.array.shape();
   if (shape.empty()) throw RuntimeError("prob_dist must be 1 or 2 dim");
   shape[shape.size() - 1] = samples;
-  NDArray out = NDArray::empty(shape, DType::Int64);
-  cpu_backend().random->multinomial(generator, p.strided, samples, replacement,
-                                    reinterpret_cast<int64_t*>(out.data()));
+  NDArray out = p.array.new_empty(shape, DType::Int64);
+  launch(p.array)->random->multinomial(generator, p.strided, samples, replacement,
+                                       reinterpret_cast<int64_t*>(out.data()));
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
 
 pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handle wanted) {
-  NDArray out =
-      result_in(Argument<const NDArray*>::get(wanted.ptr()), {n}, dtype_from(dtype.ptr()), {});
-  cpu_backend().random->randperm(generator, out.data(), out.dtype(), n, 1);
+  NDArray out = result_in(Argument<const NDArray*>::get(wanted.ptr()), {n}, dtype_from(dtype.ptr()),
+                          cpu_device(), {});
+  launch(out)->random->randperm(generator, out.data(), out.dtype(), n, 1);
   return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
 }
 
@@ -63,7 +74,10 @@ pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handl
 template <class... Targets>
 const NDArray& alike(const Target& first, const Targets&... others) {
   for (const Target* other : std::initializer_list<const Target*>{&others...})
-    if (other->array.shape() != first.array.shape() || other->array.dtype() != first.array.dtype())
+    if (&other->array.device() != &first.array.device())
+      throw_mixed(first.array.device(), other->array.device());
+    else if (other->array.shape() != first.array.shape() ||
+             other->array.dtype() != first.array.dtype())
       throw RuntimeError("expected parameters of one shape and dtype");
   return first.array;
 }
@@ -76,26 +90,27 @@ pb::object filled(NDArray out, const Fill& fill) {
 
 // A sampler of parameters, each an array, as a Python function; what it draws is contiguous.
 template <class... Parameters>
-auto drawn(void (*draw)(Generator&, const Strided&, Parameters...)) {
+auto drawn(Entry<Generator&, const Strided&, Parameters...> draw) {
   return [draw](Generator& generator, handle_for<Parameters>... parameters) {
     return [&](const auto&... targets) {
       const NDArray& like = alike(targets...);
-      return filled(NDArray::empty(like.shape(), like.dtype()),
-                    [&](const Strided& out) { draw(generator, out, targets.strided...); });
+      return filled(like.new_empty(like.shape(), like.dtype()), [&](const Strided& out) {
+        call(like, draw, generator, out, targets.strided...);
+      });
     }(Target(parameters)...);
   };
 }
 
 // An elementwise function of arrays, as a Python function.
 template <class... Inputs>
-auto computed(void (*compute)(const Strided&, Inputs...)) {
+auto computed(Entry<const Strided&, Inputs...> compute) {
   return [compute](handle_for<Inputs>... inputs) {
     return [&](const auto&... targets) {
       const NDArray& like = alike(targets...);
       const Operand operands[] = {&targets.array...};
       const Dims strides = result_strides(like.shape(), operands, sizeof...(targets), like.dtype());
-      return filled(NDArray::empty_strided(like.shape(), strides, like.dtype()),
-                    [&](const Strided& out) { compute(out, targets.strided...); });
+      return filled(like.new_empty_strided(like.shape(), strides, like.dtype()),
+                    [&](const Strided& out) { call(like, compute, out, targets.strided...); });
     }(Target(inputs)...);
   };
 }
@@ -115,33 +130,36 @@ void add_generator(pb::module_& module) {
       });
   module.def("default_generator", &default_generator, pb::return_value_policy::reference);
 
-  const RandomTable& table = *cpu_backend().random;
-  module.def("uniform_", sampler(table.uniform));
-  module.def("normal_", sampler(table.normal));
-  module.def("log_normal_", sampler(table.log_normal));
-  module.def("exponential_", sampler(table.exponential));
-  module.def("cauchy_", sampler(table.cauchy));
-  module.def("geometric_", sampler(table.geometric));
-  module.def("random_", sampler(table.random));
-  module.def("random_range_", sampler(table.random_range));
-  module.def("bernoulli_", sampler(table.bernoulli));
-  module.def("bernoulli_tensor_", [&table](pb::handle out, Generator& generator, pb::handle p) {
+  module.def("uniform_", sampler(&RandomTable::uniform));
+  module.def("normal_", sampler(&RandomTable::normal));
+  module.def("log_normal_", sampler(&RandomTable::log_normal));
+  module.def("exponential_", sampler(&RandomTable::exponential));
+  module.def("cauchy_", sampler(&RandomTable::cauchy));
+  module.def("geometric_", sampler(&RandomTable::geometric));
+  module.def("random_", sampler(&RandomTable::random));
+  module.def("random_range_", sampler(&RandomTable::random_range));
+  module.def("bernoulli_", sampler(&RandomTable::bernoulli));
+  module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {
     const Target target(out), probability(p);
+    if (&probability.array.device() != &target.array.device())
+      throw_mixed(target.array.device(), probability.array.device());
     if (probability.array.shape() != target.array.shape())
       throw RuntimeError("[bernoulli] expected p of shape ", target.array.shape(), ", got ",
                          probability.array.shape());
     check_writable(target.array);
-    write_into(target.array,
-               [&] { table.bernoulli_each(generator, target.strided, probability.strided); });
+    write_into(target.array, [&] {
+      call(target.array, &RandomTable::bernoulli_each, generator, target.strided,
+           probability.strided);
+    });
   });
-  module.def("poisson", drawn(table.poisson));
-  module.def("binomial", drawn(table.binomial));
-  module.def("standard_gamma", drawn(table.standard_gamma));
-  module.def("standard_gamma_grad", computed(table.standard_gamma_grad));
-  module.def("gammainc", computed(table.gammainc));
-  module.def("gamma_density", computed(table.gamma_density));
-  module.def("dirichlet", drawn(table.dirichlet));
-  module.def("dirichlet_grad", computed(table.dirichlet_grad));
+  module.def("poisson", drawn(&RandomTable::poisson));
+  module.def("binomial", drawn(&RandomTable::binomial));
+  module.def("standard_gamma", drawn(&RandomTable::standard_gamma));
+  module.def("standard_gamma_grad", computed(&RandomTable::standard_gamma_grad));
+  module.def("gammainc", computed(&RandomTable::gammainc));
+  module.def("gamma_density", computed(&RandomTable::gamma_density));
+  module.def("dirichlet", drawn(&RandomTable::dirichlet));
+  module.def("dirichlet_grad", computed(&RandomTable::dirichlet_grad));
   module.def("multinomial", multinomial);
   module.def("randperm", randperm, pb::arg("n"), pb::arg("generator"), pb::arg("dtype"),
              pb::arg("out") = pb::none());

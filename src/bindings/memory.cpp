@@ -91,6 +91,11 @@ pb::object from_numpy(pb::handle object) {
 // Shares the NDArray's memory and keeps it alive.
 pb::array to_numpy(pb::handle object) {
   const NDArray& array = array_arg(object);
+  if (!array.device().on_host)
+    throw TypeError(
+        "can't convert ", array.device().name,
+        " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+        "first.");
   if (array.dtype() == DType::BFloat16) throw TypeError("Got unsupported ScalarType BFloat16");
   std::vector<pb::ssize_t> shape, strides;
   for (int i = 0; i < array.ndim(); ++i) {
@@ -100,8 +105,11 @@ pb::array to_numpy(pb::handle object) {
   return pb::array(pb::dtype(name(array.dtype())), shape, strides, array.data(), object);
 }
 
+// Of memory on the host.
 pb::memoryview storage_bytes(pb::handle object) {
   const NDArray& array = array_arg(object);
+  if (!array.device().on_host)
+    throw TypeError("the memory of a tensor on ", array.device().name, " is not on the host");
   return pb::memoryview::from_memory(static_cast<const void*>(array.storage()->data),
                                      array.storage()->bytes);
 }
@@ -113,7 +121,7 @@ pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
   const int64_t bytes = info.size * info.itemsize, size = itemsize(dtype);
   if (bytes % size != 0)
     throw ValueError("[from_bytes] ", bytes, " bytes are no whole number of ", dtype, " elements");
-  NDArray array = NDArray::empty({bytes / size}, dtype);
+  NDArray array = NDArray::empty({bytes / size}, dtype, cpu_device());
   if (bytes > 0) std::memcpy(array.data(), info.ptr, bytes);
   return wrap(std::move(array));
 }

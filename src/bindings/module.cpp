@@ -1,4 +1,6 @@
 // The extension module tiny_torch._core.
+#include <dlfcn.h>
+
 #include <csignal>
 
 #include "bindings/bind.h"
@@ -15,15 +17,31 @@ namespace tt::py {
 
 namespace {
 
-NDArray empty(const Dims& shape, DType dtype) { return NDArray::empty(shape, dtype); }
-NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
-  NDArray array = NDArray::empty_strided(shape, strides, dtype);
+NDArray empty(const Dims& shape, DType dtype, const Device& device) {
+  return NDArray::empty(shape, dtype, device);
+}
+NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype, const Device& device) {
+  NDArray array = NDArray::empty_strided(shape, strides, dtype, device);
   if (!array.is_dense())
     throw RuntimeError("[empty_strided] strides ", strides, " of shape ", shape, " are not dense");
   return array;
 }
-NDArray full_array(const Dims& shape, const Scalar& value, DType dtype) {
-  return full(shape, value, dtype);
+NDArray full_array(const Dims& shape, const Scalar& value, DType dtype, const Device& device) {
+  return full(shape, value, dtype, device);
+}
+// The device of a shared library: core/device.h.
+void load_device(const std::string& name, const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw RuntimeError("no device could be loaded: ", dlerror());
+  const auto* layout = static_cast<const size_t*>(dlsym(library, "tiny_torch_device_layout"));
+  using Make = const Device* (*)(const Device& cpu);
+  const auto make = reinterpret_cast<Make>(dlsym(library, "tiny_torch_device"));
+  if (!layout || !make) throw RuntimeError(path, " has no TT_DEVICE");
+  if (*layout != sizeof(Device)) throw RuntimeError(path, " was built for another tiny_torch");
+  const Device* const device = make(cpu_device());
+  if (name != device->name)
+    throw RuntimeError(path, " has a device '", device->name, "', not '", name, "'");
+  add_device(*device);
 }
 int64_t stamp() { return static_cast<int64_t>(next_stamp()); }
 int64_t written_stamp(int64_t before) {
@@ -74,6 +92,8 @@ PyMethodDef functions[] = {module_function<empty>("empty"),
                            module_function<empty_strided>("empty_strided"),
                            module_function<full_array>("full"),
                            module_function<arange>("arange"),
+                           module_function<to_device>("to_device"),
+                           module_function<load_device>("load_device"),
                            module_function<linspace>("linspace"),
                            module_function<logspace>("logspace"),
                            module_function<where>("where"),

@@ -14,15 +14,13 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/copy.h"
-#include "core/backend.h"
+#include "core/launch.h"
 
 namespace tt::py {
 
 namespace pb = pybind11;
 
 namespace {
-
-const OptimTable& table() { return *cpu_backend().optim; }
 
 using Arrays = std::vector<const NDArray*>;
 
@@ -35,7 +33,7 @@ Arrays arrays_of(const pb::list& list, size_t expected, bool optional, const cha
 }
 
 bool same_layout(const NDArray& a, const NDArray& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || &a.device() != &b.device()) return false;
   for (int d = 0; d < a.ndim(); ++d)
     if (a.shape()[d] > 1 && a.strides()[d] != b.strides()[d]) return false;
   return true;
@@ -43,7 +41,10 @@ bool same_layout(const NDArray& a, const NDArray& b) {
 
 bool is_single_or_double(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
-bool is_number(const NDArray& x) { return is_single_or_double(x.dtype()) && x.numel() == 1; }
+// As in PyTorch a parameter's numbers are on the host.
+bool is_number(const NDArray& x) {
+  return is_single_or_double(x.dtype()) && x.numel() == 1 && x.device().on_host;
+}
 
 double value(const NDArray& x) {
   if (x.dtype() == DType::Float64) return *reinterpret_cast<double*>(x.data());
@@ -82,9 +83,14 @@ struct Call {
     scalars[slot] = arrays_of(list, params.size(), false, what);
   }
 
+  // That of the first parameter; those of others are left to the caller.
+  const Device& device() const { return params.empty() ? cpu_device() : params[0]->device(); }
+  const OptimTable& table() const { return *device().backend->optim; }
+
   bool can_take(size_t i) const {
     const NDArray& param = *params[i];
     if (!is_single_or_double(param.dtype()) || !param.is_dense()) return false;
+    if (&param.device() != &device()) return false;
     if (!grads.empty() && !same_layout(param, *grads[i])) return false;
     for (const Arrays& list : states)
       if (!list.empty() && !same_layout(param, *list[i])) return false;
@@ -159,8 +165,9 @@ struct Call {
   std::vector<int64_t> run(const Steps<Args>& step, const Args& args) {
     {
       const pb::gil_scoped_release released;
-      step.f32(chunks[0].data(), chunks[0].size(), args);
-      step.f64(chunks[1].data(), chunks[1].size(), args);
+      const Launch launch(device());
+      launch(step.f32, chunks[0].data(), chunks[0].size(), args);
+      launch(step.f64, chunks[1].data(), chunks[1].size(), args);
     }
     for (int64_t i : taken) {
       params[i]->mark_written();
@@ -178,7 +185,8 @@ std::vector<int64_t> foreach_sgd(const pb::list& params, const pb::list& grads,
   Call call(params, grads);
   call.state(0, buffers, "momentum_buffers", momentum != 0);
   call.sort();
-  return call.run(table().sgd, SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
+  return call.run(call.table().sgd,
+                  SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
 
 // After t steps the running averages, which began at 0, are too small by the factor 1 - beta^t.
@@ -202,8 +210,8 @@ std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
     chunk.scale[0] = lr / correction(beta1, step);
     chunk.scale[1] = root(correction(beta2, step));
   });
-  return call.run(table().adam, AdamArgs{lr, beta1, beta2, eps, weight_decay, !largest.empty(),
-                                         decoupled, maximize});
+  return call.run(call.table().adam, AdamArgs{lr, beta1, beta2, eps, weight_decay, !largest.empty(),
+                                              decoupled, maximize});
 }
 
 std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads,
@@ -229,7 +237,7 @@ std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads
     chunk.scale[1] = -lr * mu_next / (1.0 - product * mu_next);
     chunk.scale[2] = correction(beta2, step);
   });
-  return call.run(table().nadam,
+  return call.run(call.table().nadam,
                   AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
@@ -252,7 +260,7 @@ std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads
       chunk.scale[2] =
           root((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   });
-  return call.run(table().radam,
+  return call.run(call.table().radam,
                   AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
@@ -267,7 +275,7 @@ std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grad
   call.sort();
   call.advance(
       [&](Chunk& chunk, int64_t, double step) { chunk.scale[0] = lr / correction(beta1, step); });
-  return call.run(table().adamax, AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
+  return call.run(call.table().adamax, AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& grads,
@@ -282,7 +290,7 @@ std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& gra
   call.count(steps);
   call.sort();
   call.advance([](Chunk&, int64_t, double) {});
-  return call.run(table().rmsprop,
+  return call.run(call.table().rmsprop,
                   RmspropArgs{lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
 }
 
@@ -297,7 +305,7 @@ std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& gra
   call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / (1 + (step - 1) * lr_decay);
   });
-  return call.run(table().adagrad, AdagradArgs{eps, weight_decay, maximize});
+  return call.run(call.table().adagrad, AdagradArgs{eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& grads,
@@ -310,7 +318,7 @@ std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& gr
   call.count(steps);
   call.sort();
   call.advance([](Chunk&, int64_t, double) {});
-  return call.run(table().adadelta, AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
+  return call.run(call.table().adadelta, AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads,
@@ -323,7 +331,7 @@ std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads
   call.count(steps);
   call.sort();
   call.advance([](Chunk&, int64_t, double) {});
-  return call.run(table().rprop, RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
+  return call.run(call.table().rprop, RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
 }
 
 std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
@@ -345,30 +353,32 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
     set(eta, lr / std::pow(1 + lambd * lr * step, alpha));
     set(mu, 1 / std::max(1.0, step - t0));
   });
-  return call.run(table().asgd, AsgdArgs{weight_decay, maximize});
+  return call.run(call.table().asgd, AsgdArgs{weight_decay, maximize});
 }
 
 std::vector<int64_t> foreach_scale(const pb::list& arrays, double factor) {
   Call call(arrays);
   call.sort();
-  return call.run(table().foreach->scale, ScaleArgs{factor});
+  return call.run(call.table().foreach->scale, ScaleArgs{factor});
 }
 
 std::vector<int64_t> foreach_clamp(const pb::list& arrays, double low, double high) {
   Call call(arrays);
   call.sort();
-  return call.run(table().foreach->clamp, ClampArgs{low, high});
+  return call.run(call.table().foreach->clamp, ClampArgs{low, high});
 }
 
 std::vector<int64_t> foreach_lerp(const pb::list& arrays, const pb::list& ends, double weight) {
   Call call(arrays, ends);
   call.sort();
-  return call.run(table().foreach->lerp, LerpArgs{weight});
+  return call.run(call.table().foreach->lerp, LerpArgs{weight});
 }
 
 // The norm of each array, of order 1, 2 or infinity. The arrays are float32 or float64.
 std::vector<double> foreach_norm(const pb::list& list, double order) {
   const Arrays arrays = arrays_of(list, list.size(), false, "arrays");
+  const Device& device = arrays.empty() ? cpu_device() : arrays[0]->device();
+  if (!device.has_data) throw NotImplementedError("Cannot copy out of meta tensor; no data!");
   const bool two = order == 2, one = order == 1;
   if (!two && !one && order != INFINITY)
     throw NotImplementedError("[foreach_norm] the order must be 1, 2 or inf, not ", order);
@@ -376,6 +386,7 @@ std::vector<double> foreach_norm(const pb::list& list, double order) {
   std::vector<NormBlock> blocks;
   std::vector<size_t> ends;
   for (const NDArray* x : arrays) {
+    if (&x->device() != &device) throw_mixed(device, x->device());
     if (!is_single_or_double(x->dtype()))
       throw TypeError("[foreach_norm] expected float32 or float64 arrays, got ", name(x->dtype()));
     if (!x->is_dense()) x = &copies.emplace_back(contiguous(*x));
@@ -388,7 +399,7 @@ std::vector<double> foreach_norm(const pb::list& list, double order) {
   {
     const pb::gil_scoped_release released;
     const auto power = two ? NormPower::Two : one ? NormPower::One : NormPower::Infinity;
-    table().foreach->sums(blocks.data(), blocks.size(), power, sums.data());
+    Launch(device)->optim->foreach->sums(blocks.data(), blocks.size(), power, sums.data());
   }
   size_t next = 0;
   for (size_t end : ends) {

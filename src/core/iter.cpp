@@ -171,15 +171,21 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
   }
   add(out, full, flat ? nullptr : order);
   for (int i = 0; i < input_count; ++i) {
-    if (auto array = as_array(inputs[i])) {
+    const NDArray* const array = as_array(inputs[i]);
+    if (array && &array->device() == &out.device()) {
       add(*array, full, flat ? nullptr : order);
       continue;
     }
-    std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
     Entry& entry = operands[count++];
     entry.data = scalars_[i];
-    entry.dtype = compute;
+    entry.dtype = array ? array->dtype() : compute;
     std::fill_n(entry.strides, std::max(ndim, 1), 0);
+    if (!array)
+      std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
+    else if (array->ndim() == 0 && array->device().on_host)
+      std::memcpy(scalars_[i], array->data(), itemsize(array->dtype()));
+    else
+      throw_mixed(out.device(), array->device());
   }
   if (!flat) merge_dims();
 }

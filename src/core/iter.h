@@ -35,7 +35,8 @@ struct Iter {
   int64_t shape[kMaxDims];
   Entry operands[kMaxOperands];
 
-  // The inputs must broadcast to out.shape().
+  // The inputs must broadcast to out.shape(), and be on its device; a 0-d array of the host is
+  // taken for the number that it holds.
   Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result);
   Iter(const Iter&) = delete;
 

@@ -49,6 +49,12 @@ int64_t stepped(int64_t stride, int64_t step, int64_t size) {
 
 }  // namespace
 
+void throw_mixed(const Device& one, const Device& other) {
+  throw RuntimeError(
+      "Expected all tensors to be on the same device, but found at least two devices, ", one.name,
+      " and ", other.name, "!");
+}
+
 Dims infer_shape(const Dims& shape, int64_t numel) {
   Dims result = shape;
   int unknown = -1;
@@ -79,17 +85,26 @@ Dims infer_shape(const Dims& shape, int64_t numel) {
   return result;
 }
 
-NDArray NDArray::empty(const Dims& shape, DType dtype) {
-  return empty_strided(shape, contiguous_strides(shape), dtype);
+NDArray NDArray::empty(const Dims& shape, DType dtype, const Device& device) {
+  return empty_strided(shape, contiguous_strides(shape), dtype, device);
 }
 
-NDArray NDArray::empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
+NDArray NDArray::empty_strided(const Dims& shape, const Dims& strides, DType dtype,
+                               const Device& device) {
   const int64_t numel = checked_numel(shape, "empty");
   int64_t bytes;
   if (__builtin_mul_overflow(numel, static_cast<int64_t>(itemsize(dtype)), &bytes))
     throw RuntimeError("[empty] the size in bytes of shape ", shape, " overflows");
-  return NDArray(Unchecked{}, Ref<Storage>(new Storage(bytes)), Ref<Version>(), shape, strides, 0,
-                 dtype, numel);
+  return NDArray(Unchecked{}, Ref<Storage>(new Storage(bytes, device)), Ref<Version>(), shape,
+                 strides, 0, dtype, numel);
+}
+
+NDArray NDArray::new_empty(const Dims& shape, DType dtype) const {
+  return empty(shape, dtype, device());
+}
+
+NDArray NDArray::new_empty_strided(const Dims& shape, const Dims& strides, DType dtype) const {
+  return empty_strided(shape, strides, dtype, device());
 }
 
 NDArray::NDArray(Ref<Storage> storage, const Dims& shape, const Dims& strides, int64_t offset,

@@ -1,7 +1,7 @@
 // NDArray: shape, strides, offset and dtype over a flat Storage. Views are stride arithmetic.
 //
 // Nothing of an NDArray changes after construction; only the elements it looks at do. Strides and
-// offset count elements; strides are never negative. Not here: computation (api/), devices.
+// offset count elements; strides are never negative. Not here: computation (api/).
 #pragma once
 #include <optional>
 
@@ -15,8 +15,12 @@ namespace tt {
 class NDArray {
  public:
   // Fresh, uninitialised memory. `strides` must be dense: some permutation of contiguous.
-  static NDArray empty(const Dims& shape, DType dtype);
-  static NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype);
+  static NDArray empty(const Dims& shape, DType dtype, const Device& device);
+  static NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype,
+                               const Device& device);
+  // The same on the device of this array.
+  NDArray new_empty(const Dims& shape, DType dtype) const;
+  NDArray new_empty_strided(const Dims& shape, const Dims& strides, DType dtype) const;
   // Over memory that exists; throws where an element would lie outside it.
   NDArray(Ref<Storage> storage, const Dims& shape, const Dims& strides, int64_t offset,
           DType dtype);
@@ -28,7 +32,8 @@ class NDArray {
   int ndim() const { return shape_.size(); }
   int64_t numel() const { return numel_; }
   const Ref<Storage>& storage() const { return storage_; }
-  // Computed per call: a storage may move.
+  const Device& device() const { return storage_->device; }
+  // In the device's memory. Computed per call: a storage may move.
   char* data() const { return storage_->data + offset_ * itemsize(dtype_); }
   bool is_contiguous() const;
   // Every element has an address of its own, and they fill one block without gaps.
@@ -80,6 +85,9 @@ class NDArray {
   Dims shape_;
   Dims strides_;
 };
+
+// PyTorch's error for arrays of two devices.
+[[noreturn]] void throw_mixed(const Device& one, const Device& other);
 
 // Resolves one size of -1 in `shape` to make `numel` elements; throws RuntimeError as PyTorch does.
 Dims infer_shape(const Dims& shape, int64_t numel);

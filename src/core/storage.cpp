@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "core/allocator.h"
 #include "core/error.h"
 
 namespace tt {
 
-Storage::Storage(size_t bytes)
-    : data(static_cast<char*>(Allocator::instance().allocate(bytes))), bytes(bytes) {}
+Storage::Storage(size_t bytes, const Device& device)
+    : device(device), data(static_cast<char*>(device.allocate(bytes))), bytes(bytes) {}
 
 Storage::Storage(void* data, size_t bytes, Release release, void* owner)
-    : data(static_cast<char*>(data)),
+    : device(cpu_device()),
+      data(static_cast<char*>(data)),
       bytes(bytes),
       resizable(false),
       release_(release),
@@ -24,8 +24,8 @@ Storage::~Storage() { free(); }
 void Storage::grow(size_t to_bytes) {
   if (to_bytes <= bytes) return;
   if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
-  char* const larger = static_cast<char*>(Allocator::instance().allocate(to_bytes));
-  if (bytes) std::memcpy(larger, data, bytes);
+  char* const larger = static_cast<char*>(device.allocate(to_bytes));
+  device.copy(larger, data, bytes);
   free();
   data = larger;
   bytes = to_bytes;
@@ -49,14 +49,14 @@ void unmap(void* owner) {
   if (mapping->release)
     mapping->release(mapping->owner);
   else if (mapping->before)
-    Allocator::instance().release(mapping->before, mapping->before_bytes);
+    cpu_device().release(mapping->before, mapping->before_bytes);
   delete mapping;
 }
 
 }  // namespace
 
 void Storage::share() {
-  if (shared) return;
+  if (shared || !device.on_host) return;
   const size_t length = std::max<size_t>(bytes, 1);
   void* const memory =
       mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -82,7 +82,7 @@ void Storage::free() {
   if (release_)
     release_(owner_);
   else
-    Allocator::instance().release(data, bytes);
+    device.release(data, bytes);
 }
 
 uint64_t next_stamp() {

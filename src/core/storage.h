@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/device.h"
+
 namespace tt {
 
 // Memory of somebody else need not be aligned: elements are read and written through these.
@@ -96,24 +98,25 @@ struct Version {
   static void check_inference_mode();
 };
 
-// `bytes` of memory, 64-byte aligned when it is our own; or memory of somebody else (NumPy, DLPack)
-// whose `release(owner)` runs when the last array lets go.
+// `bytes` of a device's memory, 64-byte aligned when it is our own; or memory of somebody else
+// (NumPy, DLPack) whose `release(owner)` runs when the last array lets go.
 struct Storage {
   using Release = void (*)(void* owner);
 
-  explicit Storage(size_t bytes);                                   // from the allocator
-  Storage(void* data, size_t bytes, Release release, void* owner);  // borrowed
+  Storage(size_t bytes, const Device& device);                      // the device's own
+  Storage(void* data, size_t bytes, Release release, void* owner);  // borrowed, on the host
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   // More memory, to which the elements move. RuntimeError where somebody else has the address.
   void grow(size_t to_bytes);
-  // Moves into memory that processes forked from now on share.
+  // Moves into memory that processes forked from now on share: on the host, and else nothing.
   void share();
 
   std::atomic<int64_t> references{1};
   Version version{first_stamp()};
+  const Device& device;
   char* data;
   size_t bytes;
   bool resizable = true;  // our own memory, of which NumPy or another library has no address

@@ -1,4 +1,7 @@
-// Copies in another order: reversed, and one triangle of each matrix.
+// Copies in another order: reversed, one triangle of each matrix, rows side by side, repeated.
+#include <algorithm>
+#include <cstring>
+
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
@@ -63,6 +66,29 @@ void triangle(const char* x, char* out, int64_t matrices, int64_t rows, int64_t 
                    }
                  }
                });
+}
+
+int64_t total_count(const int64_t* counts, int64_t step, int64_t size) {
+  int64_t total = 0;
+  for (int64_t k = 0; k < size; ++k) {
+    if (counts[k * step] < 0) return -1;
+    if (__builtin_add_overflow(total, counts[k * step], &total)) return -2;
+  }
+  return total;
+}
+
+void repeat(const int64_t* counts, int64_t step, int64_t size, int64_t* out) {
+  for (int64_t k = 0; k < size; ++k) out = std::fill_n(out, counts[k * step], k);
+}
+
+void join(const JoinArgs& args) {
+  for (int64_t row = 0; row < args.rows; ++row) {
+    char* to = args.out + row * args.out_row;
+    for (int k = 0; k < args.count; ++k) {
+      std::memcpy(to, args.parts[k] + row * args.bytes[k], args.bytes[k]);
+      to += args.bytes[k];
+    }
+  }
 }
 
 }  // namespace tt::cpu

@@ -115,8 +115,11 @@ void forward(const AttentionArgs& a) {
 }  // namespace
 
 namespace TT_ISA {
-const AttentionTable attention_table = {
-    {forward<float>, forward<double>}, {backward<float>, backward<double>}, nullptr, nullptr};
+const AttentionTable attention_table = {{forward<float>, forward<double>},
+                                        {backward<float>, backward<double>},
+                                        nullptr,
+                                        nullptr,
+                                        nullptr};
 }
 
 }  // namespace tt::cpu

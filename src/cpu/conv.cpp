@@ -251,7 +251,8 @@ const ConvTable conv_table = {{},
                               {sum<float>, sum<double>},
                               {sum_weight<float>, sum_weight<double>},
                               {depthwise<float>, depthwise<double>},
-                              {depthwise_weight<float>, depthwise_weight<double>}};
+                              {depthwise_weight<float>, depthwise_weight<double>},
+                              {}};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

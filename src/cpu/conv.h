@@ -4,10 +4,10 @@
 
 namespace tt::cpu {
 
-extern const ConvTable conv_naive_table;  // `naive` only
+extern const ConvTable conv_naive_table;  // `naive` and `is_finite`
 
 namespace v2 {
-extern const ConvTable conv_table;  // all but `naive`
+extern const ConvTable conv_table;  // all but `naive` and `is_finite`
 }
 namespace v3 {
 extern const ConvTable conv_table;

@@ -1,4 +1,6 @@
 // Convolutions as they are defined: all products of x and w that meet in an element of y.
+#include <cmath>
+
 #include "core/threads.h"
 #include "core/wrapping.h"
 #include "cpu/conv.h"
@@ -52,6 +54,25 @@ void naive(const ConvArgs& g, ConvResult result) {
   });
 }
 
+bool sees_outside(const ConvSum& g, const ConvPart& part) {
+  for (int d = 0; d < 3; ++d)
+    if (part.lowest_shift[d] < 0 ||
+        (part.size[d] - 1) * g.step[d] + part.highest_shift[d] >= g.source_size[d])
+      return true;
+  return false;
+}
+
+template <class T>
+bool is_finite(const ConvSum& g) {
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    if (!sees_outside(g, g.parts[i])) continue;
+    const T* pixel = static_cast<const T*>(g.result) + g.parts[i].result;
+    for (int64_t row = 0; row < g.groups * g.rows; ++row)
+      if (!std::isfinite(pixel[row * g.result_row])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const ConvTable conv_naive_table = {
@@ -59,6 +80,7 @@ const ConvTable conv_naive_table = {
     {},
     {},
     {},
-    {}};
+    {},
+    {is_finite<float>, is_finite<double>}};
 
 }  // namespace tt::cpu

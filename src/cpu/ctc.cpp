@@ -125,6 +125,12 @@ void backward(const CtcArgs& a) {
 
 }  // namespace
 
+bool ctc_labels(const CtcArgs& a) {
+  for (int64_t b = 0; b < a.batch; ++b)
+    if (!labels({a.targets + a.starts[b], a.target_lengths[b], a.classes, 0})) return false;
+  return true;
+}
+
 void ctc(const CtcArgs& a) { a.dtype == DType::Float32 ? forward<float>(a) : forward<double>(a); }
 void ctc_backward(const CtcArgs& a) {
   a.dtype == DType::Float32 ? backward<float>(a) : backward<double>(a);

@@ -180,8 +180,17 @@ void run_typed(const BagArgs& a) {
   }
 }
 
+bool bag_starts(const BagStartArgs& a) {
+  std::copy_n(a.offsets, a.bags, a.starts);
+  a.starts[a.bags] = a.entries;
+  bool valid = a.bags == 0 || a.starts[0] == 0;
+  for (int64_t bag = 0; bag < a.bags; ++bag) valid &= a.starts[bag] <= a.starts[bag + 1];
+  for (int64_t k = 0; k < a.entries; ++k) valid &= (a.index[k] >= 0) & (a.index[k] < a.rows);
+  return valid;
+}
+
 }  // namespace
 
-const AttentionTable embedding_table = {{}, {}, run_typed<true>, run_typed<false>};
+const AttentionTable embedding_table = {{}, {}, run_typed<true>, run_typed<false>, bag_starts};
 
 }  // namespace tt::cpu

@@ -11,7 +11,7 @@ bool inside(const AlongArgs& args);
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
              const char* index, int64_t size, int64_t stride);
 
-void mask_count(const MaskArgs& args);
+int64_t mask_count(const MaskArgs& args);
 void mask_positions(const MaskArgs& args, const Dims& shape, int64_t* out);
 void mask_pick(const MaskArgs& args, const char* x, char* out, int64_t item);
 void mask_place(const MaskArgs& args, char* x, const char* from, int64_t item);
@@ -21,9 +21,14 @@ void copy_reversed(const char* x, char* out, const Dims& shape, const Dims& x_st
 void triangle(const char* x, char* out, int64_t matrices, int64_t rows, int64_t columns,
               int64_t diagonal, bool lower, int64_t item);
 
-constexpr IndexTable index_table = {pick,          place,          inside,    offsets,
-                                    mask_count,    mask_positions, mask_pick, mask_place,
-                                    copy_reversed, triangle};
+int64_t total_count(const int64_t* counts, int64_t step, int64_t size);
+void repeat(const int64_t* counts, int64_t step, int64_t size, int64_t* out);
+void join(const JoinArgs& args);
+
+constexpr IndexTable index_table = {pick,          place,          inside,      offsets,
+                                    mask_count,    mask_positions, mask_pick,   mask_place,
+                                    copy_reversed, triangle,       total_count, repeat,
+                                    join};
 
 // Calls body(T{}) with an unsigned integer as wide as an element: enough to move it.
 template <class Body>

@@ -95,6 +95,27 @@ void run(const LayerNormArgs& a, decltype(LineKernels::rows) kernel) {
             a.group);
 }
 
+// The groups' sums, one after the other.
+template <class T>
+void add_groups(const LayerNormArgs& a) {
+  const int64_t size = a.lines.size;
+  const int64_t groups = size ? (a.lines.count + a.group - 1) / a.group : 0;
+  const T* sum = numbers<T>(a.sums);
+  T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
+  for (int64_t i = 0; i < size; ++i) weight_grad[i] = 0, bias_grad[i] = 0;
+  for (int64_t g = 0; g < groups; ++g, sum += 2 * size) {
+    for (int64_t i = 0; i < size; ++i) weight_grad[i] += sum[i];
+    for (int64_t i = 0; i < size; ++i) bias_grad[i] += sum[size + i];
+  }
+}
+
+template <class T>
+void run_backward(const LayerNormArgs& a) {
+  if (a.lines.count && a.lines.size)
+    run<T>(a, a.centered ? backward_rows<T, true> : backward_rows<T, false>);
+  if (a.sums) add_groups<T>(a);
+}
+
 }  // namespace
 
 namespace TT_ISA {
@@ -107,10 +128,7 @@ void layer_norm(const LayerNormArgs& a) {
 }
 
 void layer_norm_backward(const LayerNormArgs& a) {
-  if (a.lines.compute == DType::Float32)
-    run<float>(a, a.centered ? backward_rows<float, true> : backward_rows<float, false>);
-  else
-    run<double>(a, a.centered ? backward_rows<double, true> : backward_rows<double, false>);
+  a.lines.compute == DType::Float32 ? run_backward<float>(a) : run_backward<double>(a);
 }
 
 }  // namespace TT_ISA

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/backend.h"
 #include "core/gil.h"
+#include "core/iter.h"
 #include "core/kernels/reduce.h"
 #include "cpu/scratch.h"
 
@@ -14,16 +14,25 @@ namespace tt::cpu {
 namespace {
 
 // ---------------------------------------------------------------------- sums without a temporary
+// Memory that an argument points to, as an array of one dim.
+NDArray array_at(char* data, int64_t numel, DType dtype) {
+  const size_t bytes = static_cast<size_t>(numel) * itemsize(dtype);
+  return NDArray(
+      Ref<Storage>(new Storage(data, bytes, [](void*) {}, nullptr)), {numel}, {1}, 0, dtype);
+}
+
 template <class T>
-void total_of(Kernel kernel, const Operand* inputs, int count, bool mean, char* out) {
+void total_of(const TotalArgs& a) {
   constexpr int64_t kBlock = kTotalBlock;
-  const NDArray& first = *as_array(inputs[0]);
-  const DType dtype = first.dtype();
+  const DType dtype = a.dtype;
   const ReduceKernel sum =
       cpu_backend().reduce->kernels[static_cast<int>(Reduce::sum)][static_cast<int>(dtype)];
-  const int64_t n = first.numel(), blocks = (n + kBlock - 1) / kBlock;
+  const int64_t n = a.numel, blocks = (n + kBlock - 1) / kBlock;
   const int64_t shares = std::min<int64_t>(blocks, num_threads());
-  const NDArray scratch = NDArray::empty({shares, kBlock}, dtype);
+  const NDArray scratch = NDArray::empty({shares, kBlock}, dtype, cpu_device());
+  std::optional<NDArray> arrays[TotalArgs::kMaxInputs];
+  for (int i = 0; i < a.count; ++i)
+    if (a.inputs[i].data) arrays[i] = array_at(a.inputs[i].data, a.inputs[i].single ? 1 : n, dtype);
   std::vector<T> sums(blocks);
   parallel_for(shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t share = begin; share < end; ++share)
@@ -32,17 +41,16 @@ void total_of(Kernel kernel, const Operand* inputs, int count, bool mean, char* 
         auto part = [&](const NDArray& of, int64_t offset) {
           return of.as_strided({size}, {1}, of.offset() + offset);
         };
-        std::optional<NDArray> parts[3];
-        Operand operands[3];
-        for (int i = 0; i < count; ++i) {
-          operands[i] = inputs[i];
-          const NDArray* array = as_array(inputs[i]);
-          if (!array || array->numel() == 1) continue;
-          parts[i] = part(*array, start);
-          operands[i] = &*parts[i];
+        std::optional<NDArray> parts[TotalArgs::kMaxInputs];
+        Operand operands[TotalArgs::kMaxInputs];
+        for (int i = 0; i < a.count; ++i) {
+          operands[i] = a.inputs[i].number;
+          if (!arrays[i]) continue;
+          if (!a.inputs[i].single) parts[i] = part(*arrays[i], start);
+          operands[i] = a.inputs[i].single ? &*arrays[i] : &*parts[i];
         }
         const NDArray block = part(scratch, share * kBlock);
-        kernel(Iter(block, operands, count, dtype, dtype));
+        a.kernel(Iter(block, operands, a.count, dtype, dtype));
         sum({block.data(),
              dtype,
              dtype,
@@ -55,14 +63,12 @@ void total_of(Kernel kernel, const Operand* inputs, int count, bool mean, char* 
   });
   for (int64_t step = 1; step < blocks; step *= 2)
     for (int64_t b = 0; b + step < blocks; b += 2 * step) sums[b] += sums[b + step];
-  write<T>(out, mean ? sums[0] / static_cast<T>(n) : sums[0]);
+  write<T>(a.out, a.mean ? sums[0] / static_cast<T>(n) : sums[0]);
 }
 
-void total(Kernel kernel, const Operand* inputs, int count, bool mean, char* out) {
+void total(const TotalArgs& a) {
   const WithoutGil unlocked(true);
-  as_array(inputs[0])->dtype() == DType::Float32
-      ? total_of<float>(kernel, inputs, count, mean, out)
-      : total_of<double>(kernel, inputs, count, mean, out);
+  a.dtype == DType::Float32 ? total_of<float>(a) : total_of<double>(a);
 }
 
 // ------------------------------------------------------------------------------ multilabel margin
@@ -107,6 +113,7 @@ void multilabel_margin(const MarginArgs& a) {
 
 }  // namespace
 
-const LossTable loss_table = {total, multilabel_margin, ctc, ctc_backward};
+const LossTable loss_table = {total,      labels, average,     nll, nll_backward, multilabel_margin,
+                              ctc_labels, ctc,    ctc_backward};
 
 }  // namespace tt::cpu

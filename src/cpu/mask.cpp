@@ -38,7 +38,7 @@ void for_each_block(const MaskArgs& args, const Body& body) {
 
 }  // namespace
 
-void mask_count(const MaskArgs& args) {
+int64_t mask_count(const MaskArgs& args) {
   const int64_t blocks = blocks_of(args.numel);
   {
     const WithoutGil unlocked(args.numel > kGrain);
@@ -54,6 +54,7 @@ void mask_count(const MaskArgs& args) {
   }
   args.starts[0] = 0;
   for (int64_t b = 0; b < blocks; ++b) args.starts[b + 1] += args.starts[b];
+  return args.starts[blocks];
 }
 
 void mask_positions(const MaskArgs& args, const Dims& shape, int64_t* out) {

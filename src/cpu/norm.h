@@ -4,6 +4,12 @@
 
 namespace tt::cpu {
 
+// Compiled once, for the baseline.
+void running_update(const RunningArgs& args);
+void running_read(const RunningArgs& args);
+double sum_of(const float* x, int64_t n);  // in an order that depends on n alone
+double sum_of(const double* x, int64_t n);
+
 #define TT_DECLARE_NORM(isa)                      \
   namespace isa {                                 \
   extern const NormTable norm_table;              \

@@ -17,8 +17,8 @@ void median(const Lines& lines, bool ignore_nan);
 void mode(const Lines& lines);
 void searchsorted(const SearchArgs& args);
 void isin(const IsinArgs& args);
-void unique(const UniqueArgs& args);
-void unique_rows(const UniqueArgs& args);
+int64_t unique(const UniqueArgs& args);
+int64_t unique_rows(const UniqueArgs& args);
 
 constexpr OrderTable order_table = {sort,         topk, kthvalue, median,     mode,
                                     searchsorted, isin, unique,   unique_rows};

@@ -79,22 +79,22 @@ void search(const IsinArgs& a, const Key* sorted, const Key* keys, int64_t begin
 // From element `begin` to `end`, of which the first is in group g, or starts the next one. What it
 // takes are values, which stay in registers whatever is written.
 template <class At, class Same, class Put>
-void fill_groups(int64_t begin, int64_t end, int64_t g, UniqueArgs::Groups groups, int64_t* inverse,
-                 At at, Same same, Put put) {
+void fill_groups(int64_t begin, int64_t end, int64_t g, char* first, int64_t* sizes,
+                 int64_t* inverse, At at, Same same, Put put) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t position = at(i);
     if (i == 0 || !same(at(i - 1), position)) {
-      put(groups.first, ++g, position);
-      if (groups.sizes) groups.sizes[g] = i;  // so far where it starts
+      put(first, ++g, position);
+      if (sizes) sizes[g] = i;  // so far where it starts
     }
     if (inverse) inverse[position] = g;
   }
 }
 
 // Groups of equal elements: at(i) is the position of the i-th, same(a, b) tells whether two that
-// follow each other are equal, put(groups, g, position) takes the first of each.
+// follow each other are equal, put(first, g, position) takes the first of each.
 template <class At, class Same, class Put>
-void group(const UniqueArgs& a, At at, Same same, Put put) {
+int64_t group(const UniqueArgs& a, At at, Same same, Put put) {
   const int64_t n = a.rows;
   const int blocks = n > kGrain ? num_threads() : 1;
   auto block = [=](int64_t b) { return n * b / blocks; };
@@ -109,22 +109,21 @@ void group(const UniqueArgs& a, At at, Same same, Put put) {
   });
   std::partial_sum(before.begin(), before.end(), before.begin());
   const int64_t count = before[blocks];
-  const UniqueArgs::Groups groups = a.allocate(count);
   parallel_for(blocks, 1, [&](int64_t from, int64_t to) {
-    fill_groups(block(from), block(to), before[from] - 1, groups, a.inverse, at, same, put);
+    fill_groups(block(from), block(to), before[from] - 1, a.first, a.sizes, a.inverse, at, same,
+                put);
   });
-  if (groups.sizes)
+  if (a.sizes)
     for (int64_t g = 0; g < count; ++g)
-      groups.sizes[g] = (g + 1 < count ? groups.sizes[g + 1] : n) - groups.sizes[g];
+      a.sizes[g] = (g + 1 < count ? a.sizes[g + 1] : n) - a.sizes[g];
+  return count;
 }
 
 // The same, of elements in the order of `items`, or as they stand.
 template <class Same, class Put>
-void group_items(const UniqueArgs& a, const uint64_t* items, Same same, Put put) {
-  if (a.consecutive)
-    group(a, [](int64_t i) { return i; }, same, put);
-  else
-    group(a, [=](int64_t i) { return position_of(items[i]); }, same, put);
+int64_t group_items(const UniqueArgs& a, const uint64_t* items, Same same, Put put) {
+  if (a.consecutive) return group(a, [](int64_t i) { return i; }, same, put);
+  return group(a, [=](int64_t i) { return position_of(items[i]); }, same, put);
 }
 
 template <class T>
@@ -169,18 +168,22 @@ void isin(const IsinArgs& a) {
   });
 }
 
-void unique(const UniqueArgs& a) {
+int64_t unique(const UniqueArgs& a) {
   const WithoutGil unlocked(a.rows * kWork > kGrain);
+  int64_t count = 0;
   auto group_elements = [&](const uint64_t* items) {
     with_type(a.dtype, [&](auto type) {
       using T = decltype(type);
       auto at = [x = a.x](int64_t i) { return read<T>(x + i * sizeof(T)); };
-      group_items(
+      count = group_items(
           a, items, [=](int64_t i, int64_t j) { return equal(at(i), at(j)); },
           [=](char* first, int64_t g, int64_t i) { write<T>(first + g * sizeof(T), at(i)); });
     });
   };
-  if (a.consecutive) return group_elements(nullptr);
+  if (a.consecutive) {
+    group_elements(nullptr);
+    return count;
+  }
   with_key(a.dtype, [&](auto type) {
     using Key = decltype(type);
     const int threads = a.rows * kWork > kGrain ? num_threads() : 1;
@@ -189,10 +192,12 @@ void unique(const UniqueArgs& a) {
     load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows, false, keys.data);
     group_elements(Sorter(memory.data, a.rows, threads).sort(keys.data, a.rows));
   });
+  return count;
 }
 
-void unique_rows(const UniqueArgs& a) {
+int64_t unique_rows(const UniqueArgs& a) {
   const WithoutGil unlocked(a.rows * a.width * kWork > kGrain);
+  int64_t count = 0;
   with_key(a.dtype, [&](auto type) {
     using Key = decltype(type);
     const Scratch<Key> keys(a.rows * a.width);
@@ -210,9 +215,11 @@ void unique_rows(const UniqueArgs& a) {
       const bool nan = is_floating(a.dtype) && std::find(x, end, kLargestKey<Key>) != end;
       return !nan && std::equal(x, end, row(j));
     };
-    group_items(a, order.data(), same,
-                [](char* first, int64_t g, int64_t i) { write<int64_t>(first + 8 * g, i); });
+    count = group_items(a, order.data(), same, [](char* first, int64_t g, int64_t i) {
+      write<int64_t>(first + 8 * g, i);
+    });
   });
+  return count;
 }
 
 }  // namespace tt::cpu

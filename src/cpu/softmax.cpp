@@ -84,6 +84,20 @@ struct LogSumExp {
 
 // ---------------------------------------------------------------------------------- cross-entropy
 
+// What is read once for all lines.
+template <class T>
+struct CrossEntropyCall {
+  const CrossEntropyArgs& args;
+  const Lines& lines = args.lines;
+  T weight_sum = 0, scale = 1;  // scale: of grad
+
+  CrossEntropyCall(const CrossEntropyArgs& a) : args(a) {
+    if (a.loss && a.classes && a.smoothing != 0)
+      weight_sum = static_cast<T>(sum_of(numbers<T>(a.weight), lines.size));
+    if (a.divisor) scale = static_cast<T>(1 / static_cast<double>(*numbers<T>(a.divisor)));
+  }
+};
+
 // What targets that are classes add to a line: its element at the class.
 template <class T>
 struct Target {
@@ -108,16 +122,18 @@ void write_line(const CrossEntropyArgs& a, int64_t line, T loss, T peak, T log_s
 }
 
 template <class T>
-T grad_of(const CrossEntropyArgs& a, int64_t line) {
-  return numbers<T>(a.grad)[a.grad_per_line ? line : 0] * static_cast<T>(a.scale);
+T grad_of(const CrossEntropyCall<T>& call, int64_t line) {
+  const CrossEntropyArgs& a = call.args;
+  return numbers<T>(a.grad)[a.grad_per_line ? line : 0] * call.scale;
 }
 
 // Targets are classes. kSmooth: a share of each target is spread over all classes.
 template <class T, bool kSmooth>
 struct ClassLoss {
-  using Args = CrossEntropyArgs;
+  using Args = CrossEntropyCall<T>;
   template <class View>
-  static void apply(const View& view, const Args& a, int64_t position) {
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
     auto peak = largest<T>(view);
     typename View::Stat sums[1 + kSmooth];
     view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
@@ -128,7 +144,6 @@ struct ClassLoss {
     });
     auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
     const T share = static_cast<T>(a.smoothing / view.size);
-    const T weight_sum = static_cast<T>(a.weight_sum);
     for (int64_t k = 0; k < view.lines(); ++k) {
       const int64_t line = position + k;
       const Target<T> target(a, line);
@@ -138,8 +153,8 @@ struct ClassLoss {
         loss = target.weight * (log_sum.line(k) - x);
         mass = target.weight;
         if constexpr (kSmooth) {
-          loss += share * (log_sum.line(k) * weight_sum - sums[1].line(k));
-          mass += share * weight_sum;
+          loss += share * (log_sum.line(k) * call.weight_sum - sums[1].line(k));
+          mass += share * call.weight_sum;
         }
       }
       write_line<T>(a, line, loss, peak.line(k), log_sum.line(k), mass);
@@ -150,15 +165,16 @@ struct ClassLoss {
 // dx = (p mass - what the target and smoothing weigh) grad, where p = softmax(x).
 template <class T, bool kSmooth>
 struct ClassLossBackward {
-  using Args = CrossEntropyArgs;
+  using Args = CrossEntropyCall<T>;
   template <class View>
-  static void apply(const View& view, const Args& a, int64_t position) {
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
     typename View::Stat peak, log_sum, factor, share, counts;
     typename View::Stat taken;
     for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       const Target<T> target(a, position + k);
-      const T grad = grad_of<T>(a, position + k);
+      const T grad = grad_of<T>(call, position + k);
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
       counts.line(k) = target.counts;
       factor.line(k) = target.counts ? grad * stats[2] : 0;
@@ -179,9 +195,10 @@ struct ClassLossBackward {
 // Targets are probabilities. Streams x, target.
 template <class T>
 struct ProbabilityLoss {
-  using Args = CrossEntropyArgs;
+  using Args = CrossEntropyCall<T>;
   template <class View>
-  static void apply(const View& view, const Args& a, int64_t position) {
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
     auto peak = largest<T>(view);
     const T kept = static_cast<T>(1 - a.smoothing);
     const T share = static_cast<T>(a.smoothing / view.size);
@@ -201,16 +218,17 @@ struct ProbabilityLoss {
 
 template <class T>
 struct ProbabilityLossBackward {
-  using Args = CrossEntropyArgs;
+  using Args = CrossEntropyCall<T>;
   template <class View>
-  static void apply(const View& view, const Args& a, int64_t position) {
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
     const T kept = static_cast<T>(1 - a.smoothing);
     const T share = static_cast<T>(a.smoothing / view.size);
     typename View::Stat peak, log_sum, factor, grad;
     for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       peak.line(k) = stats[0], log_sum.line(k) = stats[1];
-      grad.line(k) = grad_of<T>(a, position + k);
+      grad.line(k) = grad_of<T>(call, position + k);
       factor.line(k) = grad.line(k) * stats[2];
     }
     view.each([&](const auto& at) {
@@ -300,7 +318,9 @@ const NormTable norm_table = {run_softmax<Softmax>,
                               layer_norm,
                               layer_norm_backward,
                               batch_norm,
-                              batch_norm_backward};
+                              batch_norm_backward,
+                              running_update,
+                              running_read};
 }
 
 }  // namespace tt::cpu

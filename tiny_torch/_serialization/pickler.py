@@ -35,6 +35,7 @@ class _StorageOf:
 
 
 _REBUILD_TENSOR = _TorchName("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_META = _TorchName("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = _TorchName("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = _TorchName("torch._utils", "_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _TorchName("torch._tensor", "_rebuild_from_type_v2")
@@ -116,6 +117,9 @@ class Pickler(_PythonPickler):
 
 
 def _reduce_tensor(tensor: torch.Tensor) -> tuple[object, ...]:
+    if tensor.is_meta:
+        shape, strides = tuple(tensor.shape), tensor.stride()
+        return _REBUILD_META, (tensor.dtype, shape, strides, tensor.requires_grad)
     arguments, attributes = _tensor_arguments(tensor), core.user_attributes(tensor)
     if not attributes:
         return _REBUILD_TENSOR, arguments

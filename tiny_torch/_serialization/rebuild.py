@@ -14,6 +14,7 @@ from pickle import UnpicklingError
 from typing import Any, NoReturn
 
 import tiny_torch as torch
+from tiny_torch import devices
 from tiny_torch._serialization import core
 from tiny_torch._serialization.archive import ArchiveReader
 from tiny_torch._serialization.unpickler import Allowed, frozen_set, hashable, set_attributes
@@ -138,8 +139,8 @@ def restore(storage: LoadedStorage, location: str, map_location: Any) -> LoadedS
         raise TypeError(f"[load] map_location cannot be a {type(map_location).__name__}")
     if location == "cpu":
         return storage
-    if location == "ref":
-        return LoadedStorage(core.tensor_from_array(storage.array).to("ref").array, "ref")
+    if location in devices.DEVICES:
+        return LoadedStorage(core.tensor_from_array(storage.array).to(location).array, location)
     if location.partition(":")[0] == "cuda":
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
@@ -190,6 +191,14 @@ def _check_region(size: int, offset: Any, shape: Any, strides: Any) -> int:
     if last >= size or numel > _MAX_INT64:
         raise UnpicklingError(f"a tensor reaches outside of its storage of {size} elements")
     return offset
+
+
+def _rebuild_meta_tensor(dtype: Any, shape: Any, strides: Any, requires_grad: Any) -> torch.Tensor:
+    if not isinstance(dtype, torch.dtype) or type(requires_grad) is not bool:
+        raise UnpicklingError("a tensor on meta needs a dtype and a bool requires_grad")
+    _check_region(_MAX_INT64, 0, shape, strides)
+    tensor = torch.empty_strided(tuple(shape), strides, dtype=dtype, device="meta")
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _rebuild_tensor_v3(*arguments: Any) -> NoReturn:
@@ -295,6 +304,7 @@ def known_global(name: str) -> Allowed | None:
 # name in the file → what goes on the stack, and what a call of it runs
 ALLOWED: dict[str, Allowed] = {
     "torch._utils._rebuild_tensor_v2": _function(_rebuild_tensor_v2),
+    "torch._utils._rebuild_meta_tensor_no_storage": _function(_rebuild_meta_tensor),
     "torch._utils._rebuild_tensor_v3": _function(_rebuild_tensor_v3),
     "torch._utils._rebuild_parameter": _function(_rebuild_parameter),
     "torch._utils._rebuild_parameter_with_state": _function(_rebuild_parameter_with_state),

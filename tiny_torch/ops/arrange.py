@@ -210,6 +210,8 @@ def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
     """The indices 0 to size - 1, each repeated so many times."""
     if repeats.dtype not in (_core.int32, _core.int64):
         raise not_implemented("repeat_interleave", repeats.dtype)
+    if repeats.device == "meta":
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
     positions = repeats.repeated_positions(size)
     if output_size is not None and output_size != positions.size:
         raise RuntimeError("allocated size does not match required size")

@@ -200,7 +200,8 @@ def type_method(self: Tensor, dtype: str | type | None = None, non_blocking: boo
     ('torch.FloatTensor', tensor([0]))
     """
     if dtype is None:
-        return type_name(self.array.dtype)
+        where = "" if self.array.device in ("cpu", "ref") else self.array.device + "."
+        return type_name(self.array.dtype).replace("torch.", "torch." + where, 1)
     return convert(self, dtype_of_type(dtype))
 
 

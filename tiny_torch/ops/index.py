@@ -54,7 +54,7 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
     items: list = []
     wanted = 0  # how many of the array's dims the items speak for
     for item in given:
-        if type(item) is Tensor and is_positions(item.array):
+        if type(item) is Tensor and is_positions(item.array, array):
             item = item.array
         elif type(item) is not slice:
             item = as_item(item, array.device)
@@ -104,9 +104,9 @@ def read(array: Any, index: Any) -> tuple[Steps, list]:
     return parse(array, index) if steps is None else (steps, [])
 
 
-def is_positions(array: Any) -> bool:
+def is_positions(index: Any, array: Any) -> bool:
     """Whether it is what most index tensors are, of which there is no more to ask."""
-    return array.dtype is _core.int64 and array.ndim > 0
+    return index.dtype is _core.int64 and index.ndim > 0 and index.device == array.device
 
 
 def too_many(ndim: int, items: list) -> IndexError:
@@ -143,6 +143,8 @@ def as_item(item: Any, device: str) -> Any:
         return array_module(device).full((), item, _core.bool)
     if isinstance(item, Tensor):
         array = item.array
+        if array.device == "cpu":  # an index may be there, as in PyTorch
+            array = to_device(array, device)
     elif isinstance(item, list | tuple | range | np.ndarray):
         array = to_device(from_data(item, None), device)
         if array.dtype.is_floating_point:
@@ -204,7 +206,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     view = basic_index(self, index)
     if view is not None:
         return view
-    if type(index) is Tensor and is_positions(index.array) and self.array.ndim:
+    if type(index) is Tensor and is_positions(index.array, self.array) and self.array.ndim:
         return apply(Index, self, index.array)
     steps, indices = read(self.array, index)
     if steps:

@@ -193,7 +193,10 @@ class MultilabelMarginLoss(Op):
 
 
 class CtcLoss(Op):
-    """(T, N, C) -> (N); alpha, of which backward is made, is kept beside the input."""
+    """(T, N, C) -> (N); alpha, of which backward is made, is kept beside the input.
+
+    The inputs' times and the targets' lengths are lists.
+    """
 
     saves = (0, ~0)
 

@@ -229,7 +229,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
         return input.new_zeros(())
     if not input.is_floating_point():
         raise cannot_cast(torch.float32, input.dtype)
-    kept = input.new_ones(()).div(1 - p).item() if scaled else 1.0
+    kept = _core.full((), 1, input.dtype).div(1 - p).item() if scaled else 1.0
     array = input.array
     if by_channel:
         array = input.new_empty((*input.shape[:2], *(1,) * (input.ndim - 2))).array

@@ -1,8 +1,8 @@
 """Recurrent layers: all time steps of one direction of one layer are one op.
 
-A sequence batch is `x` (rows, inputs), its time steps one after another, and `sizes` (steps,): how
-many rows each has, which are the sequences not yet over, the longest first. `composite` spells the
-steps out; second derivatives are made of it, and an LSTM with projections is.
+A sequence batch is `x` (rows, inputs), its time steps one after another, and `sizes`: how many rows
+each step has, which are the sequences not yet over, the longest first. `composite` spells the steps
+out; second derivatives are made of it, and an LSTM with projections is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor
 
-# Of an op: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, an array, and `reverse`.
+# Of an op: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, a list, and `reverse`.
 
 
 class Recurrent(Op):
@@ -50,7 +50,7 @@ class Recurrent(Op):
     @classmethod
     def composite(cls, x, h0, c0, w_ih, w_hh, b_ih, b_hh, sizes, reverse, w_hr=None):
         """(y, last h), and for an LSTM the last c; w_hr (projected, hidden) is the LSTM's."""
-        steps = x.split([int(n) for n in sizes.numpy()])
+        steps = x.split(sizes)
         h, c = h0, c0
         outputs: list[Any] = [None] * len(steps)
         for t in reversed(range(len(steps))) if reverse else range(len(steps)):
@@ -118,7 +118,7 @@ KINDS = {"RNN_TANH": RnnTanh, "RNN_RELU": RnnRelu, "LSTM": Lstm, "GRU": Gru}
 def recurrent_layer(
     mode: str,
     x: Tensor,
-    sizes: Tensor,
+    sizes: list[int],
     state: tuple[Tensor | None, ...],
     weights: Sequence[Tensor],
     biases: bool,
@@ -138,7 +138,7 @@ def recurrent_layer(
     b_ih, b_hh = (rest.pop(0), rest.pop(0)) if biases else (None, None)
     arguments = (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
     if rest:
-        results = op.composite(*arguments, sizes.array, reverse, rest[0])
+        results = op.composite(*arguments, sizes, reverse, rest[0])
     else:
-        results = apply(op, *arguments, sizes.array, reverse)
+        results = apply(op, *arguments, sizes, reverse)
     return tuple([r.to(dtype) for r in results])

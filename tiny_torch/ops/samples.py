@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
 from tiny_torch.ops.join import broadcast_shapes
 from tiny_torch.ops.public import check_tensor, into, refuse_history, refuse_overlap
 from tiny_torch.ops.random import bernoulli_, draw, integer, new_random, number, on_cpu, shaped
@@ -28,7 +29,7 @@ class Bernoulli(Drawn):
     def forward(x, core, p):
         on_cpu("bernoulli", x)
         if p is None:
-            result = _core.empty(x.shape, x.dtype)
+            result = array_module(x.device).empty(x.shape, x.dtype)
             _core.bernoulli_tensor_(result, core, x)
         else:
             result = x.empty_like()
@@ -140,7 +141,7 @@ class Normal1(Drawn):
 
     @staticmethod
     def forward(mean, std, core, out):
-        result = _core.empty(mean.shape, mean.dtype) if out is None else out
+        result = array_module(mean.device).empty(mean.shape, mean.dtype) if out is None else out
         _core.normal_(result, core, 0.0, std)
         result.add(mean, result)
         return result, ()
@@ -151,7 +152,7 @@ class Normal2(Drawn):
 
     @staticmethod
     def forward(std, mean, core, out):
-        result = _core.empty(std.shape, std.dtype) if out is None else out
+        result = array_module(std.device).empty(std.shape, std.dtype) if out is None else out
         _core.normal_(result, core, 0.0, 1.0)
         result.mul(std, result)
         result.add(mean, result)
@@ -167,7 +168,8 @@ class Normal3(Drawn):
     @staticmethod
     def forward(mean, std, core, out):
         if out is None:
-            out = _core.empty(tuple(broadcast_shapes(mean.shape, std.shape)), mean.dtype)
+            shape = tuple(broadcast_shapes(mean.shape, std.shape))
+            out = array_module(mean.device).empty(shape, mean.dtype)
         _core.normal_(out, core, 0.0, 1.0)
         out.mul(std, out)
         out.add(mean, out)

@@ -2,13 +2,13 @@
 
 #include "core/api/copy.h"
 #include "core/api/result.h"
-#include "core/backend.h"
 #include "core/kernels/index.h"
+#include "core/launch.h"
 
 namespace tt {
 
 NDArray flip(const NDArray& x, const Dims& dims) {
-  NDArray out = NDArray::empty_strided(x.shape(), like_strides(x), x.dtype());
+  NDArray out = x.new_empty_strided(x.shape(), like_strides(x), x.dtype());
   if (x.numel() == 0) return out;
   Dims strides = x.strides();
   int64_t start = 0;
@@ -19,8 +19,8 @@ NDArray flip(const NDArray& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   const int64_t item = itemsize(x.dtype());
-  cpu_backend().index->copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
-                                     out.strides(), item);
+  launch(x)->index->copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
+                                  out.strides(), item);
   return out;
 }
 
@@ -39,7 +39,7 @@ void roll_into(const NDArray& out, const NDArray& x, const Dims& shifts, const D
 }  // namespace
 
 NDArray roll(const NDArray& x, const Dims& shifts, const Dims& dims) {
-  NDArray out = NDArray::empty(x.shape(), x.dtype());
+  NDArray out = x.new_empty(x.shape(), x.dtype());
   roll_into(out, x, shifts, dims, 0);
   return out;
 }
@@ -48,13 +48,13 @@ NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* 
   if (x.ndim() < 2) throw RuntimeError("tril: input tensor must have at least 2 dimensions");
   const bool in_place = out && out->data() == x.data() && x.is_contiguous();
   const NDArray from = contiguous(x);
-  NDArray result = result_in(out, x.shape(), x.dtype(), {in_place ? nullptr : &x});
+  NDArray result = result_in(out, x.shape(), x.dtype(), x.device(), {in_place ? nullptr : &x});
   const int64_t rows = x.shape()[x.ndim() - 2], columns = x.shape()[x.ndim() - 1];
   // Beyond the corners all diagonals are alike.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   if (x.numel() > 0)
-    cpu_backend().index->triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
-                                  columns, diagonal, lower, itemsize(x.dtype()));
+    launch(x)->index->triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
+                               columns, diagonal, lower, itemsize(x.dtype()));
   return result;
 }
 
@@ -69,16 +69,11 @@ NDArray repeated_positions(const NDArray& repeats, int64_t size) {
     throw RuntimeError(
         "repeats must have the same size as input along dim, but got repeats.size(0) = ",
         repeats.numel(), " and input.size(0) = ", size);
-  int64_t total = 0;
-  for (int64_t k = 0; k < size; ++k) {
-    if (count[k * step] < 0) throw RuntimeError("repeats can not be negative");
-    if (__builtin_add_overflow(total, count[k * step], &total))
-      throw RuntimeError("[repeat_interleave] the size of the result overflows");
-  }
-  NDArray out = NDArray::empty({total}, DType::Int64);
-  int64_t* to = reinterpret_cast<int64_t*>(out.data());
-  for (int64_t k = 0; k < size; ++k)
-    for (int64_t n = count[k * step]; n > 0; --n) *to++ = k;
+  const int64_t total = launch(counts)->index->total_count(count, step, size);
+  if (total == -1) throw RuntimeError("repeats can not be negative");
+  if (total == -2) throw RuntimeError("[repeat_interleave] the size of the result overflows");
+  const NDArray out = repeats.new_empty({total}, DType::Int64);
+  launch(counts)->index->repeat(count, step, size, reinterpret_cast<int64_t*>(out.data()));
   return out;
 }
 

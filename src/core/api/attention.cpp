@@ -4,9 +4,9 @@
 
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/attention.h"
+#include "core/launch.h"
 
 namespace tt {
 
@@ -33,9 +33,9 @@ Matrices matrices_of(const NDArray& x) {
 // What is added to the scores: 0 or -inf for a bool.
 NDArray added(const NDArray& mask, DType compute, const Dims& shape) {
   if (mask.dtype() != DType::Bool) return converted(mask, compute).expand(shape);
-  const NDArray seen = full({}, Scalar::of_int(0), compute);
+  const NDArray seen = new_full(mask, {}, Scalar::of_int(0), compute);
   const NDArray hidden =
-      full({}, Scalar::of_double(-std::numeric_limits<double>::infinity()), compute);
+      new_full(mask, {}, Scalar::of_double(-std::numeric_limits<double>::infinity()), compute);
   return where(mask, &seen, &hidden).expand(shape);
 }
 
@@ -81,8 +81,8 @@ struct Attention {
 
 // Empty, laid out in the order of x, if its elements are side by side.
 NDArray empty_like_rows(const NDArray& x, DType dtype) {
-  return x.strides()[x.ndim() - 1] == 1 ? NDArray::empty_strided(x.shape(), like_strides(x), dtype)
-                                        : NDArray::empty(x.shape(), dtype);
+  return x.strides()[x.ndim() - 1] == 1 ? x.new_empty_strided(x.shape(), like_strides(x), dtype)
+                                        : x.new_empty(x.shape(), dtype);
 }
 
 }  // namespace
@@ -94,15 +94,15 @@ std::vector<NDArray> attention(const NDArray& q, const NDArray& k, const NDArray
   const NDArray out =
       q.ndim() == 4 && args.width == args.value_width
           ? empty_like_rows(q, call.compute)
-          : NDArray::empty(with(args.batch, args.queries, args.value_width), call.compute);
+          : q.new_empty(with(args.batch, args.queries, args.value_width), call.compute);
   Dims rows = args.batch;
   rows.push_back(args.queries);
-  const NDArray log_sums = NDArray::empty(rows, call.compute);
+  const NDArray log_sums = q.new_empty(rows, call.compute);
   args.out = matrices_of(out);
   args.log_sums = log_sums.data();
   {
     const WithoutGil unlocked(call.is_large());
-    cpu_backend().attention->forward[call.compute == DType::Float64](args);
+    launch(q)->attention->forward[call.compute == DType::Float64](args);
   }
   return {converted(out, call.dtype), log_sums};
 }
@@ -123,7 +123,7 @@ std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, c
   args.v_grad = matrices_of(dv);
   {
     const WithoutGil unlocked(call.is_large());
-    cpu_backend().attention->backward[call.compute == DType::Float64](args);
+    launch(q)->attention->backward[call.compute == DType::Float64](args);
   }
   return {converted(dq, call.dtype), converted(dk, call.dtype), converted(dv, call.dtype)};
 }

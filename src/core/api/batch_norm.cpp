@@ -1,13 +1,12 @@
 // Batch, group and instance norm: x (N, C, *), a weight and a bias per channel.
-#include <cmath>
+#include <algorithm>
 
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/api/norm.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/norm.h"
-#include "core/with_type.h"
+#include "core/launch.h"
 
 namespace tt {
 
@@ -41,11 +40,13 @@ struct Layout {
   NDArray fit(const NDArray& x, DType compute) const {
     const NDArray wide = converted(x, compute);
     if (has_strides(wide, strides, rows() ? 0 : 2)) return wide;
-    const NDArray copy = NDArray::empty_strided(shape, strides, compute);
+    const NDArray copy = x.new_empty_strided(shape, strides, compute);
     copy_into(copy, &wide);
     return copy;
   }
-  NDArray empty(DType dtype) const { return NDArray::empty_strided(shape, strides, dtype); }
+  NDArray empty(const NDArray& like, DType dtype) const {
+    return like.new_empty_strided(shape, strides, dtype);
+  }
 };
 
 struct Call {
@@ -86,7 +87,8 @@ struct Call {
   }
   static const NDArray& checked(const NDArray& x) {
     if (!is_floating(x.dtype()))
-      throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on cpu");
+      throw NotImplementedError("[batch_norm] is not implemented for ", x.dtype(), " on ",
+                                x.device().name);
     if (x.ndim() < 2) throw RuntimeError("[batch_norm] expected (N, C, *), got ", x.shape());
     return x;
   }
@@ -98,28 +100,6 @@ struct Call {
   }
 };
 
-double read_at(const NDArray& x, int64_t i) {
-  double value = 0;
-  with_type(x.dtype(), [&](auto type) {
-    using T = decltype(type);
-    value = static_cast<double>(
-        read<T>(x.data() + i * x.strides()[0] * static_cast<int64_t>(sizeof(T))));
-  });
-  return value;
-}
-void write_at(const NDArray& x, int64_t i, double value) {
-  const int64_t at = i * x.strides()[0] * static_cast<int64_t>(itemsize(x.dtype()));
-  Scalar::of_double(value).write(x.dtype(), x.data() + at);
-}
-
-// running = (1 - momentum) running + momentum batch, where batch(c) is of a channel.
-template <class F>
-void update(const NDArray& running, double momentum, F batch) {
-  for (int64_t c = 0; c < running.numel(); ++c)
-    write_at(running, c, (1 - momentum) * read_at(running, c) + momentum * batch(c));
-  running.mark_written();
-}
-
 }  // namespace
 
 std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
@@ -127,9 +107,9 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
                                 int64_t groups, bool training, double momentum, double eps) {
   Call call(given, weight, bias, groups);
   BatchNormArgs& args = call.args;
-  const NDArray mean = NDArray::empty({call.sets()}, call.compute);
-  const NDArray rstd = NDArray::empty({call.sets()}, call.compute);
-  const NDArray variance = NDArray::empty({call.sets()}, DType::Float64);
+  const NDArray mean = given.new_empty({call.sets()}, call.compute);
+  const NDArray rstd = given.new_empty({call.sets()}, call.compute);
+  const NDArray variance = given.new_empty({call.sets()}, DType::Float64);
   for (const NDArray* running : {running_mean, running_var})
     if (running && running->shape() != Dims{args.channels})
       throw RuntimeError("[batch_norm] expected running statistics of shape [", args.channels,
@@ -137,15 +117,29 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   if (training)
     for (const NDArray* running : {running_mean, running_var})
       if (running) check_writable(*running);
-  const NDArray y = call.layout.empty(call.compute);
+  const NDArray y = call.layout.empty(given, call.compute);
   args.fixed = !training;
+  const auto running = [](const NDArray* array) {
+    return array ? RunningArgs::Running{array->data(), array->dtype(), array->strides()[0]}
+                 : RunningArgs::Running{};
+  };
+  const RunningArgs statistics{
+      running(running_mean),
+      running(running_var),
+      args.channels,
+      call.sets() / std::max<int64_t>(args.channels, 1),
+      call.compute,
+      mean.data(),
+      rstd.data(),
+      variance.data(),
+      static_cast<double>(call.elements()),
+      momentum,
+      eps,
+  };
   if (args.fixed) {
     if (!running_mean || !running_var)
       throw RuntimeError("[batch_norm] expected running statistics outside of training");
-    for (int64_t c = 0; c < args.channels; ++c) {
-      write_at(mean, c, read_at(*running_mean, c));
-      write_at(rstd, c, 1 / std::sqrt(read_at(*running_var, c) + eps));
-    }
+    launch(given)->norm->running_read(statistics);
   }
   args.out = y.data();
   args.mean = mean.data();
@@ -154,19 +148,12 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   args.eps = eps;
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    cpu_backend().norm->batch_norm(args);
+    launch(given)->norm->batch_norm(args);
   }
-  if (training && given.numel() > 0) {
-    const double n = static_cast<double>(call.elements());
-    const int64_t samples = call.sets() / args.channels;  // of which each has statistics
-    auto average = [&](const NDArray& of_sets, int64_t c) {
-      double sum = 0;
-      for (int64_t i = 0; i < samples; ++i) sum += read_at(of_sets, i * args.channels + c);
-      return sum / static_cast<double>(samples);
-    };
-    if (running_mean) update(*running_mean, momentum, [&](int64_t c) { return average(mean, c); });
-    if (running_var)
-      update(*running_var, momentum, [&](int64_t c) { return average(variance, c) * n / (n - 1); });
+  if (training && given.numel() > 0 && (running_mean || running_var)) {
+    launch(given)->norm->running_update(statistics);
+    for (const NDArray* array : {running_mean, running_var})
+      if (array) array->mark_written();
   }
   return {converted(y, given.dtype()), mean, rstd};
 }
@@ -182,9 +169,9 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   BatchNormArgs& args = call.args;
   const NDArray g = call.layout.fit(grad, call.compute);
   const bool inside = overwrite && of_input && has_strides(call.x, call.layout.strides, 0);
-  const NDArray dx = inside ? call.x : call.layout.empty(call.compute);
-  const NDArray weight_grad = NDArray::empty({args.channels}, call.compute);
-  const NDArray bias_grad = NDArray::empty({args.channels}, call.compute);
+  const NDArray dx = inside ? call.x : call.layout.empty(given, call.compute);
+  const NDArray weight_grad = given.new_empty({args.channels}, call.compute);
+  const NDArray bias_grad = given.new_empty({args.channels}, call.compute);
   args.grad = g.data();
   args.grad_sample = g.strides()[0];
   args.grad_channel = g.strides()[1];
@@ -197,7 +184,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    cpu_backend().norm->batch_norm_backward(args);
+    launch(given)->norm->batch_norm_backward(args);
   } else {
     copy_into(weight_grad, Scalar::of_int(0));
     copy_into(bias_grad, Scalar::of_int(0));

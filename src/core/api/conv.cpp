@@ -7,9 +7,9 @@
 #include "core/api/conv_plan.h"
 #include "core/api/copy.h"
 #include "core/api/layout.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/conv.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -21,11 +21,7 @@ struct Settings {
   int64_t groups;
 };
 
-const ConvTable& table() {
-  const ConvTable* conv = cpu_backend().conv;
-  if (!conv) throw NotImplementedError("[conv] is not implemented on ", cpu_backend().name);
-  return *conv;
-}
+const ConvTable& table(const NDArray& x) { return *backend_of(x).conv; }
 
 // Of (N, C, *) with up to three spatial dims, the missing ones before the others.
 void fill_dims(const Dims& from, int64_t missing, int64_t* to) {
@@ -38,8 +34,6 @@ void fill_dims(const Dims& from, int64_t missing, int64_t* to) {
 void fill_setting(const Dims& from, int64_t missing, int64_t* to) {
   for (int d = 0; d < 3; ++d) to[d] = d < 3 - from.size() ? missing : from[d - 3 + from.size()];
 }
-
-constexpr int64_t kCopiedBytes = 1 << 14;  // of an element: 8 of each of 2048 copies, at most
 
 // What the three arrays are to each other; throws where they do not fit.
 ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const Settings& s) {
@@ -76,14 +70,9 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
   fill_setting(s.stride, 1, g.stride);
   fill_setting(s.padding, 0, g.padding);
   fill_setting(s.dilation, 1, g.dilation);
-  // Kernels copy what they see with the zeros around it, of hundreds of rows at a time: the bytes
-  // must be a number.
-  int64_t bytes = checked_mul(std::max(x.shape()[1], y.shape()[1]), kCopiedBytes, "conv");
+  // Where a window or tap is alone, it does not matter how far the next would be.
   for (int d = 0; d < 3; ++d) {
-    const int64_t padded = checked_add(g.x_size[d] + 2 * g.padding[d], 1, "conv");
-    bytes = checked_mul(bytes, padded, "conv");
-    // Where a window or tap is alone, it does not matter how far the next would be.
-    g.stride[d] = std::min(g.stride[d], padded);
+    g.stride[d] = std::min(g.stride[d], checked_add(g.x_size[d] + 2 * g.padding[d], 1, "conv"));
     if (g.taps[d] == 1) g.dilation[d] = 1;
   }
   fill_dims(x.strides(), 0, g.x_strides);
@@ -156,48 +145,42 @@ void with_parts(ConvSum sum, const ConvArgs& g, const ConvLines& lines, ConvResu
   if (sum.part_count > 0) use(sum);
 }
 
-bool sees_outside(const ConvSum& g, const ConvPart& part) {
+// Whether what kernels copy has a number of bytes: what they see, of hundreds of rows at a time,
+// with the zeros around it.
+bool can_be_copied(const ConvArgs& g) {
+  constexpr int64_t kBytes = 1 << 14;  // 8 of an element, in each of 2048 copies at most
+  int64_t bytes = kBytes * std::max(g.x_channels, g.y_channels);
   for (int d = 0; d < 3; ++d)
-    if (part.lowest_shift[d] < 0 ||
-        (part.size[d] - 1) * g.step[d] + part.highest_shift[d] >= g.source_size[d])
-      return true;
-  return false;
+    if (__builtin_mul_overflow(bytes, g.x_size[d] + 2 * g.padding[d] + 1, &bytes)) return false;
+  return true;
 }
 
-// Whether a weight that is not finite may have met the zeros outside of the source, which makes NaN
-// where there should be nothing. It met all pixels of a part then: the first shows it.
-template <class T>
-bool shows_nonfinite(const ConvSum& g) {
-  for (int64_t i = 0; i < g.part_count; ++i) {
-    if (!sees_outside(g, g.parts[i])) continue;
-    const T* pixel = static_cast<const T*>(g.result) + g.parts[i].result;
-    for (int64_t row = 0; row < g.groups * g.rows; ++row)
-      if (!std::isfinite(pixel[row * g.result_row])) return true;
-  }
-  return false;
-}
-
-// x or y. Kernels of mixed channels count what lies outside of the source as zeros; if these meet
-// a weight that is not finite, the sum is done again, without them.
+// x or y. Kernels of mixed channels count what lies outside of the source as zeros. If these meet a
+// weight that is not finite, they make NaN where there should be nothing, in all pixels of a part,
+// as its first one shows: then the sum is done again, without them.
 void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
                  ConvResult result) {
   const int kind = out.dtype() == DType::Float32 ? 0 : 1;
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
-  const auto kernel = (depthwise ? table().depthwise : table().sum)[kind];
+  const auto kernel = (depthwise ? table(out).depthwise : table(out).sum)[kind];
   ConvLines lines;
-  find_lines(g, result, lines);
-  if (has_unseen(lines)) fill_result(out, bias);
-  bool again = false;
-  with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
-    kernel(parts);
-    again = !depthwise && (kind == 0 ? shows_nonfinite<float> : shows_nonfinite<double>)(parts);
-  });
+  bool again = !can_be_copied(g);
+  if (!again) {
+    find_lines(g, result, lines);
+    if (has_unseen(lines)) fill_result(out, bias);
+    with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
+      launch(out)(kernel, parts);
+      again = !depthwise && !launch(out)->conv->is_finite[kind](parts);
+    });
+  }
   if (!again) return;
   find_exact_lines(g, result, lines);
   if (has_unseen(lines)) fill_result(out, bias);
   for (const ConvLine& d : lines[0])
     for (const ConvLine& h : lines[1])
-      for (const ConvLine& w : lines[2]) with_parts(sum, g, {{d}, {h}, {w}}, result, kernel);
+      for (const ConvLine& w : lines[2])
+        with_parts(sum, g, {{d}, {h}, {w}}, result,
+                   [&](const ConvSum& parts) { launch(out)(kernel, parts); });
 }
 
 Dims with_channels(int64_t first, int64_t second, const Dims& size) {
@@ -266,21 +249,28 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
   const int kind = out.dtype() == DType::Float32 ? 0 : out.dtype() == DType::Float64 ? 1 : 2;
   if (kind == 2) {
-    const auto naive = table().naive[static_cast<int>(out.dtype())];
+    const auto naive = table(out).naive[static_cast<int>(out.dtype())];
     if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
     fill_result(out, bias);
     const WithoutGil unlocked(work_of(g) > 65536);
-    return naive(g, result);
+    return launch(out)(naive, g, result);
   }
   const WithoutGil unlocked(work_of(g) > 65536);
   if (!bias || result != ConvResult::X) take_windows_as_channels(g, result);
   if (result != ConvResult::W) take_images_as_rows(g);
+  if (!can_be_copied(g)) {
+    if (result == ConvResult::W)
+      throw RuntimeError("[conv] the size of the padded input overflows");
+    for (int d = 0; d < 3; ++d)
+      if (g.y_size[d] == 1) g.stride[d] = 1;
+  }
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result);
-  if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1) return table().weight[kind](g);
+  if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
+    return launch(out)->conv->weight[kind](g);
   const ConvLines lines = {{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}};
   with_parts(sum, g, lines, result,
-             [&](const ConvSum& parts) { table().depthwise_weight[kind](parts, g.w); });
+             [&](const ConvSum& parts) { launch(out)->conv->depthwise_weight[kind](parts, g.w); });
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
@@ -341,8 +331,8 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
     if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  const NDArray y = empty_laid_out(with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes),
-                                   x.dtype(), channels_last);
+  const NDArray y = empty_laid_out(
+      x, with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes), x.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
   return y;
 }
@@ -357,7 +347,7 @@ NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, cons
                              dilation, groups, channels_last),
                   y.dtype());
   }
-  const NDArray x = empty_laid_out(with_channels(y.shape()[0], w.shape()[1] * groups, size),
+  const NDArray x = empty_laid_out(y, with_channels(y.shape()[0], w.shape()[1] * groups, size),
                                    y.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::X);
   return x;
@@ -371,7 +361,7 @@ NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const 
         conv_weight(widened(x), widened(y), taps, stride, padding, dilation, groups, channels_last),
         x.dtype());
   if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
-  const NDArray w = empty_laid_out(with_channels(y.shape()[1], x.shape()[1] / groups, taps),
+  const NDArray w = empty_laid_out(y, with_channels(y.shape()[1], x.shape()[1] / groups, taps),
                                    x.dtype(), channels_last);
   compute(x, w, y, nullptr, {stride, padding, dilation, groups}, ConvResult::W);
   return w;

@@ -1,14 +1,16 @@
 #include "core/api/copy.h"
 
+#include <vector>
+
 #include "core/api/result.h"
-#include "core/backend.h"
 #include "core/kernels/range.h"
+#include "core/launch.h"
 
 namespace tt {
 
 NDArray contiguous(const NDArray& x) {
   if (x.is_contiguous()) return x;
-  NDArray out = NDArray::empty(x.shape(), x.dtype());
+  NDArray out = x.new_empty(x.shape(), x.dtype());
   copy_into(out, &x);
   return out;
 }
@@ -16,10 +18,10 @@ NDArray contiguous(const NDArray& x) {
 NDArray clone(const NDArray& x) { return astype(x, x.dtype()); }
 
 NDArray astype(const NDArray& x, DType dtype, const NDArray* wanted) {
-  NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, {&x})
-                       : NDArray::empty_strided(x.shape(), like_strides(x), dtype);
+  NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, x.device(), {&x})
+                       : x.new_empty_strided(x.shape(), like_strides(x), dtype);
   const Operand inputs[] = {&x};
-  cpu_backend().copy(Iter(out, inputs, 1, x.dtype(), dtype));
+  launch(x)->copy(Iter(out, inputs, 1, x.dtype(), dtype));
   return out;
 }
 
@@ -30,6 +32,29 @@ NDArray converted(const NDArray& x, DType dtype) {
 NDArray reshape(const NDArray& x, const Dims& shape) {
   if (auto view = x.try_view(shape)) return *view;
   return contiguous(x).view(shape);
+}
+
+NDArray to_device(const NDArray& x, const Device& device) {
+  const Device& from = x.device();
+  if (&from == &device) return x;
+  if (!from.has_data) throw NotImplementedError("Cannot copy out of meta tensor; no data!");
+  const NDArray dense = x.is_dense() ? x : clone(x);
+  const NDArray y = NDArray::empty_strided(dense.shape(), dense.strides(), x.dtype(), device);
+  const size_t bytes = x.numel() * itemsize(x.dtype());
+  if (device.on_host) {
+    from.to_host(y.data(), dense.data(), bytes);
+  } else if (from.on_host) {
+    device.from_host(y.data(), dense.data(), bytes);
+  } else if (device.has_data) {
+    std::vector<char> between(bytes);
+    from.to_host(between.data(), dense.data(), bytes);
+    device.from_host(y.data(), between.data(), bytes);
+  }
+  return y;
+}
+
+NDArray on_host(const NDArray& x) {
+  return to_device(x, x.device().on_host ? x.device() : cpu_device());
 }
 
 namespace {
@@ -49,6 +74,11 @@ void copy_into(const NDArray& out, const Operand& x) {
   DType from = out.dtype();
   if (auto array = as_array(x)) {
     from = array->dtype();
+    if (&array->device() != &out.device()) {
+      copy = to_device(array->dtype() == out.dtype() ? *array : astype(*array, out.dtype()),
+                       out.device());
+      return copy_into(out, &*copy);
+    }
     const Dims shape = broadcast(out.shape(), array->shape());
     if (shape != out.shape())
       throw RuntimeError("[copy_] output with shape ", out.shape(),
@@ -58,37 +88,42 @@ void copy_into(const NDArray& out, const Operand& x) {
       input = &*copy;
     }
   }
-  write_into(out, [&] { cpu_backend().copy(Iter(out, &input, 1, from, out.dtype())); });
+  write_into(out, [&] { launch(out)->copy(Iter(out, &input, 1, from, out.dtype())); });
 }
 
-NDArray full(const Dims& shape, const Scalar& value, DType dtype) {
-  NDArray out = NDArray::empty(shape, dtype);
+NDArray full(const Dims& shape, const Scalar& value, DType dtype, const Device& device) {
+  NDArray out = NDArray::empty(shape, dtype, device);
   const Operand input = value;
-  cpu_backend().copy(Iter(out, &input, 1, dtype, dtype));
+  launch(out)->copy(Iter(out, &input, 1, dtype, dtype));
   return out;
+}
+
+NDArray new_full(const NDArray& x, const Dims& shape, const Scalar& value, DType dtype) {
+  return full(shape, value, dtype, x.device());
 }
 
 NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype,
-               const NDArray* wanted) {
-  NDArray out = result_in(wanted, {count}, dtype, {});
-  const RangeTable& range = *cpu_backend().range;
+               const NDArray* wanted, const Device& device) {
+  NDArray out = result_in(wanted, {count}, dtype, device, {});
   if (start.kind == Category::Float || step.kind == Category::Float)
-    range.of_floats(out.data(), dtype, count, start.to<double>(), step.to<double>());
+    launch(out)->range->of_floats(out.data(), dtype, count, start.to<double>(), step.to<double>());
   else
-    range.of_ints(out.data(), dtype, count, start.i, step.i);
+    launch(out)->range->of_ints(out.data(), dtype, count, start.i, step.i);
   return out;
 }
 
-NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* wanted) {
-  NDArray out = result_in(wanted, {count}, dtype, {});
-  cpu_backend().range->linspace(out.data(), dtype, count, first, last);
+NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* wanted,
+                 const Device& device) {
+  NDArray out = result_in(wanted, {count}, dtype, device, {});
+  launch(out)->range->linspace(out.data(), dtype, count, first, last);
   return out;
 }
 
-NDArray logspace(double first, double last, int64_t count, double base, DType dtype) {
-  const NDArray powers = NDArray::empty({count}, DType::Float64);
-  cpu_backend().range->logspace(reinterpret_cast<double*>(powers.data()), dtype, count, first, last,
-                                base);
+NDArray logspace(double first, double last, int64_t count, double base, DType dtype,
+                 const Device& device) {
+  const NDArray powers = NDArray::empty({count}, DType::Float64, device);
+  launch(powers)->range->logspace(reinterpret_cast<double*>(powers.data()), dtype, count, first,
+                                  last, base);
   return astype(powers, dtype);
 }
 

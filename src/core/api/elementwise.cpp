@@ -6,8 +6,8 @@
 #include "core/api/copy.h"
 #include "core/api/reduce.h"
 #include "core/api/result.h"
-#include "core/backend.h"
 #include "core/kernels/elementwise.h"
+#include "core/launch.h"
 #include "core/promote.h"
 #include "core/type_name.h"
 
@@ -83,9 +83,19 @@ Operand rounded(const Operand& operand, DType dtype, std::optional<NDArray>& cop
   return Scalar::of_double(value);
 }
 
-// The one way of an elementwise op: `kernels` is its row of the backend's table.
-NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* inputs, int count,
-                    DType promoted, const NDArray* out) {
+// The device that computes: of the arrays, among which a 0-d one of the host counts as a number.
+const Device& device_of(const Operand* inputs, int count) {
+  const NDArray* found = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const NDArray* const array = as_array(inputs[i]);
+    if (array && (!found || (found->ndim() == 0 && found->device().on_host))) found = array;
+  }
+  return found ? found->device() : cpu_device();
+}
+
+// The one way of an elementwise op: `kernels` is its row of the device's table.
+NDArray elementwise(const OpInfo& info, const Device& device, const Kernel* kernels,
+                    const Operand* inputs, int count, DType promoted, const NDArray* out) {
   const DType compute =
       info.rule == ResultRule::Float && !is_floating(promoted) ? default_dtype() : promoted;
   const DType result = info.rule == ResultRule::Bool ? DType::Bool : compute;
@@ -101,8 +111,8 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
   }
   if (!out && kernel) {
     if (const NDArray* pattern = flat_pattern(inputs, count)) {
-      NDArray fresh = NDArray::empty(pattern->shape(), result);
-      kernel(Iter(fresh, inputs, count, reads, writes));
+      NDArray fresh = NDArray::empty(pattern->shape(), result, device);
+      launch(fresh)(kernel, Iter(fresh, inputs, count, reads, writes));
       return fresh;
     }
   }
@@ -116,9 +126,9 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
                        " can't be cast to the desired output type ", type_name(out->dtype()));
   if (!kernel) throw not_implemented(info.name, compute);
   if (!out) {
-    NDArray fresh =
-        NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute), result);
-    kernel(Iter(fresh, inputs, count, reads, writes));
+    NDArray fresh = NDArray::empty_strided(shape, result_strides(shape, inputs, count, compute),
+                                           result, device);
+    launch(fresh)(kernel, Iter(fresh, inputs, count, reads, writes));
     return fresh;
   }
   Operand safe[Iter::kMaxOperands];
@@ -130,7 +140,7 @@ NDArray elementwise(const OpInfo& info, const Kernel* kernels, const Operand* in
       safe[i] = &*copies[i];
     }
   }
-  write_into(*out, [&] { kernel(Iter(*out, safe, count, reads, writes)); });
+  write_into(*out, [&] { launch (*out)(kernel, Iter(*out, safe, count, reads, writes)); });
   return *out;
 }
 
@@ -152,7 +162,7 @@ DType promote(const Operand* operands, int count) {
 bool has_zero(const Operand& operand, DType dtype) {
   if (auto array = as_array(operand)) {
     const NDArray all = reduce(Reduce::all, *array, std::nullopt, false, dtype);
-    return array->numel() > 0 && !*reinterpret_cast<const bool*>(all.data());
+    return array->numel() > 0 && array->device().has_data && !HostElements<bool>(all)[0];
   }
   int64_t value = 0;
   std::get<Scalar>(operand).write(dtype, &value);
@@ -234,7 +244,9 @@ NDArray unary(Unary op, const NDArray& x, const NDArray* out) {
     if (op == Unary::relu) throw RuntimeError("Boolean inputs not supported for relu");
     if (op == Unary::square) promoted = DType::Int64;  // as pow(x, 2)
   }
-  return elementwise(kUnary[i], cpu_backend().elementwise->unary[i], inputs, 1, promoted, out);
+  const Device& device = x.device();
+  return elementwise(kUnary[i], device, device.backend->elementwise->unary[i], inputs, 1, promoted,
+                     out);
 }
 
 NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out) {
@@ -265,14 +277,17 @@ NDArray binary(Binary op, const Operand& x, const Operand& y, const NDArray* out
   }
   if (op == Binary::trunc_divide && is_half(promoted) && as_array(y) && as_array(y)->ndim() > 0)
     return unary(Unary::trunc, binary(Binary::div, x, y), out);  // the quotient is rounded first
-  return elementwise(kBinary[i], cpu_backend().elementwise->binary[i], inputs, 2, promoted, out);
+  const Device& device = device_of(inputs, 2);
+  return elementwise(kBinary[i], device, device.backend->elementwise->binary[i], inputs, 2,
+                     promoted, out);
 }
 
 NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z,
                 const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y, z};
-  return elementwise(kTernary[i], cpu_backend().elementwise->ternary[i], inputs, 3,
+  const Device& device = device_of(inputs, 3);
+  return elementwise(kTernary[i], device, device.backend->elementwise->ternary[i], inputs, 3,
                      promote(inputs, 3), out);
 }
 
@@ -280,7 +295,8 @@ NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Oper
                    const Operand& w, const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {x, y, z, w};
-  return elementwise(kQuaternary[i], cpu_backend().elementwise->quaternary[i], inputs, 4,
+  const Device& device = device_of(inputs, 4);
+  return elementwise(kQuaternary[i], device, device.backend->elementwise->quaternary[i], inputs, 4,
                      promote(inputs, 4), out);
 }
 
@@ -300,14 +316,15 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
                       x->shape() == wanted->shape() && x->strides() == wanted->strides();
     return same ? nullptr : x;
   };
-  NDArray out =
-      wanted
-          ? strided_result_in(
-                wanted, shape, promoted,
-                {elsewhere(&condition), elsewhere(as_array(x)), elsewhere(as_array(y))})
-          : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1), promoted);
+  const Device& device = device_of(inputs, 3);
+  NDArray out = wanted
+                    ? strided_result_in(
+                          wanted, shape, promoted, device,
+                          {elsewhere(&condition), elsewhere(as_array(x)), elsewhere(as_array(y))})
+                    : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1),
+                                             promoted, device);
   const DType compute = computed_in(promoted);
-  cpu_backend().elementwise->where[static_cast<int>(compute)](
+  launch(out)->elementwise->where[static_cast<int>(compute)](
       Iter(out, inputs, 3, compute, compute));
   return out;
 }
@@ -315,8 +332,8 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
 NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
                    const NDArray* out) {
   const Operand inputs[] = {&x, nan, posinf, neginf};
-  return elementwise({"nan_to_num", ResultRule::Same}, cpu_backend().elementwise->nan_to_num,
-                     inputs, 4, x.dtype(), out);
+  return elementwise({"nan_to_num", ResultRule::Same}, x.device(),
+                     backend_of(x).elementwise->nan_to_num, inputs, 4, x.dtype(), out);
 }
 
 }  // namespace tt

@@ -2,15 +2,13 @@
 
 #include "core/api/copy.h"
 #include "core/api/gather.h"
-#include "core/backend.h"
 #include "core/kernels/attention.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
 
 namespace {
-
-const AttentionTable& kernels() { return *cpu_backend().attention; }
 
 const int64_t* ints_of(const NDArray& array) {
   return reinterpret_cast<const int64_t*>(array.data());
@@ -50,32 +48,44 @@ void set_grad(BagArgs& args, const NDArray& grad, const NDArray& table) {
   args.out_row = grad.strides()[0];
 }
 
+// Throws for what the kernel found to be wrong.
+void refuse_bags(const NDArray& offsets, const NDArray& index, int64_t rows) {
+  const NDArray from = on_host(offsets), entries = on_host(index);
+  const int64_t bags = from.numel(), count = entries.numel();
+  const auto start = [&](int64_t bag) { return bag < bags ? ints_of(from)[bag] : count; };
+  if (start(0) != 0 && bags)
+    throw RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to ",
+                       "start from position 0. However, got ", start(0));
+  for (int64_t bag = 0; bag < bags; ++bag)
+    if (start(bag) > start(bag + 1))
+      throw RuntimeError("[embedding_bag] offsets must not decrease nor be greater than input's ",
+                         "length ", count, ", but ", start(bag), " is followed by ",
+                         start(bag + 1));
+  for (int64_t k = 0; k < count; ++k)
+    if (const int64_t row = ints_of(entries)[k]; row < 0 || row >= rows)
+      throw RuntimeError("Index ", k, " of input takes value ", row,
+                         " which is not in the valid range [0, ", rows, ")");
+}
+
 // What both directions take of the bags, and the arrays that it points into.
 struct Bags {
   NDArray index, starts;
   std::optional<NDArray> weights;
   BagArgs args{};
 
-  Bags(const NDArray& entries, const NDArray& offsets, const NDArray* factors, int64_t mode,
-       int64_t padding)
-      : index(checked_index(entries)), starts(NDArray::empty({offsets.numel() + 1}, DType::Int64)) {
+  Bags(const NDArray& entries, const NDArray& offsets, const NDArray* factors, int64_t rows,
+       int64_t mode, int64_t padding)
+      : index(checked_index(entries)),
+        starts(entries.new_empty({offsets.numel() + 1}, DType::Int64)) {
     const NDArray from = checked_index(offsets);
-    int64_t* to = reinterpret_cast<int64_t*>(starts.data());
-    std::copy_n(ints_of(from), from.numel(), to);
-    to[from.numel()] = index.numel();
+    int64_t* const to = reinterpret_cast<int64_t*>(starts.data());
     args.bags = from.numel();
     args.entries = index.numel();
-    if (from.numel() && to[0] != 0)
-      throw RuntimeError(
-          "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to ",
-          "start from position 0. However, got ", to[0]);
-    for (int64_t bag = 0; bag < from.numel(); ++bag)
-      if (to[bag] > to[bag + 1])
-        throw RuntimeError("[embedding_bag] offsets must not decrease nor be greater than input's ",
-                           "length ", args.entries, ", but ", to[bag], " is followed by ",
-                           to[bag + 1]);
-    if (factors) weights = contiguous(*factors);
     args.index = ints_of(index);
+    if (!launch(index)->attention->bag_starts(
+            {ints_of(from), args.index, args.bags, args.entries, rows, to}))
+      refuse_bags(from, index, rows);
+    if (factors) weights = contiguous(*factors);
     args.starts = to;
     args.padding = padding;
     args.mode = static_cast<Bag>(mode);
@@ -103,7 +113,7 @@ NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t ro
       (total->shape() != shape || total->dtype() != grad.dtype() || !total->is_contiguous()))
     throw RuntimeError("embedding_backward: a gradient of ", shape, " cannot be added to ",
                        total->shape());
-  const NDArray table = total ? *total : NDArray::empty(shape, grad.dtype());
+  const NDArray table = total ? *total : grad.new_empty(shape, grad.dtype());
   BagArgs args{};
   set_grad(args, from, table);
   args.bags = args.entries = flat.numel();
@@ -111,7 +121,7 @@ NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t ro
   args.padding = padding;
   args.by_frequency = by_frequency;
   args.accumulate = total != nullptr;
-  kernels().bag_backward(args);
+  launch(grad)->attention->bag_backward(args);
   if (total) total->mark_written();
   return table;
 }
@@ -121,35 +131,31 @@ std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
                                    int64_t padding) {
   check_table(table);
   check_floating("embedding_bag", table);
-  Bags bags(index, starts, weights, mode, padding);
+  Bags bags(index, starts, weights, table.shape()[0], mode, padding);
   BagArgs& args = bags.args;
-  for (int64_t k = 0; k < args.entries; ++k)
-    if (args.index[k] < 0 || args.index[k] >= table.shape()[0])
-      throw RuntimeError("Index ", k, " of input takes value ", args.index[k],
-                         " which is not in the valid range [0, ", table.shape()[0], ")");
   const Dims shape = {args.bags, table.shape()[1]};
-  std::vector<NDArray> results = {NDArray::empty(shape, table.dtype())};
+  std::vector<NDArray> results = {table.new_empty(shape, table.dtype())};
   set_grad(args, results[0], table);
   args.table_row = table.strides()[0];
   args.table_column = table.strides()[1];
   if (args.mode == Bag::Max) {
-    results.push_back(NDArray::empty(shape, DType::Int64));
+    results.push_back(table.new_empty(shape, DType::Int64));
     args.largest = reinterpret_cast<int64_t*>(results[1].data());
   }
-  kernels().bag_forward(args);
+  launch(table)->attention->bag_forward(args);
   return results;
 }
 
 NDArray embedding_bag_backward(const NDArray& grad, const NDArray* weights, const NDArray& index,
                                const NDArray& starts, const NDArray* largest, int64_t rows,
                                int64_t mode, int64_t padding, bool by_frequency) {
-  Bags bags(index, starts, weights, mode, padding);
+  Bags bags(index, starts, weights, rows, mode, padding);
   const NDArray from = rows_of(grad);
-  const NDArray table = NDArray::empty({rows, grad.shape().back()}, grad.dtype());
+  const NDArray table = grad.new_empty({rows, grad.shape().back()}, grad.dtype());
   set_grad(bags.args, from, table);
   bags.args.by_frequency = by_frequency;
   bags.args.largest = largest ? reinterpret_cast<int64_t*>(largest->data()) : nullptr;
-  kernels().bag_backward(bags.args);
+  launch(grad)->attention->bag_backward(bags.args);
   return table;
 }
 

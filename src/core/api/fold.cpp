@@ -1,9 +1,9 @@
 #include "core/api/fold.h"
 
 #include "core/api/copy.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/pool.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -35,18 +35,12 @@ void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArra
   std::copy_n(image.strides().begin(), 4, g.image_strides);
   std::copy_n(columns.strides().begin(), 3, g.column_strides);
   const WithoutGil unlocked(columns.numel() > kGilGrain);
-  kernels[pool_kind(image.dtype())](g);
+  launch(image)(kernels[pool_kind(image.dtype())], g);
 }
 
 NDArray computed(const NDArray& x, const char* name) {
   if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
   return converted(x, computed_in(x.dtype()));
-}
-
-const PoolTable& table() {
-  if (!cpu_backend().pool)
-    throw NotImplementedError("[fold] is not implemented on ", cpu_backend().name);
-  return *cpu_backend().pool;
 }
 
 }  // namespace
@@ -56,10 +50,10 @@ NDArray unfold_image(const NDArray& image, const Dims& taps, const Dims& dilatio
   const NDArray x = computed(image, "unfold");
   FoldArgs g = make_args({x.shape()[2], x.shape()[3]}, taps, dilation, padding, stride);
   const int64_t seen = checked_mul(taps[0], taps[1], "unfold");
-  const NDArray columns = NDArray::empty({x.shape()[0], checked_mul(x.shape()[1], seen, "unfold"),
-                                          checked_mul(g.windows[0], g.windows[1], "unfold")},
-                                         x.dtype());
-  run(table().unfold, g, x, columns);
+  const NDArray columns = x.new_empty({x.shape()[0], checked_mul(x.shape()[1], seen, "unfold"),
+                                       checked_mul(g.windows[0], g.windows[1], "unfold")},
+                                      x.dtype());
+  run(backend_of(x).pool->unfold, g, x, columns);
   return converted(columns, image.dtype());
 }
 
@@ -73,8 +67,8 @@ NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, c
     throw RuntimeError("[fold] expected columns (N, C * ", seen, ", ", windows, "), got ",
                        columns.shape());
   const NDArray image =
-      NDArray::empty({x.shape()[0], x.shape()[1] / seen, size[0], size[1]}, x.dtype());
-  run(table().fold, g, image, x);
+      x.new_empty({x.shape()[0], x.shape()[1] / seen, size[0], size[1]}, x.dtype());
+  run(backend_of(x).pool->fold, g, image, x);
   return converted(image, columns.dtype());
 }
 

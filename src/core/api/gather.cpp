@@ -3,14 +3,12 @@
 #include <cstring>
 
 #include "core/api/copy.h"
-#include "core/backend.h"
 #include "core/kernels/index.h"
+#include "core/launch.h"
 
 namespace tt {
 
 namespace {
-
-const IndexTable& table() { return *cpu_backend().index; }
 
 // int64, and a copy where a write to x would change it after its bounds were checked.
 NDArray positions_of(const NDArray& index, const NDArray* written = nullptr) {
@@ -24,26 +22,29 @@ void check_index_dtype(const char* op, const NDArray& index) {
     throw RuntimeError(op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
 }
 
+// The first position that is not in [low, size); there is one.
+int64_t first_outside(const NDArray& index, int64_t size, int64_t low) {
+  const HostElements<int64_t> positions(index);
+  int64_t position = 0;
+  for (int64_t k = 0; k < positions.size(); ++k) {
+    position = positions[k];
+    if (position < low || position >= size) break;
+  }
+  return position;
+}
+
 // Of a result without elements no kernel looks at the positions.
 void check_inside(const NDArray& index, int64_t size) {
-  const NDArray flat = contiguous(index);
-  const int64_t* const positions = reinterpret_cast<const int64_t*>(flat.data());
-  for (int64_t i = 0; i < flat.numel(); ++i)
-    if (positions[i] < 0 || positions[i] >= size)
-      throw RuntimeError("INDICES element is out of DATA bounds, id=", positions[i],
-                         " axis_dim=", size);
+  if (!are_inside(index, size))
+    throw RuntimeError("INDICES element is out of DATA bounds, id=", first_outside(index, size, 0),
+                       " axis_dim=", size);
 }
 
 // Throws for the first position that is not there.
 template <class E>
 [[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim) {
-  const NDArray flat = contiguous(index);
-  int64_t wrong = 0;
-  for (int64_t k = 0; k < flat.numel(); ++k) {
-    wrong = read<int64_t>(flat.data() + k * 8);
-    if (wrong < low || wrong >= size) break;
-  }
-  throw E("index ", wrong, " is out of bounds for dimension ", dim, " with size ", size);
+  throw E("index ", first_outside(index, size, low), " is out of bounds for dimension ", dim,
+          " with size ", size);
 }
 
 int64_t size_at(const NDArray& array, int dim) { return array.ndim() ? array.shape()[dim] : 1; }
@@ -115,7 +116,7 @@ AlongArgs along_slices(const NDArray& x, int dim, const NDArray& index, const ND
 // What is written: as it was before x is, in x's dtype.
 NDArray source_of(const NDArray& x, const Operand& source) {
   const NDArray* array = as_array(source);
-  if (!array) return full({}, std::get<Scalar>(source), x.dtype());
+  if (!array) return new_full(x, {}, std::get<Scalar>(source), x.dtype());
   return array->storage() == x.storage() ? clone(*array) : *array;
 }
 
@@ -127,20 +128,30 @@ void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
 }
 
 // `shown`: nothing is written if a position is outside.
-bool pick(const AlongArgs& args, bool shown) {
-  return (!shown || table().inside(args)) && table().pick(args);
+bool pick(const NDArray& x, const AlongArgs& args, bool shown) {
+  return (!shown || launch(x)->index->inside(args)) && launch(x)->index->pick(args);
 }
 
 }  // namespace
 
+bool are_inside(const NDArray& index, int64_t size) {
+  const NDArray flat = contiguous(index);
+  AlongArgs args{};
+  args.count = flat.numel();
+  args.index_step = 1;
+  args.size = size;
+  args.index = flat.data();
+  return launch(index)->index->inside(args);
+}
+
 NDArray gather(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
   const int d = wrap_dim(dim, x.ndim());
-  if (!check_shapes(x, d, index, nullptr)) return NDArray::empty(index.shape(), x.dtype());
+  if (!check_shapes(x, d, index, nullptr)) return x.new_empty(index.shape(), x.dtype());
   check_index_dtype("gather", index);
   const NDArray positions = positions_of(index);
-  NDArray out = strided_result_in(wanted, index.shape(), x.dtype(), {&x, &positions});
+  NDArray out = strided_result_in(wanted, index.shape(), x.dtype(), x.device(), {&x, &positions});
   const AlongArgs args = along(x, d, positions, out);
-  if (args.size == 0 || !pick(args, is_direct(out, wanted)))
+  if (args.size == 0 || !pick(x, args, is_direct(out, wanted)))
     throw_outside<RuntimeError>(positions, args.size, 0, d);
   return out;
 }
@@ -157,9 +168,9 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   if (!as_array(source)) from = from.expand(positions.shape());
   const AlongArgs args = along(x, d, positions, from);
   auto refuse = [&] { throw_outside<RuntimeError>(positions, args.size, 0, d); };
-  if (args.size == 0 || (shown && !table().inside(args))) refuse();
+  if (args.size == 0 || (shown && !launch(x)->index->inside(args))) refuse();
   x.mark_written();
-  if (!table().place(args, static_cast<Place>(place))) refuse();
+  if (!launch(x)->index->place(args, static_cast<Place>(place))) refuse();
 }
 
 NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
@@ -174,10 +185,10 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
                        " value(s)");
   const NDArray positions = positions_of(index);
   if (x.numel() == 0 && x.ndim() > 1) check_inside(positions, x.shape()[d]);
-  NDArray out = strided_result_in(wanted, shape, x.dtype(), {&x, &positions});
+  NDArray out = strided_result_in(wanted, shape, x.dtype(), x.device(), {&x, &positions});
   const AlongArgs args = along_slices(x, d, positions, out);
-  const bool fine =
-      out.numel() > 0 && args.size > 0 ? pick(args, is_direct(out, wanted)) : table().inside(args);
+  const bool fine = out.numel() > 0 && args.size > 0 ? pick(x, args, is_direct(out, wanted))
+                                                     : launch(x)->index->inside(args);
   if (!fine) throw IndexError("index out of range in self");
   return out;
 }
@@ -190,13 +201,13 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
   const NDArray from = source_of(x, source);
   AlongArgs args = along_slices(x, d, positions, from);
   args.wraps = wraps;
-  if (!table().inside(args)) {
+  if (!launch(x)->index->inside(args)) {
     if (static_cast<Place>(place) == Place::Add)
       throw_outside<RuntimeError>(positions, args.size, 0, d);
     throw_outside<IndexError>(positions, args.size, wraps ? -args.size : 0, d);
   }
   write_into(x, [&] {
-    if (x.numel() > 0 && args.count > 0) table().place(args, static_cast<Place>(place));
+    if (x.numel() > 0 && args.count > 0) launch(x)->index->place(args, static_cast<Place>(place));
   });
 }
 
@@ -227,9 +238,9 @@ void check_take(const char* op, const NDArray& x, const NDArray& index) {
 NDArray take(const NDArray& x, const NDArray& index, const NDArray* wanted) {
   check_take("take", x, index);
   const NDArray flat = contiguous(x), positions = contiguous(index);
-  NDArray out = result_in(wanted, index.shape(), x.dtype(), {&x, &positions});
+  NDArray out = result_in(wanted, index.shape(), x.dtype(), x.device(), {&x, &positions});
   const AlongArgs args = along_flat(flat, positions, out);
-  if (!pick(args, is_direct(out, wanted)))
+  if (!pick(x, args, is_direct(out, wanted)))
     throw_outside<IndexError>(positions, args.size, -args.size, 0);
   return out;
 }
@@ -246,8 +257,9 @@ void put(const NDArray& x, const NDArray& index, const NDArray& source, bool acc
   const NDArray flat = contiguous(x), positions = contiguous(positions_of(index, &x));
   const NDArray from = contiguous(source_of(x, &source));
   const AlongArgs args = along_flat(flat, positions, from);
-  if (!table().inside(args)) throw_outside<IndexError>(positions, args.size, -args.size, 0);
-  table().place(args, accumulate ? Place::Add : Place::Set);
+  if (!launch(x)->index->inside(args))
+    throw_outside<IndexError>(positions, args.size, -args.size, 0);
+  launch(x)->index->place(args, accumulate ? Place::Add : Place::Set);
   if (!(flat.storage() == x.storage())) copy_into(x, &flat);
   x.mark_written();
 }

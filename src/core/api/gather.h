@@ -26,4 +26,7 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
 NDArray take(const NDArray& x, const NDArray& index, const NDArray* out = nullptr);
 void put(const NDArray& x, const NDArray& index, const NDArray& source, bool accumulate);
 
+// Whether all int64 positions of an index are in [0, size).
+bool are_inside(const NDArray& index, int64_t size);
+
 }  // namespace tt

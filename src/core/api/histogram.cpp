@@ -3,9 +3,9 @@
 #include "core/api/copy.h"
 #include "core/api/gather.h"
 #include "core/api/reduce.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/histogram.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -18,7 +18,8 @@ constexpr const char* kOnlyCounts = "bincount only supports 1-d non-negative int
 
 NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   if (minlength < 0) throw RuntimeError("minlength should be >= 0");
-  if (x.ndim() == 1 && x.numel() == 0) return full({minlength}, Scalar::of_int(0), DType::Int64);
+  if (x.ndim() == 1 && x.numel() == 0)
+    return new_full(x, {minlength}, Scalar::of_int(0), DType::Int64);
   if (x.ndim() != 1) throw RuntimeError(kOnlyCounts);
   if (category(x.dtype()) != Category::Int) throw not_implemented("bincount", x.dtype());
   if (weights && weights->shape() != x.shape())
@@ -26,21 +27,21 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   const NDArray numbers = contiguous(converted(x, DType::Int64));
   auto extreme = [&](Reduce op) {
     const NDArray found = reduce(op, numbers, std::nullopt, false, std::nullopt);
-    return read<int64_t>(found.data());
+    return HostElements<int64_t>(found)[0];
   };
   if (extreme(Reduce::amin) < 0) throw RuntimeError(kOnlyCounts);
   const int64_t size = std::max(checked_add(extreme(Reduce::amax), 1, "bincount"), minlength);
   if (weights) {
     const DType dtype = weights->dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
-    const NDArray out = full({size}, Scalar::of_double(0), dtype),
+    const NDArray out = new_full(x, {size}, Scalar::of_double(0), dtype),
                   sums = converted(*weights, dtype);
     scatter(out, 0, numbers, &sums, static_cast<int64_t>(Place::Add), false);
     return out;
   }
-  NDArray out = full({size}, Scalar::of_int(0), DType::Int64);
+  NDArray out = new_full(x, {size}, Scalar::of_int(0), DType::Int64);
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  cpu_backend().histogram->count(numbers.data(), x.numel(), reinterpret_cast<int64_t*>(out.data()),
-                                 size);
+  launch(x)->histogram->count(numbers.data(), x.numel(), reinterpret_cast<int64_t*>(out.data()),
+                              size);
   return out;
 }
 
@@ -57,11 +58,11 @@ NDArray histogram(const NDArray& x, const NDArray& edges, const NDArray* weights
                        " and ", x.numel());
   const NDArray flat = contiguous(x), bounds = contiguous(edges);
   const NDArray weight = weights ? contiguous(*weights) : flat;
-  const NDArray out = NDArray::empty({bounds.numel() - 1}, x.dtype());
+  const NDArray out = x.new_empty({bounds.numel() - 1}, x.dtype());
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  cpu_backend().histogram->histogram({x.dtype(), flat.data(), weights ? weight.data() : nullptr,
-                                      x.numel(), bounds.data(), out.numel(), uniform, exact,
-                                      out.data()});
+  launch(x)->histogram->histogram({x.dtype(), flat.data(), weights ? weight.data() : nullptr,
+                                   x.numel(), bounds.data(), out.numel(), uniform, exact,
+                                   out.data()});
   return out;
 }
 

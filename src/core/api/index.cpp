@@ -5,8 +5,8 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/mask.h"
-#include "core/backend.h"
 #include "core/kernels/index.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -132,7 +132,6 @@ struct Indexed {
   // positions are those of a single index, or the offsets that several add up to.
   template <class Body>
   void along(const NDArray& other, Body&& body) const {
-    const IndexTable& table = *cpu_backend().index;
     AlongArgs args{};
     args.dtype = x.dtype();
     const int b = before.size(), i = index_shape.size();
@@ -162,13 +161,13 @@ struct Indexed {
     bool fine = true;
     if (whole.size() == 1) {
       args.index = positions.data();
-      fine = table.inside(args);
+      fine = launch(x)->index->inside(args);
     } else {
-      positions = NDArray::empty(index_shape, DType::Int64);
+      positions = x.new_empty(index_shape, DType::Int64);
       for (size_t k = 0; k < whole.size(); ++k)
-        fine &= table.offsets(reinterpret_cast<int64_t*>(positions.data()), k == 0, index_shape,
-                              whole[k].strides(), whole[k].data(), x.shape()[dims[k]],
-                              x.strides()[dims[k]]);
+        fine &= launch(x)->index->offsets(reinterpret_cast<int64_t*>(positions.data()), k == 0,
+                                          index_shape, whole[k].strides(), whole[k].data(),
+                                          x.shape()[dims[k]], x.strides()[dims[k]]);
       args.index = positions.data();
       args.size = reach();
       args.stride = 1;
@@ -198,12 +197,11 @@ struct Indexed {
   [[noreturn]] void throw_outside() const {
     for (size_t k = 0; k < whole.size(); ++k) {
       const int64_t size = x.shape()[dims[k]];
-      const NDArray flat = contiguous(whole[k]);
-      for (int64_t n = 0; n < flat.numel(); ++n) {
-        const int64_t i = read<int64_t>(flat.data() + n * 8);
-        if (i < -size || i >= size)
-          throw IndexError("index ", i, " is out of bounds for dimension ", dims[k], " with size ",
-                           size);
+      const HostElements<int64_t> positions(whole[k]);
+      for (int64_t n = 0; n < positions.size(); ++n) {
+        if (positions[n] < -size || positions[n] >= size)
+          throw IndexError("index ", positions[n], " is out of bounds for dimension ", dims[k],
+                           " with size ", size);
       }
     }
     throw IndexError("index is out of bounds");
@@ -222,9 +220,9 @@ NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   if (is_whole_mask(x, indices) && x.ndim() > 0) return masked_select(x, *indices[0]);
   const Indexed indexed(x, indices);
   if (indexed.dims.empty()) return clone(x);
-  NDArray out = NDArray::empty_strided(indexed.shape(), indexed.strides(), x.dtype());
-  NDArray to = indexed.is_flat(out) ? out : NDArray::empty(out.shape(), x.dtype());
-  indexed.along(to, [](const AlongArgs& args) { cpu_backend().index->pick(args); });
+  NDArray out = x.new_empty_strided(indexed.shape(), indexed.strides(), x.dtype());
+  NDArray to = indexed.is_flat(out) ? out : x.new_empty(out.shape(), x.dtype());
+  indexed.along(to, [&](const AlongArgs& args) { launch(x)->index->pick(args); });
   if (!(to.storage() == out.storage())) copy_into(out, &to);
   return out;
 }
@@ -259,8 +257,8 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   }
   if (!indexed.is_flat(source)) source = contiguous(source);
   write_into(x, [&] {
-    indexed.along(source, [=](const AlongArgs& args) {
-      cpu_backend().index->place(args, accumulate ? Place::Add : Place::Set);
+    indexed.along(source, [&](const AlongArgs& args) {
+      launch(x)->index->place(args, accumulate ? Place::Add : Place::Set);
     });
   });
 }

@@ -1,18 +1,47 @@
 #include "core/api/join.h"
 
-#include <cstring>
-
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/api/result.h"
+#include "core/kernels/index.h"
+#include "core/launch.h"
 #include "core/promote.h"
 
 namespace tt {
 
+namespace {
+
+// A 1-d array without elements joins anything, as in PyTorch.
+bool is_skipped(const NDArray& x) { return x.ndim() == 1 && x.numel() == 0; }
+
+// Fills `out` row by row, without the machinery of copies, which costs more than few bytes. All are
+// contiguous and of one dtype.
+void join_rows(const std::vector<const NDArray*>& arrays, int dim, const NDArray& out) {
+  int64_t inner = itemsize(out.dtype());
+  JoinArgs args{};
+  args.rows = 1;
+  for (int i = 0; i < out.ndim(); ++i)
+    (i < dim ? args.rows : inner) *= i == dim ? 1 : out.shape()[i];
+  args.out_row = out.shape()[dim] * inner;
+  args.out = out.data();
+  auto flush = [&] {
+    launch(out)->index->join(args);
+    for (int k = 0; k < args.count; ++k) args.out += args.bytes[k];
+    args.count = 0;
+  };
+  for (const NDArray* x : arrays) {
+    if (is_skipped(*x)) continue;
+    args.parts[args.count] = x->data();
+    args.bytes[args.count++] = x->shape()[dim] * inner;
+    if (args.count == JoinArgs::kParts) flush();
+  }
+  if (args.count) flush();
+}
+
+}  // namespace
+
 NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, const NDArray* wanted) {
   if (arrays.empty()) throw RuntimeError("torch.cat(): expected a non-empty list of Tensors");
-  // A 1-d array without elements joins anything, as in PyTorch.
-  auto skipped = [](const NDArray& x) { return x.ndim() == 1 && x.numel() == 0; };
   const NDArray* first = nullptr;
   Promotion promotion;
   bool channels_last = true, same_dtype = true;
@@ -22,7 +51,7 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, cons
       throw RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated");
     promotion.add(x->dtype(), x->ndim());
     channels_last = channels_last && x->ndim() > 3 && looks_channels_last(*x);
-    if (!first && !skipped(*x)) first = x;
+    if (!first && !is_skipped(*x)) first = x;
   }
   if (!first) first = arrays[0];
   const int d = wrap_dim(dim, first->ndim());
@@ -30,7 +59,7 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, cons
   shape[d] = 0;
   int position = 0;
   for (const NDArray* x : arrays) {
-    if (!skipped(*x)) {
+    if (!is_skipped(*x)) {
       if (x->ndim() != first->ndim())
         throw RuntimeError("Tensors must have same number of dimensions: got ", first->ndim(),
                            " and ", x->ndim());
@@ -47,7 +76,7 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, cons
   const DType dtype = promotion.result();
   for (const NDArray* x : arrays)
     if (wanted && overlaps(*wanted, *x)) wanted = nullptr;
-  NDArray out = strided_result_in(wanted, shape, dtype, {});
+  NDArray out = strided_result_in(wanted, shape, dtype, first->device(), {});
   const bool direct = is_direct(out, wanted);
   if (channels_last && !direct) {
     Dims rows = {shape[0]}, order = {0, shape.size() - 1};
@@ -62,22 +91,12 @@ NDArray concatenate(const std::vector<const NDArray*>& arrays, int64_t dim, cons
   same_dtype &= direct ? out.is_contiguous() : !channels_last;
   constexpr int64_t kSmall = 4096;
   if (same_dtype && out.numel() <= kSmall) {
-    // Row by row without the machinery of copies, which costs more than these bytes.
-    int64_t rows = 1, inner = itemsize(dtype);
-    for (int i = 0; i < shape.size(); ++i) (i < d ? rows : inner) *= i == d ? 1 : shape[i];
-    char* to = out.data();
-    for (int64_t row = 0; row < rows; ++row)
-      for (const NDArray* x : arrays) {
-        if (skipped(*x)) continue;
-        const int64_t bytes = x->shape()[d] * inner;
-        std::memcpy(to, x->data() + row * bytes, bytes);
-        to += bytes;
-      }
+    join_rows(arrays, d, out);
     return out;
   }
   int64_t start = 0;
   for (const NDArray* x : arrays) {
-    if (skipped(*x)) continue;
+    if (is_skipped(*x)) continue;
     const int64_t size = x->shape()[d];
     if (x->numel() > 0) copy_into(out.slice(d, start, start + size, 1), x);
     start += size;

@@ -1,9 +1,9 @@
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/api/norm.h"
-#include "core/backend.h"
 #include "core/error.h"
 #include "core/kernels/norm.h"
+#include "core/launch.h"
 
 namespace tt {
 
@@ -20,22 +20,6 @@ NDArray rows_of(const NDArray& x, int64_t count) {
   return reshape(x, {rows, size});
 }
 
-// sums (groups, 2, size) -> the two gradients.
-template <class T>
-void add_groups(const NDArray& sums, const NDArray& weight_grad, const NDArray& bias_grad) {
-  const int64_t groups = sums.shape()[0], size = sums.shape()[2];
-  int64_t at = 0;
-  for (const NDArray* grad : {&weight_grad, &bias_grad}) {
-    T* const total = reinterpret_cast<T*>(grad->data());
-    std::fill_n(total, size, T(0));
-    for (int64_t g = 0; g < groups; ++g) {
-      const T* const sum = reinterpret_cast<const T*>(sums.data()) + 2 * g * size + at;
-      for (int64_t i = 0; i < size; ++i) total[i] += sum[i];
-    }
-    at += size;
-  }
-}
-
 struct Call {
   LayerNormArgs args{};
   DType compute;
@@ -44,7 +28,8 @@ struct Call {
   Call(const NDArray& x, const NDArray* w, const NDArray* b, int64_t count, bool centered)
       : compute(computed_in(x.dtype())) {
     if (!is_floating(x.dtype()))
-      throw NotImplementedError("[layer_norm] is not implemented for ", x.dtype(), " on cpu");
+      throw NotImplementedError("[layer_norm] is not implemented for ", x.dtype(), " on ",
+                                x.device().name);
     if (count < 1 || count > x.ndim())
       throw RuntimeError("[layer_norm] cannot normalise ", count, " dims of ", x.shape());
     int64_t size = 1;
@@ -70,12 +55,12 @@ struct Call {
 std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* weight,
                                 const NDArray* bias, double eps, bool centered) {
   Call call(x, weight, bias, count, centered);
-  const NDArray in = rows_of(x, count), y = NDArray::empty(in.shape(), x.dtype());
-  const NDArray stats = NDArray::empty({in.shape()[0], 2}, call.compute);
+  const NDArray in = rows_of(x, count), y = x.new_empty(in.shape(), x.dtype());
+  const NDArray stats = x.new_empty({in.shape()[0], 2}, call.compute);
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&in, &y});
   call.args.eps = eps;
   call.args.stats = stats.data();
-  cpu_backend().norm->layer_norm(call.args);
+  launch(x)->norm->layer_norm(call.args);
   return {y.view(x.shape()), stats};
 }
 
@@ -94,15 +79,15 @@ std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
   call.args.group = of_weights ? std::max(kRows, (rows + kGroups - 1) / kGroups) : 1;
   const int64_t groups =
       of_weights && in.numel() ? (rows + call.args.group - 1) / call.args.group : 0;
-  const NDArray sums = NDArray::empty({groups, 2, size}, call.compute);
-  call.args.sums = of_weights ? sums.data() : nullptr;
-  if (in.numel() > 0) cpu_backend().norm->layer_norm_backward(call.args);
-  const NDArray weight_grad = NDArray::empty({size}, call.compute);
-  const NDArray bias_grad = NDArray::empty({size}, call.compute);
+  const NDArray sums = x.new_empty({groups, 2, size}, call.compute);
+  const NDArray weight_grad = x.new_empty({size}, call.compute);
+  const NDArray bias_grad = x.new_empty({size}, call.compute);
   if (of_weights) {
-    call.compute == DType::Float32 ? add_groups<float>(sums, weight_grad, bias_grad)
-                                   : add_groups<double>(sums, weight_grad, bias_grad);
+    call.args.sums = sums.data();
+    call.args.weight_grad = weight_grad.data();
+    call.args.bias_grad = bias_grad.data();
   }
+  launch(x)->norm->layer_norm_backward(call.args);
   return {dx.view(x.shape()), weight_grad, bias_grad};
 }
 

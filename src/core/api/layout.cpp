@@ -31,9 +31,9 @@ Dims channels_last_strides(const Dims& shape) {
   return strides;
 }
 
-NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last) {
-  return channels_last ? NDArray::empty_strided(shape, channels_last_strides(shape), dtype)
-                       : NDArray::empty(shape, dtype);
+NDArray empty_laid_out(const NDArray& like, const Dims& shape, DType dtype, bool channels_last) {
+  return channels_last ? like.new_empty_strided(shape, channels_last_strides(shape), dtype)
+                       : like.new_empty(shape, dtype);
 }
 
 void expect_memory(const NDArray& x, const Dims& size, double tables) {

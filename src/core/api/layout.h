@@ -10,7 +10,7 @@ namespace tt {
 bool looks_channels_last(const NDArray& x);
 Dims channels_last_strides(const Dims& shape);
 // An uninitialised array of shape (N, C, *).
-NDArray empty_laid_out(const Dims& shape, DType dtype, bool channels_last);
+NDArray empty_laid_out(const NDArray& like, const Dims& shape, DType dtype, bool channels_last);
 
 // Throws if the system lacks the memory of an array like x but for its spatial sizes and of tables
 // of so many bytes, which are about to be made.

@@ -7,16 +7,14 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/reduce.h"
-#include "core/backend.h"
 #include "core/kernels/elementwise.h"
 #include "core/kernels/losses.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
 
 namespace {
-
-const LossTable& table() { return *cpu_backend().loss; }
 
 // Large contiguous arrays of one shape and dtype (and numbers): what can be cut in blocks.
 bool is_cut_in_blocks(const Operand* inputs, int count) {
@@ -33,10 +31,29 @@ bool is_cut_in_blocks(const Operand* inputs, int count) {
   return true;
 }
 
+// An input of x's device, or a number, which may be in an array of the host.
+TotalArgs::Input input_of(const Operand& operand, const NDArray& x) {
+  const NDArray* const array = as_array(operand);
+  if (!array) return {nullptr, false, std::get<Scalar>(operand)};
+  if (&array->device() == &x.device()) return {array->data(), array->numel() == 1};
+  if (array->ndim() || !array->device().on_host) throw_mixed(x.device(), array->device());
+  const double number = array->dtype() == DType::Float32 ? HostElements<float>(*array)[0]
+                                                         : HostElements<double>(*array)[0];
+  return {nullptr, false, Scalar::of_double(number)};
+}
+
 NDArray total_of(const Kernel* kernels, const Operand* inputs, int count, bool mean) {
-  const DType dtype = as_array(inputs[0])->dtype();
-  const NDArray out = NDArray::empty({}, dtype);
-  table().total(kernels[static_cast<int>(dtype)], inputs, count, mean, out.data());
+  const NDArray& x = *as_array(inputs[0]);
+  const NDArray out = x.new_empty({}, x.dtype());
+  TotalArgs args{};
+  args.kernel = kernels[static_cast<int>(x.dtype())];
+  args.dtype = x.dtype();
+  args.numel = x.numel();
+  for (int i = 0; i < count; ++i) args.inputs[i] = input_of(inputs[i], x);
+  args.count = count;
+  args.mean = mean;
+  args.out = out.data();
+  launch(x)->loss->total(args);
   return out;
 }
 
@@ -56,53 +73,78 @@ NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
   check_dtype("multilabel_margin_loss", x);
   const NDArray input = contiguous(x), labels = contiguous(targets);
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
-  for (int64_t i = 0; i < rows * classes; ++i)
-    if (const int64_t label = numbers_of(labels)[i]; label < -1 || label >= classes)
-      throw RuntimeError("[multilabel_margin_loss] target ", label, " is out of range");
+  if (!launch(x)->loss->labels({numbers_of(labels), rows * classes, classes, -1})) {
+    const NDArray seen = on_host(labels);
+    for (int64_t i = 0; i < seen.numel(); ++i)
+      if (const int64_t label = numbers_of(seen)[i]; label < -1 || label >= classes)
+        throw RuntimeError("[multilabel_margin_loss] target ", label, " is out of range");
+  }
   const NDArray grads = grad ? contiguous(*grad) : input;
   const NDArray out =
-      grad ? full(x.shape(), Scalar::of_int(0), x.dtype()) : NDArray::empty({rows}, x.dtype());
-  table().multilabel_margin({x.dtype(), rows, classes, input.data(), numbers_of(labels),
-                             grad ? grads.data() : nullptr, out.data()});
+      grad ? new_full(x, x.shape(), Scalar::of_int(0), x.dtype()) : x.new_empty({rows}, x.dtype());
+  launch(x)->loss->multilabel_margin({x.dtype(), rows, classes, input.data(), numbers_of(labels),
+                                      grad ? grads.data() : nullptr, out.data()});
   return out;
 }
 
 // ------------------------------------------------------------------------------------------- CTC
+// Numbers of the host, on the device of x.
+NDArray sent(const std::vector<int64_t>& numbers, const NDArray& x) {
+  const NDArray out = x.new_empty({static_cast<int64_t>(numbers.size())}, DType::Int64);
+  x.device().from_host(out.data(), numbers.data(), numbers.size() * sizeof(int64_t));
+  return out;
+}
+
 // What forward and backward share.
 struct Ctc {
-  NDArray targets, input_lengths, target_lengths;
-  std::vector<int64_t> starts;
+  std::vector<int64_t> begins;  // of each target: where it is
+  NDArray targets, input_lengths, target_lengths, starts;
   CtcArgs args{};
 
-  Ctc(const NDArray& x, const NDArray& t, const NDArray& in, const NDArray& out, int64_t blank)
-      : targets(contiguous(t)), input_lengths(contiguous(in)), target_lengths(contiguous(out)) {
+  Ctc(const NDArray& x, const NDArray& t, const std::vector<int64_t>& in,
+      const std::vector<int64_t>& out, int64_t blank)
+      : begins(begins_of(t, out)),
+        targets(contiguous(t)),
+        input_lengths(sent(in, x)),
+        target_lengths(sent(out, x)),
+        starts(sent(begins, x)) {
     check_dtype("ctc_loss", x);
     args.dtype = x.dtype();
     args.times = x.shape()[0];
     args.batch = x.shape()[1];
+    if (int64_t(in.size()) != args.batch || int64_t(out.size()) != args.batch)
+      throw RuntimeError("[ctc_loss] expected ", args.batch, " lengths, got ", in.size(), " and ",
+                         out.size());
     args.classes = x.shape()[2];
     args.x = x.data();
     args.time_step = x.strides()[0];
     args.batch_step = x.strides()[1];
     args.class_step = x.strides()[2];
     args.targets = numbers_of(targets);
+    args.starts = numbers_of(starts);
     args.input_lengths = numbers_of(input_lengths);
     args.target_lengths = numbers_of(target_lengths);
     args.blank = blank;
     args.width = 1;
+    for (const int64_t length : out) args.width = std::max(args.width, 2 * length + 1);
+    if (!launch(x)->loss->ctc_labels(args)) refuse_labels(out);
+  }
+  static std::vector<int64_t> begins_of(const NDArray& t, const std::vector<int64_t>& lengths) {
+    std::vector<int64_t> begins;
     int64_t next = 0;
-    for (int64_t b = 0; b < args.batch; ++b) {
-      const int64_t length = args.target_lengths[b];
-      starts.push_back(t.ndim() == 1 ? next : b * t.shape()[1]);
-      next += length;
-      args.width = std::max(args.width, 2 * length + 1);
-      for (int64_t k = 0; k < length; ++k) {
-        const int64_t label = args.targets[starts[b] + k];
-        if (label < 0 || label >= args.classes)
-          throw RuntimeError("[ctc_loss] target ", label, " is outside of [0, ", args.classes, ")");
-      }
+    for (const int64_t length : lengths) {
+      begins.push_back(next);
+      next += t.ndim() == 1 ? length : t.shape()[1];
     }
-    args.starts = starts.data();
+    return begins;
+  }
+  void refuse_labels(const std::vector<int64_t>& lengths) const {
+    const NDArray seen = on_host(targets);
+    for (int64_t b = 0; b < args.batch; ++b)
+      for (int64_t k = 0; k < lengths[b]; ++k)
+        if (const int64_t label = numbers_of(seen)[begins[b] + k];
+            label < 0 || label >= args.classes)
+          throw RuntimeError("[ctc_loss] target ", label, " is outside of [0, ", args.classes, ")");
   }
   Ctc(const Ctc&) = delete;
 };
@@ -112,13 +154,13 @@ struct Ctc {
 NDArray total_of(Binary op, const NDArray& x, const NDArray& y, bool mean) {
   const Operand inputs[] = {&x, &y};
   if (!is_cut_in_blocks(inputs, 2)) return reduced(binary(op, &x, &y), mean);
-  return total_of(cpu_backend().elementwise->binary[static_cast<int>(op)], inputs, 2, mean);
+  return total_of(backend_of(x).elementwise->binary[static_cast<int>(op)], inputs, 2, mean);
 }
 
 NDArray total_of(Ternary op, const NDArray& x, const NDArray& y, const Operand& z, bool mean) {
   const Operand inputs[] = {&x, &y, z};
   if (!is_cut_in_blocks(inputs, 3)) return reduced(ternary(op, &x, &y, z), mean);
-  return total_of(cpu_backend().elementwise->ternary[static_cast<int>(op)], inputs, 3, mean);
+  return total_of(backend_of(x).elementwise->ternary[static_cast<int>(op)], inputs, 3, mean);
 }
 
 NDArray multilabel_margin(const NDArray& x, const NDArray& targets) {
@@ -129,31 +171,31 @@ NDArray multilabel_margin_backward(const NDArray& grad, const NDArray& x, const 
 }
 
 std::vector<NDArray> ctc_loss(const NDArray& log_probs, const NDArray& targets,
-                              const NDArray& input_lengths, const NDArray& target_lengths,
-                              int64_t blank) {
+                              const std::vector<int64_t>& input_lengths,
+                              const std::vector<int64_t>& target_lengths, int64_t blank) {
   Ctc ctc(log_probs, targets, input_lengths, target_lengths, blank);
   CtcArgs& args = ctc.args;
-  const NDArray loss = NDArray::empty({args.batch}, args.dtype);
-  const NDArray alpha = NDArray::empty({args.batch, args.times, args.width}, args.dtype);
+  const NDArray loss = log_probs.new_empty({args.batch}, args.dtype);
+  const NDArray alpha = log_probs.new_empty({args.batch, args.times, args.width}, args.dtype);
   args.loss = loss.data();
   args.alpha = alpha.data();
-  table().ctc(args);
+  launch(log_probs)->loss->ctc(args);
   return {loss, alpha};
 }
 
 NDArray ctc_loss_backward(const NDArray& grad, const NDArray& log_probs, const NDArray& targets,
-                          const NDArray& input_lengths, const NDArray& target_lengths,
-                          int64_t blank, const NDArray& loss, const NDArray& alpha,
-                          bool zero_infinity) {
+                          const std::vector<int64_t>& input_lengths,
+                          const std::vector<int64_t>& target_lengths, int64_t blank,
+                          const NDArray& loss, const NDArray& alpha, bool zero_infinity) {
   Ctc ctc(log_probs, targets, input_lengths, target_lengths, blank);
-  const NDArray dx = full(log_probs.shape(), Scalar::of_int(0), log_probs.dtype());
+  const NDArray dx = new_full(log_probs, log_probs.shape(), Scalar::of_int(0), log_probs.dtype());
   const NDArray grads = contiguous(grad);
   ctc.args.loss = loss.data();
   ctc.args.alpha = alpha.data();
   ctc.args.grad = grads.data();
   ctc.args.out = dx.data();
   ctc.args.zero_infinity = zero_infinity;
-  table().ctc_backward(ctc.args);
+  launch(log_probs)->loss->ctc_backward(ctc.args);
   return dx;
 }
 

@@ -1,11 +1,9 @@
 #include "core/api/mask.h"
 
-#include <vector>
-
 #include "core/api/copy.h"
-#include "core/backend.h"
 #include "core/kernels/elementwise.h"
 #include "core/kernels/index.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -14,16 +12,16 @@ namespace {
 
 // A mask whose true elements have been counted.
 struct Counted {
-  NDArray flat;
-  std::vector<int64_t> starts;
+  NDArray flat, starts;
+  int64_t total;
 
   explicit Counted(const NDArray& mask)
       : flat(contiguous(converted(mask, DType::Bool))),
-        starts((flat.numel() + kMaskBlock - 1) / kMaskBlock + 1) {
-    cpu_backend().index->mask_count(args());
+        starts(flat.new_empty({(flat.numel() + kMaskBlock - 1) / kMaskBlock + 1}, DType::Int64)),
+        total(launch(flat)->index->mask_count(args())) {}
+  MaskArgs args() const {
+    return {flat.data(), flat.numel(), reinterpret_cast<int64_t*>(starts.data())};
   }
-  MaskArgs args() { return {flat.data(), flat.numel(), starts.data()}; }
-  int64_t total() const { return starts.back(); }
 };
 
 NDArray detached(const NDArray& array, const NDArray& written) {
@@ -35,18 +33,18 @@ NDArray detached(const NDArray& array, const NDArray& written) {
 NDArray nonzero(const NDArray& x) {
   Counted mask(x);
   // As in PyTorch each dim's positions lie together: they are read one dim at a time.
-  NDArray out = NDArray::empty_strided({mask.total(), x.ndim()}, {1, mask.total()}, DType::Int64);
+  NDArray out = x.new_empty_strided({mask.total, x.ndim()}, {1, mask.total}, DType::Int64);
   if (out.numel() > 0)
-    cpu_backend().index->mask_positions(mask.args(), x.shape(),
-                                        reinterpret_cast<int64_t*>(out.data()));
+    launch(x)->index->mask_positions(mask.args(), x.shape(),
+                                     reinterpret_cast<int64_t*>(out.data()));
   return out;
 }
 
 NDArray masked_select(const NDArray& x, const NDArray& mask) {
   Counted counted(mask);
-  NDArray out = NDArray::empty({counted.total()}, x.dtype());
+  NDArray out = x.new_empty({counted.total}, x.dtype());
   const NDArray flat = contiguous(x);
-  cpu_backend().index->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
+  launch(x)->index->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
   return out;
 }
 
@@ -58,8 +56,8 @@ void masked_fill(const NDArray& x, const NDArray& mask, const Operand& value) {
   if (auto array = as_array(value)) number = detached(*array, x);
   const Operand inputs[] = {&spread, number ? Operand(&*number) : value, &x};
   const DType compute = computed_in(x.dtype());
-  const auto where = cpu_backend().elementwise->where[static_cast<int>(compute)];
-  write_into(x, [&] { where(Iter(x, inputs, 3, compute, compute)); });
+  const auto where = backend_of(x).elementwise->where[static_cast<int>(compute)];
+  write_into(x, [&] { launch(x)(where, Iter(x, inputs, 3, compute, compute)); });
 }
 
 void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source) {
@@ -71,11 +69,11 @@ void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source
                        mask.dtype());
   check_writable(x);
   Counted counted(detached(mask, x).expand(x.shape()));
-  if (source.numel() < counted.total())
+  if (source.numel() < counted.total)
     throw RuntimeError("Number of elements of source < number of ones in mask");
   const NDArray from = contiguous(detached(source, x));
   const NDArray flat = contiguous(x);
-  cpu_backend().index->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
+  launch(x)->index->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
   if (!x.is_contiguous()) copy_into(x, &flat);
   x.mark_written();
 }

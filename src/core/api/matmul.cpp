@@ -4,10 +4,10 @@
 #include "core/api/elementwise.h"
 #include "core/api/lines.h"
 #include "core/api/result.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/matmul.h"
 #include "core/kernels/scan.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -121,12 +121,12 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   if (b.ndim() > 1) result_shape.push_back(n);
   const bool nothing = k == 0 && !bias;
   if (nothing && !total)  // sums of nothing, which bool has, too
-    return full(result_shape, Scalar::of_bool(false), a.dtype());
+    return new_full(a, result_shape, Scalar::of_bool(false), a.dtype());
   // With rows that lie across memory the sums of the transposed product, which are others.
   const bool rows = out && (out->ndim() < 2 || out->strides().back() == 1);
-  NDArray result =
-      total ? *total
-            : strided_result_in(rows ? out : nullptr, result_shape, a.dtype(), {&a, &b, bias});
+  NDArray result = total ? *total
+                         : strided_result_in(rows ? out : nullptr, result_shape, a.dtype(),
+                                             a.device(), {&a, &b, bias});
   if (!nothing && result.numel() > 0) {
     const NDArray c = result_shape == shape ? result : result.view(shape);
     const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
@@ -135,26 +135,26 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                                 "'");
     const Dims lb = batch_strides(left, batch), rb = batch_strides(right, batch);
     const WithoutGil unlocked(double(c.numel()) * double(std::max<int64_t>(k, 1)) > 65536);
-    kernel({m,
-            n,
-            k,
-            left.data(),
-            right.data(),
-            c.data(),
-            left.strides()[l - 2],
-            left.strides()[l - 1],
-            right.strides()[r - 2],
-            right.strides()[r - 1],
-            c.strides()[shape.size() - 2],
-            c.strides()[shape.size() - 1],
-            batch.size(),
-            batch.begin(),
-            lb.begin(),
-            rb.begin(),
-            c.strides().begin(),
-            total != nullptr,
-            bias ? bias->data() : nullptr,
-            bias ? bias->strides()[0] : 0});
+    launch(a)(kernel, MatmulArgs{m,
+                                 n,
+                                 k,
+                                 left.data(),
+                                 right.data(),
+                                 c.data(),
+                                 left.strides()[l - 2],
+                                 left.strides()[l - 1],
+                                 right.strides()[r - 2],
+                                 right.strides()[r - 1],
+                                 c.strides()[shape.size() - 2],
+                                 c.strides()[shape.size() - 1],
+                                 batch.size(),
+                                 batch.begin(),
+                                 lb.begin(),
+                                 rb.begin(),
+                                 c.strides().begin(),
+                                 total != nullptr,
+                                 bias ? bias->data() : nullptr,
+                                 bias ? bias->strides()[0] : 0});
   }
   if (total) total->mark_written();
   return result;
@@ -164,19 +164,19 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
 
 NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const NDArray* out,
                const NDArray* total) {
-  return product(cpu_backend().matmul->product, a, b, bias, out, total);
+  return product(backend_of(a).matmul->product, a, b, bias, out, total);
 }
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
-  return product(cpu_backend().matmul->naive, a, b, bias, nullptr, nullptr);
+  return product(backend_of(a).matmul->naive, a, b, bias, nullptr, nullptr);
 }
 
 NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {
-  const NDArray out = NDArray::empty(broadcast(a.shape(), b.shape()), a.dtype());
+  const NDArray out = a.new_empty(broadcast(a.shape(), b.shape()), a.dtype());
   const NDArray x = a.expand(out.shape()), y = b.expand(out.shape());
   const Lines lines = lines_of(out.shape(), wrap_dim(dim, out.ndim()), a.dtype(), {&x, &y, &out});
   const WithoutGil unlocked(out.numel() > kGilGrain);
-  cpu_backend().scan->cross(lines);
+  launch(a)->scan->cross(lines);
   return out;
 }
 

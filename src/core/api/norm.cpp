@@ -1,22 +1,18 @@
 #include "core/api/norm.h"
 
 #include <cmath>
-#include <limits>
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
 #include "core/api/result.h"
-#include "core/backend.h"
+#include "core/kernels/losses.h"
 #include "core/kernels/norm.h"
+#include "core/launch.h"
 #include "core/type_name.h"
-#include "core/walker.h"
-#include "core/with_type.h"
 
 namespace tt {
 
 namespace {
-
-const NormTable& kernels() { return *cpu_backend().norm; }
 
 template <class T>
 T* data_of(const NDArray& array) {
@@ -33,60 +29,27 @@ Dims without(const Dims& shape, int dim) {
   return rest;
 }
 
-// In an order that depends on n alone.
-template <class T>
-double sum_of(const T* x, int64_t n) {
-  double sums[8] = {};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) sums[k] += static_cast<double>(x[i + k]);
-  for (; i < n; ++i) sums[0] += static_cast<double>(x[i]);
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+// Throws for a class out of range.
+void check_classes(const NDArray& target, int64_t classes, int64_t ignore_index) {
+  if (launch(target)->loss->labels(
+          {data_of<int64_t>(target), target.numel(), classes, ignore_index}))
+    return;
+  const NDArray seen = on_host(target);
+  for (int64_t i = 0; i < seen.numel(); ++i)
+    if (const int64_t place = data_of<int64_t>(seen)[i];
+        place != ignore_index && (place < 0 || place >= classes))
+      throw IndexError("Target ", place, " is out of bounds.");
 }
 
-double read_number(const NDArray& x, int64_t i) {
-  double value = 0;
-  with_type(x.dtype(), [&](auto type) {
-    using T = decltype(type);
-    value = static_cast<double>(read<T>(x.data() + i * static_cast<int64_t>(sizeof(T))));
-  });
-  return value;
-}
-
-// A 0-d array of a number.
-NDArray scalar_array(double value, DType dtype) {
-  NDArray array = NDArray::empty({}, dtype);
-  Scalar::of_double(value).write(dtype, array.data());
-  return array;
-}
-
-// `loss`, one per line and in float32 or float64, as the caller wants it.
-NDArray reduced(const NDArray& loss, Reduction reduction, double divisor, DType dtype) {
-  if (reduction == Reduction::None) return converted(loss, dtype);
-  const double sum = loss.dtype() == DType::Float32 ? sum_of(data_of<float>(loss), loss.numel())
-                                                    : sum_of(data_of<double>(loss), loss.numel());
-  return scalar_array(reduction == Reduction::Mean ? sum / divisor : sum, dtype);
-}
-
-// Throws for a class out of range; answers the sum of the weights of those that count.
-double check_classes(const NDArray& target, const NDArray* weight, int64_t classes,
-                     int64_t ignore_index) {
-  const int64_t* places = data_of<int64_t>(target);
-  int64_t counted = 0;
-  for (int64_t i = 0; i < target.numel(); ++i) {
-    if (places[i] == ignore_index) continue;
-    if (places[i] < 0 || places[i] >= classes)
-      throw IndexError("Target ", places[i], " is out of bounds.");
-    ++counted;
-  }
-  if (!weight) return static_cast<double>(counted);
-  double total = 0;
-  with_type(weight->dtype(), [&](auto type) {
-    const auto* weights = data_of<decltype(type)>(*weight);
-    for (int64_t i = 0; i < target.numel(); ++i)
-      if (places[i] != ignore_index) total += static_cast<double>(weights[places[i]]);
-  });
-  return total;
+// `losses`, one per line and in float32 or float64, as the caller wants them; the mean's divisor is
+// written in any case.
+NDArray averaged(const NDArray& losses, Reduction reduction, const DivisorArgs& by, char* divisor,
+                 DType dtype) {
+  const bool each = reduction == Reduction::None;
+  const NDArray out = each ? converted(losses, dtype) : losses.new_empty({}, dtype);
+  launch(losses)->loss->average({losses.dtype(), by, losses.data(), reduction == Reduction::Mean,
+                                 divisor, dtype, each ? nullptr : out.data()});
+  return out;
 }
 
 // Classes as int64 and weights per class, both contiguous.
@@ -138,19 +101,20 @@ struct CrossEntropy {
       if (w) weight = contiguous(converted(*w, compute));
     }
     if (!weight && (probabilities || smoothing != 0))
-      weight = full({classes}, Scalar::of_double(1), compute);
+      weight = new_full(x, {classes}, Scalar::of_double(1), compute);
     args.weight = weight ? weight->data() : nullptr;
     args.smoothing = smoothing;
-    if (smoothing != 0 && !probabilities)
-      args.weight_sum = compute == DType::Float32 ? sum_of(data_of<float>(*weight), classes)
-                                                  : sum_of(data_of<double>(*weight), classes);
+  }
+  // Where the mean's divisor stands in `stats`.
+  char* divisor(const NDArray& stats) const {
+    return stats.data() + args.lines.count * kStats * static_cast<int64_t>(itemsize(compute));
   }
 };
 
 }  // namespace
 
 NDArray over(const NDArray& x, bool overwrite) {
-  if (!overwrite || !x.is_contiguous()) return NDArray::empty(x.shape(), x.dtype());
+  if (!overwrite || !x.is_contiguous()) return x.new_empty(x.shape(), x.dtype());
   x.mark_written();
   return x;
 }
@@ -161,9 +125,9 @@ NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out) {
   check_floating(log ? "log_softmax" : "softmax", x);
   const int at = wrap_dim(dim, x.ndim());
   if (x.ndim() == 0) return softmax(x.view({1}), 0, log).view({});
-  NDArray y = result_in(out, x.shape(), x.dtype(), {&x});
+  NDArray y = result_in(out, x.shape(), x.dtype(), x.device(), {&x});
   if (y.numel() > 0)
-    kernels().softmax({lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
+    launch(x)->norm->softmax({lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
   return y;
 }
 
@@ -177,7 +141,7 @@ NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, boo
     return softmax_backward(grad.view({1}), y.view({1}), 0, log, overwrite).view({});
   NDArray dx = over(y, overwrite);
   if (dx.numel() > 0)
-    kernels().softmax_backward(
+    launch(y)->norm->softmax_backward(
         {lines_of(y.shape(), at, computed_in(y.dtype()), {&grad, &y, &dx}), log});
   return dx;
 }
@@ -194,25 +158,21 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
     args.lines = lines_of(x.shape(), at, call.compute, {&x}, false);
   else
     args.lines = lines_of(x.shape(), at, call.compute, {&x, &target}, false);
+  if (args.classes) check_classes(call.target, x.shape()[at], ignore_index);
   const int64_t count = args.lines.count;
-  const double divisor = args.classes
-                             ? check_classes(call.target, call.weight ? &*call.weight : nullptr,
-                                             x.shape()[at], ignore_index)
-                         : x.numel() ? static_cast<double>(count)
-                                     : 0;
   args.ignore_index = ignore_index;
-  const NDArray stats = NDArray::empty({count * kStats + 1}, call.compute);
+  const NDArray stats = x.new_empty({count * kStats + 1}, call.compute);
   const NDArray loss = x.shape()[at]
-                           ? NDArray::empty(without(x.shape(), at), call.compute)
-                           : full(without(x.shape(), at), Scalar::of_int(0), call.compute);
+                           ? x.new_empty(without(x.shape(), at), call.compute)
+                           : new_full(x, without(x.shape(), at), Scalar::of_int(0), call.compute);
   args.stats = stats.data();
   args.loss = loss.data();
-  kernels().cross_entropy(args);
-  Scalar::of_double(divisor).write(
-      call.compute, stats.data() + count * kStats * static_cast<int64_t>(itemsize(call.compute)));
-  NDArray result = reduced(loss, static_cast<Reduction>(reduction), divisor, x.dtype());
+  launch(x)->norm->cross_entropy(args);
+  const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index};
+  NDArray result =
+      averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats), x.dtype());
   if (args.classes && smoothing != 0 && x.shape()[at] == 0)  // a share for each of no classes
-    result = full(result.shape(), Scalar::of_double(NAN), result.dtype());
+    result = new_full(x, result.shape(), Scalar::of_double(NAN), result.dtype());
   return {result, stats};
 }
 
@@ -233,14 +193,33 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   args.stats = stats.data();
   args.grad = grads.data();
   args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
-  args.scale = static_cast<Reduction>(reduction) == Reduction::Mean
-                   ? 1 / read_number(stats, args.lines.count * kStats)
-                   : 1;
-  kernels().cross_entropy_backward(args);
+  args.divisor =
+      static_cast<Reduction>(reduction) == Reduction::Mean ? call.divisor(stats) : nullptr;
+  launch(x)->norm->cross_entropy_backward(args);
   return dx;
 }
 
 // --------------------------------------------------------------------------------------- nll_loss
+
+namespace {
+
+// What both directions take; x or its gradient.
+NllArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t ignore_index) {
+  NllArgs args{};
+  args.dtype = x.dtype();
+  args.compute = computed_in(x.dtype());
+  args.shape = without(x.shape(), dim);
+  args.strides = without(x.strides(), dim);
+  args.lines = checked.target.numel();
+  args.step = x.strides()[dim];
+  args.classes = data_of<int64_t>(checked.target);
+  args.weight = checked.weight ? checked.weight->data() : nullptr;
+  args.ignore_index = ignore_index;
+  args.x = x.data();
+  return args;
+}
+
+}  // namespace
 
 std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDArray* weight,
                               int64_t dim, int64_t reduction, int64_t ignore_index) {
@@ -248,32 +227,13 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   const int at = wrap_dim(dim, x.ndim());
   const DType compute = computed_in(x.dtype());
   const Targets checked(target, weight, x, at, compute);
-  const double total =
-      check_classes(checked.target, checked.weights(), x.shape()[at], ignore_index);
-  const NDArray loss = NDArray::empty(without(x.shape(), at), compute);
-  const int64_t* places = data_of<int64_t>(checked.target);
-  with_type(x.dtype(), [&](auto type) {
-    using T = decltype(type);
-    using C = std::conditional_t<is_half_type<T>, float, T>;
-    if constexpr (is_float_type<T>) {
-      const C* weights = checked.weight ? data_of<C>(*checked.weight) : nullptr;
-      const int64_t step = x.strides()[at];
-      Dims strides = x.strides();
-      strides.erase(at);
-      Walker<1> walker(loss.shape(), {strides});
-      for (int64_t i = 0; i < loss.numel(); ++i, walker.advance()) {
-        C value = 0;
-        if (places[i] != ignore_index) {
-          const int64_t from = walker.offset() + places[i] * step;
-          value = -static_cast<C>(read<T>(x.data() + from * static_cast<int64_t>(sizeof(T))));
-          if (weights) value *= weights[places[i]];
-        }
-        data_of<C>(loss)[i] = value;
-      }
-    }
-  });
-  return {reduced(loss, static_cast<Reduction>(reduction), total, x.dtype()),
-          scalar_array(total, compute)};
+  check_classes(checked.target, x.shape()[at], ignore_index);
+  NllArgs args = nll_args(x, checked, at, ignore_index);
+  const NDArray loss = x.new_empty(args.shape, compute), total = x.new_empty({}, compute);
+  args.loss = loss.data();
+  launch(x)->loss->nll(args);
+  const DivisorArgs by{args.lines, args.classes, args.weight, ignore_index};
+  return {averaged(loss, static_cast<Reduction>(reduction), by, total.data(), x.dtype()), total};
 }
 
 NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDArray* weight,
@@ -281,28 +241,14 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
                           int64_t ignore_index) {
   const int at = wrap_dim(dim, shape.size());
   const DType compute = computed_in(grad.dtype());
-  const NDArray dx = full(shape, Scalar::of_int(0), grad.dtype());
+  const NDArray dx = new_full(grad, shape, Scalar::of_int(0), grad.dtype());
   const Targets checked(target, weight, dx, at, compute);
   const NDArray grads = contiguous(converted(grad, compute));
-  const int64_t* places = data_of<int64_t>(checked.target);
-  const int64_t inner = dx.strides()[at];
-  with_type(grad.dtype(), [&](auto type) {
-    using T = decltype(type);
-    using C = std::conditional_t<is_half_type<T>, float, T>;
-    if constexpr (is_float_type<T>) {
-      const C* weights = checked.weight ? data_of<C>(*checked.weight) : nullptr;
-      const bool per_line = static_cast<Reduction>(reduction) == Reduction::None;
-      const bool mean = static_cast<Reduction>(reduction) == Reduction::Mean;
-      const C scale = mean ? 1 / static_cast<C>(read_number(total, 0)) : 1;
-      for (int64_t i = 0; i < checked.target.numel(); ++i) {
-        if (places[i] == ignore_index) continue;
-        C value = -data_of<C>(grads)[per_line ? i : 0] * scale;
-        if (weights) value *= weights[places[i]];
-        const int64_t to = i / inner * inner * shape[at] + i % inner + places[i] * inner;
-        data_of<T>(dx)[to] = static_cast<T>(value);
-      }
-    }
-  });
+  NllArgs args = nll_args(dx, checked, at, ignore_index);
+  args.grad = grads.data();
+  args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
+  args.divisor = static_cast<Reduction>(reduction) == Reduction::Mean ? total.data() : nullptr;
+  launch(grad)->loss->nll_backward(args);
   return dx;
 }
 

@@ -4,19 +4,13 @@
 #include "core/api/copy.h"
 #include "core/api/layout.h"
 #include "core/api/resample.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/pool.h"
+#include "core/launch.h"
 
 namespace tt {
 
 namespace {
-
-const PoolTable& table() {
-  const PoolTable* pool = cpu_backend().pool;
-  if (!pool) throw NotImplementedError("[pool] is not implemented on ", cpu_backend().name);
-  return *pool;
-}
 
 struct Windows {
   const Dims &kernel, &stride, &padding, &dilation;
@@ -133,10 +127,10 @@ struct MaxPool {
   }
   DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
 
-  void run(void (*kernel)(const MaxPoolArgs&), int64_t numel) {
+  void run(const NDArray& on, void (*kernel)(const MaxPoolArgs&), int64_t numel) {
     if (numel == 0) return;
     const WithoutGil unlocked(numel > kGilGrain);
-    kernel(args);
+    launch(on)(kernel, args);
   }
 };
 
@@ -171,8 +165,8 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
   if (is_half(x.dtype())) {
     const NDArray batch = with_batch(x, spatial);
-    const NDArray y = empty_laid_out(with_size(batch, size), x.dtype(), channels_last);
-    const NDArray where = empty_laid_out(y.shape(), pool.where_dtype(), channels_last);
+    const NDArray y = empty_laid_out(batch, with_size(batch, size), x.dtype(), channels_last);
+    const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
     for_images_in_float(
         batch, per_image(batch), [&](const NDArray& part, int64_t begin, int64_t end) {
           const auto parts = max_pool(part, size, kernel, stride, padding, dilation, channels_last);
@@ -182,13 +176,14 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
     return {batched_as(y, x), batched_as(where, x)};
   }
   const NDArray batch = prepared(x, spatial);
-  const NDArray y = empty_laid_out(with_size(batch, size), batch.dtype(), channels_last);
-  const NDArray where = empty_laid_out(y.shape(), pool.where_dtype(), channels_last);
+  const NDArray y = empty_laid_out(batch, with_size(batch, size), batch.dtype(), channels_last);
+  const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
   pool.set_x(batch);
   pool.set_y(y);
   pool.set_where(where);
   pool.args.channels_last = channels_last;
-  if (y.numel() > 0) pool.run(table().max[pool_kind(y.dtype())], batch.numel() + y.numel());
+  if (y.numel() > 0)
+    pool.run(y, backend_of(y).pool->max[pool_kind(y.dtype())], batch.numel() + y.numel());
   return {finished(y, x), batched_as(where, x)};
 }
 
@@ -198,15 +193,17 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
   const NDArray batch = with_batch(where, spatial);
   MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
   // Of an x whose elements are their own positions, and the same in all planes.
-  const NDArray positions = NDArray::empty(x_size, DType::Int64);
-  for (int64_t i = 0; i < positions.numel(); ++i)
-    reinterpret_cast<int64_t*>(positions.data())[i] = i;
+  const NDArray positions =
+      arange(Scalar::of_int(0), Scalar::of_int(1), checked_numel(x_size, "max_pool"), DType::Int64,
+             nullptr, where.device())
+          .view(x_size);
   Dims shape = with_size(batch, x_size);
-  const NDArray indices = empty_laid_out(batch.shape(), DType::Int64, looks_channels_last(batch));
+  const NDArray indices =
+      empty_laid_out(batch, batch.shape(), DType::Int64, looks_channels_last(batch));
   pool.set_x(positions.expand(shape));
   pool.set_y(indices);
   pool.set_where(batch);
-  pool.run(table().max_gather[pool_kind(DType::Int64)], indices.numel());
+  pool.run(where, backend_of(where).pool->max_gather[pool_kind(DType::Int64)], indices.numel());
   return indices.ndim() == where.ndim() ? indices : indices.squeeze({0});
 }
 
@@ -219,7 +216,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
                        y.shape());
   if (is_half(y.dtype())) {
     const NDArray grads = with_batch(y, spatial), places = with_batch(where, spatial);
-    const NDArray x = empty_laid_out(with_size(grads, x_size), y.dtype(), channels_last);
+    const NDArray x = empty_laid_out(grads, with_size(grads, x_size), y.dtype(), channels_last);
     for_images_in_float(grads, per_image(x), [&](const NDArray& part, int64_t begin, int64_t end) {
       put_images(x, begin, end,
                  max_pool_scatter(part, places.slice(0, begin, end, 1), x_size, kernel, stride,
@@ -229,7 +226,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   }
   const NDArray batch = prepared(y, spatial);
   MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
-  const NDArray x = empty_laid_out(with_size(batch, x_size), batch.dtype(), channels_last);
+  const NDArray x = empty_laid_out(batch, with_size(batch, x_size), batch.dtype(), channels_last);
   pool.set_x(x);
   pool.set_y(batch);
   pool.set_where(with_batch(where, spatial));
@@ -237,7 +234,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   if (y.numel() == 0)  // no window
     copy_into(x, Scalar::of_int(0));
   else
-    pool.run(table().max_scatter[pool_kind(x.dtype())], x.numel());
+    pool.run(x, backend_of(x).pool->max_scatter[pool_kind(x.dtype())], x.numel());
   return finished(x, y);
 }
 
@@ -252,11 +249,11 @@ NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_si
     throw RuntimeError("[max_pool] expected a gradient of spatial sizes ", x_size, ", got ",
                        x.shape());
   MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
-  const NDArray y = empty_laid_out(places.shape(), batch.dtype(), channels_last);
+  const NDArray y = empty_laid_out(places, places.shape(), batch.dtype(), channels_last);
   pool.set_x(batch);
   pool.set_y(y);
   pool.set_where(places);
-  pool.run(table().max_gather[pool_kind(y.dtype())], y.numel());
+  pool.run(y, backend_of(y).pool->max_gather[pool_kind(y.dtype())], y.numel());
   return finished(y, x);
 }
 

@@ -1,15 +1,13 @@
 #include "core/api/recurrent.h"
 
-#include <cstring>
-
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/matmul.h"
 #include "core/kernels/recurrent.h"
+#include "core/launch.h"
 
 namespace tt {
 
@@ -22,6 +20,7 @@ struct Layer {
   DType dtype;
   int64_t rows, inputs, hidden, gates, batch;
   bool reverse;
+  const Device* device;
   std::vector<int64_t> sizes, starts;  // of the steps: rows, and rows before them
 
   int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
@@ -30,6 +29,7 @@ struct Layer {
   int64_t joint(int64_t i) const {
     return i == 0 ? 0 : std::min(sizes[step(i)], sizes[step(i - 1)]);
   }
+  NDArray empty(const Dims& shape) const { return NDArray::empty(shape, dtype, *device); }
   int typed() const { return dtype == DType::Float64; }
 };
 
@@ -42,11 +42,12 @@ void check_shape(const char* name, const NDArray* array, const Dims& shape, DTyp
                        array->shape());
 }
 
-Layer checked(int64_t kind, const NDArray& x, const NDArray& sizes, const NDArray& h0,
+Layer checked(int64_t kind, const NDArray& x, const std::vector<int64_t>& sizes, const NDArray& h0,
               const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh, bool reverse) {
   if (kind < 0 || kind >= kRecurrents) throw ValueError("[recurrent] no kind ", kind);
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
-    throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("[recurrent] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   if (x.ndim() != 2 || h0.ndim() != 2)
     throw RuntimeError("[recurrent] expected x and h0 of 2 dims, got ", x.shape(), " and ",
                        h0.shape());
@@ -59,16 +60,13 @@ Layer checked(int64_t kind, const NDArray& x, const NDArray& sizes, const NDArra
   l.gates = kGates[kind];
   l.batch = h0.shape()[0];
   l.reverse = reverse;
-  if (sizes.dtype() != DType::Int64 || sizes.ndim() != 1)
-    throw RuntimeError("[recurrent] expected sizes of int64 and 1 dim, got ", sizes.dtype(), " ",
-                       sizes.shape());
-  const NDArray list = contiguous(sizes);
+  l.device = &x.device();
   int64_t start = 0;
-  for (int64_t t = 0; t < list.numel(); ++t) {
-    const int64_t size = read<int64_t>(list.data() + 8 * t);
-    if (size < 0 || size > (t == 0 ? l.batch : l.sizes.back()))
+  l.sizes = sizes;
+  for (int64_t t = 0; t < l.steps(); ++t) {
+    const int64_t size = sizes[t];
+    if (size < 0 || size > (t == 0 ? l.batch : sizes[t - 1]))
       throw RuntimeError("[recurrent] sizes must not grow, nor exceed the batch of ", l.batch);
-    l.sizes.push_back(size);
     l.starts.push_back(start);
     start += size;
   }
@@ -82,8 +80,6 @@ Layer checked(int64_t kind, const NDArray& x, const NDArray& sizes, const NDArra
     throw RuntimeError("[recurrent] an LSTM has c0, the others have not");
   return l;
 }
-
-const RecurrentTable& table() { return *cpu_backend().recurrent; }
 
 // Where row `row` of a contiguous matrix begins; null for no matrix.
 char* row_of(const NDArray* array, int64_t row) {
@@ -112,44 +108,57 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
   const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
   if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
     all.weight = weight.data();
-    return kernel[l.typed()](all);
+    return Launch(*l.device)(kernel[l.typed()], all);
   }
-  const MatmulKernel multiply = cpu_backend().matmul->product[static_cast<int>(l.dtype)];
+  const MatmulKernel multiply = l.device->backend->matmul->product[static_cast<int>(l.dtype)];
   all.count = 1;
   for (const RecurrentPhase& phase : phases) {
     for (const RecurrentProduct& p : phase.products) {
       if (p.rows == 0 || n == 0) continue;
-      multiply({p.rows,         n, k, p.a, weight.data(), p.c,     k,       1,       all.weight_row,
-                all.weight_col, n, 1, 0,   nullptr,       nullptr, nullptr, nullptr, accumulate,
-                all.bias,       1});
+      Launch (*l.device)(
+          multiply,
+          MatmulArgs{
+              p.rows,         n, k, p.a, weight.data(), p.c,     k,       1,       all.weight_row,
+              all.weight_col, n, 1, 0,   nullptr,       nullptr, nullptr, nullptr, accumulate,
+              all.bias,       1});
     }
     all.phases = &phase;
-    kernel[l.typed()](all);
+    Launch (*l.device)(kernel[l.typed()], all);
   }
 }
 
-// What each row's sequence had in `steps` (rows, hidden) one step before; `first` before all.
+// What each row's sequence had in `steps` (rows, hidden) one step before; `first` before all. Steps
+// whose rows follow each other in both are one copy: where all have as many, there is but one.
 NDArray step_before(const Layer& l, const NDArray& first, const NDArray& steps) {
-  NDArray before = NDArray::empty({l.rows, l.hidden}, l.dtype);
-  const size_t row = l.hidden * itemsize(l.dtype);
-  for (int64_t i = 0; i < l.steps(); ++i) {
-    const int64_t t = l.step(i), joint = l.joint(i), start = l.starts[t];
-    if (joint)
-      std::memcpy(row_of(&before, start), row_of(&steps, l.starts[l.step(i - 1)]), joint * row);
-    if (l.sizes[t] > joint)
-      std::memcpy(row_of(&before, start + joint), row_of(&first, joint),
-                  (l.sizes[t] - joint) * row);
+  NDArray before = l.empty({l.rows, l.hidden});
+  const auto copy = [&](int64_t to, const NDArray& source, int64_t from, int64_t rows) {
+    if (rows == 0) return;
+    const size_t bytes = rows * l.hidden * itemsize(l.dtype);
+    l.device->copy(row_of(&before, to), row_of(&source, from), bytes);
+  };
+  int64_t to = 0, from = 0, rows = 0;  // what has been found, and is to be copied
+  for (int64_t t = 0; t < l.steps(); ++t) {
+    const int64_t last = l.reverse ? t + 1 : t - 1, start = l.starts[t];
+    const bool is_first = last < 0 || last == l.steps();
+    const int64_t joint = is_first ? 0 : std::min(l.sizes[t], l.sizes[last]);
+    copy(start + joint, first, joint, l.sizes[t] - joint);
+    if (joint == 0) continue;
+    if (to + rows != start || from + rows != l.starts[last]) {
+      copy(to, steps, from, rows);
+      to = start, from = l.starts[last], rows = 0;
+    }
+    rows += joint;
   }
+  copy(to, steps, from, rows);
   return before;
 }
 
 // A contiguous copy, or zeros.
 NDArray own(const NDArray* x, const Layer& l) {
-  NDArray copy = NDArray::empty({l.batch, l.hidden}, l.dtype);
-  if (x)
-    copy_into(copy, x);
-  else if (copy.numel())
-    std::memset(copy.data(), 0, copy.numel() * itemsize(l.dtype));
+  const Dims shape = {l.batch, l.hidden};
+  if (!x) return full(shape, Scalar::of_int(0), l.dtype, *l.device);
+  NDArray copy = l.empty(shape);
+  copy_into(copy, x);
   return copy;
 }
 
@@ -157,10 +166,10 @@ NDArray transposed(const NDArray& x) { return x.transpose(0, 1); }
 
 }  // namespace
 
-std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDArray& sizes,
-                                       const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
-                                       const NDArray& w_hh, const NDArray* b_ih,
-                                       const NDArray* b_hh, bool reverse) {
+std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
+                                       const std::vector<int64_t>& sizes, const NDArray& h0,
+                                       const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                       const NDArray* b_ih, const NDArray* b_hh, bool reverse) {
   const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
   check_shape("b_ih", b_ih, {l.gates * l.hidden}, l.dtype);
   check_shape("b_hh", b_hh, {l.gates * l.hidden}, l.dtype);
@@ -169,16 +178,16 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDA
   const std::optional<NDArray> both =
       b_ih && b_hh && !gru ? std::optional(binary(Binary::add, b_ih, b_hh)) : std::nullopt;
   NDArray gates = matmul(x, transposed(w_ih), both ? &*both : b_ih ? b_ih : gru ? nullptr : b_hh);
-  NDArray y = NDArray::empty({l.rows, l.hidden}, l.dtype);
+  NDArray y = l.empty({l.rows, l.hidden});
   NDArray h = own(&h0, l);
   std::optional<NDArray> c, cells, candidates, recurrent;
   if (lstm) {
     c = own(c0, l);
-    cells = NDArray::empty({l.rows, l.hidden}, l.dtype);
+    cells = l.empty({l.rows, l.hidden});
   }
   if (gru) {
-    recurrent = NDArray::empty({l.batch, 3 * l.hidden}, l.dtype);
-    candidates = NDArray::empty({l.rows, l.hidden}, l.dtype);
+    recurrent = l.empty({l.batch, 3 * l.hidden});
+    candidates = l.empty({l.rows, l.hidden});
   }
   const NDArray first = contiguous(h0);
   const std::optional<NDArray> bias = gru && b_hh ? std::optional(contiguous(*b_hh)) : std::nullopt;
@@ -203,7 +212,8 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDA
     step.cells = lstm ? row_of(&*cells, start) : nullptr;
     step.output = row_of(&y, start);
   }
-  run(l, table().forward[kind], transposed(w_hh), phases, !gru, bias ? &*bias : nullptr);
+  run(l, backend_of(x).recurrent->forward[kind], transposed(w_hh), phases, !gru,
+      bias ? &*bias : nullptr);
   std::vector<NDArray> results{y, h};
   if (lstm) results.push_back(*c);
   if (lstm || gru) {
@@ -213,11 +223,11 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x, const NDA
   return results;
 }
 
-std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const NDArray& sizes,
-                                        const NDArray& h0, const NDArray* c0, const NDArray& w_ih,
-                                        const NDArray& w_hh, bool biases, bool reverse,
-                                        const NDArray* active, bool overwrite,
-                                        const std::vector<const NDArray*>& kept,
+std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
+                                        const std::vector<int64_t>& sizes, const NDArray& h0,
+                                        const NDArray* c0, const NDArray& w_ih, const NDArray& w_hh,
+                                        bool biases, bool reverse, const NDArray* active,
+                                        bool overwrite, const std::vector<const NDArray*>& kept,
                                         const std::vector<const NDArray*>& grads) {
   const Layer l = checked(kind, x, sizes, h0, c0, w_ih, w_hh, reverse);
   const bool lstm = l.kind == Recurrent::Lstm, gru = l.kind == Recurrent::Gru;
@@ -241,12 +251,11 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const ND
   const std::optional<NDArray> grad_y =
       grads[0] ? std::optional(contiguous(*grads[0])) : std::nullopt;
   // Over what was saved, where that is given up: a step reads its gates before it writes them.
-  const NDArray gates =
-      gated && overwrite ? *active : NDArray::empty({l.rows, l.gates * l.hidden}, l.dtype);
+  const NDArray gates = gated && overwrite ? *active : l.empty({l.rows, l.gates * l.hidden});
   NDArray h = own(grads[1], l);
   std::optional<NDArray> c, recurrent;
   if (lstm) c = own(grads[2], l);
-  if (gru) recurrent = NDArray::empty(gates.shape(), l.dtype);
+  if (gru) recurrent = l.empty(gates.shape());
   const NDArray& shared = gru ? *recurrent : gates;  // the gradient of the state's share
   std::vector<RecurrentPhase> phases(l.steps() + 1);
   for (int64_t i = 0; i < l.steps(); ++i) {
@@ -266,7 +275,7 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x, const ND
     step.output = grad_y ? row_of(&*grad_y, start) : nullptr;
     next->products[0] = {step.rows, row_of(&shared, start), h.data()};
   }
-  run(l, table().backward[kind], w_hh, phases, gru, nullptr);
+  run(l, backend_of(x).recurrent->backward[kind], w_hh, phases, gru, nullptr);
   std::vector<NDArray> results{matmul(gates, w_ih), h};
   if (lstm) results.push_back(*c);
   results.push_back(matmul(transposed(gates), x));

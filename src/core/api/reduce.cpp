@@ -4,9 +4,9 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
-#include "core/backend.h"
 #include "core/kernels/norm.h"
 #include "core/kernels/reduce.h"
+#include "core/launch.h"
 #include "core/promote.h"
 #include "core/type_name.h"
 
@@ -89,12 +89,12 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
   const DType result =
       info.rule == ResultRule::Bool && compute != DType::UInt8 ? DType::Bool : compute;
   const ReduceKernel kernel =
-      cpu_backend().reduce->kernels[static_cast<int>(op)][static_cast<int>(compute)];
+      backend_of(x).reduce->kernels[static_cast<int>(op)][static_cast<int>(compute)];
   if (!kernel) throw not_implemented(info.name, compute);
 
   const Split split = split_dims(x, dims, keepdim);
   if (info.empty == Raise) check_not_empty(info.name, x, dims, split);
-  NDArray out = result_in(wanted, split.out_shape, result, {&x});
+  NDArray out = result_in(wanted, split.out_shape, result, x.device(), {&x});
   if (out.numel() == 0) return out;
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(info.empty));
@@ -107,7 +107,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
     (split.reduced[i] ? args.reduced : args.kept).push_back(x.shape()[i]);
     (split.reduced[i] ? args.reduced_strides : args.kept_strides).push_back(x.strides()[i] * size);
   }
-  kernel(args);
+  launch(x)(kernel, args);
   return out;
 }
 
@@ -118,9 +118,9 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
   constexpr int64_t kPart = 1 << 15;
   const int64_t n = lines.shape().back(), parts = (n - 1) / kPart;
   if (out.numel() > 1 || parts < 2)
-    return cpu_backend().norm->logsumexp(
+    return launch(lines)->norm->logsumexp(
         {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data()});
-  const NDArray line = reshape(lines, {n}), sums = NDArray::empty({parts + 1}, out.dtype());
+  const NDArray line = reshape(lines, {n}), sums = lines.new_empty({parts + 1}, out.dtype());
   logsumexp_of(line.slice(0, 0, parts * kPart, 1).unfold(0, kPart, kPart),
                sums.slice(0, 0, parts, 1));
   logsumexp_of(line.slice(0, parts * kPart, n, 1), sums.slice(0, parts, parts + 1, 1));
@@ -134,7 +134,7 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
   if (!is_floating(x.dtype()))
     throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on cpu");
   const Split split = split_dims(x, dims, keepdim);
-  const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), {&x});
+  const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), x.device(), {&x});
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(-INFINITY));
     return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
@@ -169,8 +169,9 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
                      "(): Expected reduction dim ", d, " to have non-zero size. (shape ", x.shape(),
                      ")");
   std::vector<NDArray> out;
-  if (with_values) out.push_back(result_in(outs[0], shape, x.dtype(), {&x}));
-  out.push_back(result_in(outs[1], shape, DType::Int64, {&x, with_values ? &out[0] : nullptr}));
+  if (with_values) out.push_back(result_in(outs[0], shape, x.dtype(), x.device(), {&x}));
+  out.push_back(
+      result_in(outs[1], shape, DType::Int64, x.device(), {&x, with_values ? &out[0] : nullptr}));
   if (out[0].numel() == 0) return out;
   const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
   const int64_t item = itemsize(x.dtype());
@@ -195,8 +196,8 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
       args.strides.push_back(stride);
     }
   }
-  const ReduceTable& table = *cpu_backend().reduce;
-  (largest ? table.argmax : table.argmin)[static_cast<int>(compute)](args);
+  const ReduceTable& table = *backend_of(x).reduce;
+  launch(x)((largest ? table.argmax : table.argmin)[static_cast<int>(compute)], args);
   return out;
 }
 

@@ -5,9 +5,9 @@
 #include "core/api/copy.h"
 #include "core/api/elementwise.h"
 #include "core/api/layout.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/pool.h"
+#include "core/launch.h"
 
 namespace tt {
 
@@ -146,7 +146,7 @@ const T* numbers_of(const std::vector<double>& numbers, std::vector<T>& memory) 
 }
 
 template <class T>
-void run(ResampleArgs& args, const std::vector<AxisMap>& axes) {
+void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes) {
   std::vector<T> weights[3], divisors[3];
   for (int d = 0; d < 3; ++d) {
     const AxisMap& map = axes[d];
@@ -159,7 +159,7 @@ void run(ResampleArgs& args, const std::vector<AxisMap>& axes) {
     axis.weight = numbers_of(map.weight, weights[d]);
     axis.divisor = numbers_of(map.divisor, divisors[d]);
   }
-  cpu_backend().pool->resample[pool_kind(dtype_of<T>())](args);
+  launch(x)->pool->resample[pool_kind(dtype_of<T>())](args);
 }
 
 // Every output of the transposed maps is the one input there is, divided: that once, and a copy.
@@ -167,7 +167,7 @@ NDArray spread(const NDArray& x, const std::vector<AxisMap>& axes, const Dims& s
                bool channels_last) {
   double divisor = 1;
   for (const AxisMap& map : axes) divisor *= map.divisor.empty() ? 1 : map.divisor[0];
-  const NDArray y = empty_laid_out(shape, x.dtype(), channels_last);
+  const NDArray y = empty_laid_out(x, shape, x.dtype(), channels_last);
   const NDArray divided = binary(Binary::div, &x, Scalar::of_double(divisor)).expand(shape);
   copy_into(y, &divided);
   return y;
@@ -185,8 +185,6 @@ void expect_tables(const NDArray& x, const Dims& size, const Dims& in, const Dim
 
 NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
                  bool channels_last) {
-  if (!cpu_backend().pool)
-    throw NotImplementedError("[resample] is not implemented on ", cpu_backend().name);
   const int spatial = static_cast<int>(axes.size());
   NDArray batch = with_batch(x, spatial);
   if (pool_kind(batch.dtype()) < 0 && !is_half(x.dtype()))
@@ -204,7 +202,7 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   }
   if (spreads && grows) return batched_as(spread(batch, axes, shape, channels_last), x);
   if (is_half(x.dtype())) {
-    const NDArray y = empty_laid_out(shape, x.dtype(), channels_last);
+    const NDArray y = empty_laid_out(x, shape, x.dtype(), channels_last);
     const int64_t images = std::max<int64_t>(shape[0], 1);
     for_images_in_float(
         batch, std::max(y.numel(), batch.numel()) / images,
@@ -215,11 +213,11 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
     return batched_as(y, x);
   }
   if (!transposed && must_be_dense(batch, axes)) {
-    const NDArray dense = empty_laid_out(batch.shape(), batch.dtype(), channels_last);
+    const NDArray dense = empty_laid_out(batch, batch.shape(), batch.dtype(), channels_last);
     copy_into(dense, &batch);
     batch = dense;
   }
-  const NDArray y = empty_laid_out(shape, batch.dtype(), channels_last);
+  const NDArray y = empty_laid_out(batch, shape, batch.dtype(), channels_last);
   if (transposed)
     for (AxisMap& map : axes) map = transpose(map);
   axes.insert(axes.begin(), 3 - spatial, unit());
@@ -244,16 +242,16 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
     const WithoutGil unlocked(batch.numel() + y.numel() > kGilGrain);
     switch (pool_kind(batch.dtype())) {
       case 0:
-        run<float>(args, axes);
+        run<float>(y, args, axes);
         break;
       case 1:
-        run<double>(args, axes);
+        run<double>(y, args, axes);
         break;
       case 2:
-        run<int64_t>(args, axes);
+        run<int64_t>(y, args, axes);
         break;
       default:
-        run<uint8_t>(args, axes);
+        run<uint8_t>(y, args, axes);
     }
   }
   return batched_as(y, x);

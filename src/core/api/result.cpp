@@ -43,16 +43,16 @@ bool is_apart(const NDArray& x) {
 
 }  // namespace
 
-NDArray result_in(const NDArray* out, const Dims& shape, DType dtype,
+NDArray result_in(const NDArray* out, const Dims& shape, DType dtype, const Device& device,
                   std::initializer_list<const NDArray*> reads) {
   const bool direct = out && out->is_contiguous() && takes(*out, shape, dtype, reads);
-  return direct ? *out : NDArray::empty(shape, dtype);
+  return direct ? *out : NDArray::empty(shape, dtype, device);
 }
 
-NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype,
+NDArray strided_result_in(const NDArray* out, const Dims& shape, DType dtype, const Device& device,
                           std::initializer_list<const NDArray*> reads) {
   const bool direct = out && takes(*out, shape, dtype, reads) && is_apart(*out);
-  return direct ? *out : NDArray::empty(shape, dtype);
+  return direct ? *out : NDArray::empty(shape, dtype, device);
 }
 
 void refuse_overlap(const NDArray& out, const NDArray& input, bool same) {

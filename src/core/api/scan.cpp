@@ -1,9 +1,9 @@
 #include "core/api/scan.h"
 
 #include "core/api/copy.h"
-#include "core/backend.h"
 #include "core/gil.h"
 #include "core/kernels/scan.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -24,9 +24,10 @@ void scan(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t wanted, con
   for (int64_t& stride : strides) stride *= itemsize(x.dtype());
   const std::optional<NDArray> a = factors ? std::optional(contiguous(*factors)) : std::nullopt;
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  kernel({x.dtype(), shape[0], shape[1], shape[2], lines.data(), strides, out.data(),
-          indices ? reinterpret_cast<int64_t*>(indices->data()) : nullptr, a ? a->data() : nullptr,
-          reverse});
+  launch(x)(kernel,
+            ScanArgs{x.dtype(), shape[0], shape[1], shape[2], lines.data(), strides, out.data(),
+                     indices ? reinterpret_cast<int64_t*>(indices->data()) : nullptr,
+                     a ? a->data() : nullptr, reverse});
 }
 
 NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
@@ -38,7 +39,7 @@ NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDAr
     return astype(accumulate(name, kernel, source, dim, DType::Float32, reverse, nullptr), dtype,
                   wanted);
   wrap_dim(dim, x.ndim());
-  NDArray out = result_in(wanted, x.shape(), dtype, {&x});
+  NDArray out = result_in(wanted, x.shape(), dtype, x.device(), {&x});
   scan(kernel, source, dim, out, reverse);
   return out;
 }
@@ -46,8 +47,8 @@ NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDAr
 std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
                              const Outs& outs) {
   wrap_dim(dim, x.ndim());
-  std::vector<NDArray> out{result_in(outs[0], x.shape(), x.dtype(), {&x})};
-  out.push_back(result_in(outs[1], x.shape(), DType::Int64, {&x, &out[0]}));
+  std::vector<NDArray> out{result_in(outs[0], x.shape(), x.dtype(), x.device(), {&x})};
+  out.push_back(result_in(outs[1], x.shape(), DType::Int64, x.device(), {&x, &out[0]}));
   scan(kernel, x, dim, out[0], false, &out[1]);
   return out;
 }
@@ -56,26 +57,26 @@ void check_floating(const char* name, const NDArray& x) {
   if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
 }
 
-const ScanTable& table() { return *cpu_backend().scan; }
+const ScanTable& table(const NDArray& x) { return *backend_of(x).scan; }
 
 }  // namespace
 
 NDArray cumsum(const NDArray& x, int64_t dim, std::optional<DType> dtype, bool reverse,
                const NDArray* out) {
-  return accumulate("cumsum", table().sum, x, dim, dtype, reverse, out);
+  return accumulate("cumsum", table(x).sum, x, dim, dtype, reverse, out);
 }
 NDArray cumprod(const NDArray& x, int64_t dim, std::optional<DType> dtype, const NDArray* out) {
-  return accumulate("cumprod", table().product, x, dim, dtype, false, out);
+  return accumulate("cumprod", table(x).product, x, dim, dtype, false, out);
 }
 NDArray logcumsumexp(const NDArray& x, int64_t dim, const NDArray* out) {
   check_floating("logcumsumexp", x);
-  return accumulate("logcumsumexp", table().logsumexp, x, dim, x.dtype(), false, out);
+  return accumulate("logcumsumexp", table(x).logsumexp, x, dim, x.dtype(), false, out);
 }
 std::vector<NDArray> cummax(const NDArray& x, int64_t dim, const Outs& outs) {
-  return extreme(table().maximum, x, dim, outs);
+  return extreme(table(x).maximum, x, dim, outs);
 }
 std::vector<NDArray> cummin(const NDArray& x, int64_t dim, const Outs& outs) {
-  return extreme(table().minimum, x, dim, outs);
+  return extreme(table(x).minimum, x, dim, outs);
 }
 
 NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool reverse) {
@@ -83,8 +84,8 @@ NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool 
   if (x.shape() != factors.shape() || x.dtype() != factors.dtype())
     throw RuntimeError("[linear_scan] expected two arrays of one shape and dtype, got ", x.shape(),
                        " and ", factors.shape());
-  NDArray out = NDArray::empty(x.shape(), x.dtype());
-  scan(table().linear, x, dim, out, reverse, nullptr, &factors);
+  NDArray out = x.new_empty(x.shape(), x.dtype());
+  scan(table(x).linear, x, dim, out, reverse, nullptr, &factors);
   return out;
 }
 

@@ -1,14 +1,13 @@
 #include "core/api/search.h"
 
 #include "core/api/copy.h"
-#include "core/backend.h"
+#include "core/api/gather.h"
 #include "core/kernels/order.h"
+#include "core/launch.h"
 
 namespace tt {
 
 namespace {
-
-const OrderTable& table() { return *cpu_backend().order; }
 
 template <class T>
 T* data_of(const NDArray& array) {
@@ -26,21 +25,23 @@ void check_sorter(const NDArray& boundaries, const NDArray& sorter) {
                        sorter.dtype());
 }
 
-// What the kernel allocates for groups of n rows, of a dtype; the inverse, of a shape; the sizes.
-std::vector<NDArray> groups_of(void (*kernel)(const UniqueArgs&), const NDArray& x, int64_t n,
+// What the kernel finds of the groups of n rows, of a dtype; the inverse, of a shape; the sizes.
+std::vector<NDArray> groups_of(int64_t (*kernel)(const UniqueArgs&), const NDArray& x, int64_t n,
                                DType dtype, const Dims& shape, bool consecutive, bool inverse,
                                bool counts) {
   if (n > int64_t{UINT32_MAX})
     throw NotImplementedError("unique elements of over 2^32 are not implemented");
-  NDArray first = NDArray::empty({0}, dtype), sizes = NDArray::empty({0}, DType::Int64);
-  const NDArray groups = NDArray::empty(inverse ? shape : Dims{0}, DType::Int64);
-  kernel({x.dtype(), x.data(), n, n ? x.numel() / n : 0, consecutive,
-          inverse ? data_of<int64_t>(groups) : nullptr, [&](int64_t count) -> UniqueArgs::Groups {
-            first = NDArray::empty({count}, dtype);
-            if (counts) sizes = NDArray::empty({count}, DType::Int64);
-            return {first.data(), counts ? data_of<int64_t>(sizes) : nullptr};
-          }});
-  return {first, groups, sizes};
+  const NDArray first = x.new_empty({n}, dtype),
+                sizes = x.new_empty({counts ? n : 0}, DType::Int64);
+  const NDArray groups = x.new_empty(inverse ? shape : Dims{0}, DType::Int64);
+  const int64_t count =
+      launch(x)(kernel, UniqueArgs{x.dtype(), x.data(), n, n ? x.numel() / n : 0, consecutive,
+                                   inverse ? data_of<int64_t>(groups) : nullptr, first.data(),
+                                   counts ? data_of<int64_t>(sizes) : nullptr});
+  auto found = [=](const NDArray& all) {
+    return all.numel() > count ? clone(all.slice(0, 0, count, 1)) : all;
+  };
+  return {found(first), groups, found(sizes)};
 }
 
 }  // namespace
@@ -54,16 +55,16 @@ NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bo
   const NDArray boundaries = contiguous(given), flat = contiguous(values);
   const NDArray order = sorter ? contiguous(*sorter) : boundaries;
   const int64_t size = boundaries.shape().back(), rows = size ? boundaries.numel() / size : 1;
-  for (int64_t i = 0; sorter && i < order.numel(); ++i)
-    if (const int64_t place = read<int64_t>(order.data() + 8 * i); place < 0 || place >= size)
-      throw RuntimeError("torch.searchsorted(): sorter index out of range");
+  if (sorter && !are_inside(order, size))
+    throw RuntimeError("torch.searchsorted(): sorter index out of range");
   if (given.dtype() == DType::Bool && values.numel() > 0)
     throw NotImplementedError("[searchsorted] is not implemented for bool on cpu");
   NDArray out = result_in(wanted, values.shape(), int32 ? DType::Int32 : DType::Int64,
-                          {&boundaries, &flat, &order});
+                          given.device(), {&boundaries, &flat, &order});
   if (out.numel() == 0) return out;
-  table().searchsorted({given.dtype(), rows, size, values.numel() / rows, boundaries.data(),
-                        flat.data(), sorter ? order.data() : nullptr, right, int32, out.data()});
+  launch(given)->order->searchsorted({given.dtype(), rows, size, values.numel() / rows,
+                                      boundaries.data(), flat.data(),
+                                      sorter ? order.data() : nullptr, right, int32, out.data()});
   return out;
 }
 
@@ -71,22 +72,22 @@ NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray
   if (x.dtype() != others.dtype())
     throw RuntimeError("[isin] expected others of dtype ", x.dtype(), ", got ", others.dtype());
   const NDArray flat = contiguous(x), flat_others = contiguous(others);
-  NDArray out = result_in(wanted, x.shape(), DType::Bool, {&flat, &flat_others});
-  table().isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(), flat_others.numel(),
-                invert, data_of<bool>(out)});
+  NDArray out = result_in(wanted, x.shape(), DType::Bool, x.device(), {&flat, &flat_others});
+  launch(x)->order->isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(),
+                          flat_others.numel(), invert, data_of<bool>(out)});
   return out;
 }
 
 std::vector<NDArray> unique(const NDArray& x, bool consecutive, bool inverse, bool counts) {
-  return groups_of(table().unique, contiguous(x), x.numel(), x.dtype(), x.shape(), consecutive,
-                   inverse, counts);
+  return groups_of(backend_of(x).order->unique, contiguous(x), x.numel(), x.dtype(), x.shape(),
+                   consecutive, inverse, counts);
 }
 
 std::vector<NDArray> unique_rows(const NDArray& x, bool consecutive, bool inverse, bool counts) {
   if (x.ndim() != 2) throw RuntimeError("[unique_rows] expected a matrix, got ", x.shape());
   const int64_t n = x.shape()[0];
-  return groups_of(table().unique_rows, contiguous(x), n, DType::Int64, {n}, consecutive, inverse,
-                   counts);
+  return groups_of(backend_of(x).order->unique_rows, contiguous(x), n, DType::Int64, {n},
+                   consecutive, inverse, counts);
 }
 
 }  // namespace tt

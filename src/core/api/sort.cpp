@@ -2,27 +2,27 @@
 
 #include "core/api/copy.h"
 #include "core/api/lines.h"
-#include "core/backend.h"
 #include "core/iter.h"
 #include "core/kernels/order.h"
+#include "core/launch.h"
 #include "core/type_name.h"
 
 namespace tt {
 
 namespace {
 
-const OrderTable& table() { return *cpu_backend().order; }
+const OrderTable& table(const NDArray& x) { return *backend_of(x).order; }
 
 // [of the dtype, of int64], uninitialised.
 std::vector<NDArray> results(const NDArray& x, const Dims& shape, const Outs& outs) {
-  std::vector<NDArray> out{strided_result_in(outs[0], shape, x.dtype(), {&x})};
-  out.push_back(strided_result_in(outs[1], shape, DType::Int64, {&x, &out[0]}));
+  std::vector<NDArray> out{strided_result_in(outs[0], shape, x.dtype(), x.device(), {&x})};
+  out.push_back(strided_result_in(outs[1], shape, DType::Int64, x.device(), {&x, &out[0]}));
   return out;
 }
 
 // Of a 0-d array: itself, and 0.
 std::vector<NDArray> results_of_scalar(const NDArray& x) {
-  return {clone(x), full({}, Scalar::of_int(0), DType::Int64)};
+  return {clone(x), new_full(x, {}, Scalar::of_int(0), DType::Int64)};
 }
 
 Lines lines_of(const NDArray& x, int dim, const std::vector<NDArray>& out) {
@@ -48,7 +48,7 @@ std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wa
   std::vector<NDArray> out = results(x, shape, outs), lines = out;
   if (!keepdim)
     for (NDArray& array : lines) array = array.unsqueeze(dim);
-  if (x.numel() > 0) kernel(lines_of(x, dim, lines));
+  if (x.numel() > 0) launch(x)(kernel, lines_of(x, dim, lines));
   return out;
 }
 
@@ -62,11 +62,11 @@ std::vector<NDArray> sort(const NDArray& x, int64_t wanted, bool descending, con
   const int dim = wrap_dim(wanted, x.ndim());
   if (x.ndim() == 0) return results_of_scalar(x);
   const Dims strides = like_strides(x);
-  auto fresh = [&](DType dtype) { return NDArray::empty_strided(x.shape(), strides, dtype); };
+  auto fresh = [&](DType dtype) { return x.new_empty_strided(x.shape(), strides, dtype); };
   std::vector<NDArray> out = outs[0] || outs[1]
                                  ? results(x, x.shape(), outs)
                                  : std::vector{fresh(x.dtype()), fresh(DType::Int64)};
-  if (x.numel() > 0) table().sort(lines_of(x, dim, out), descending);
+  if (x.numel() > 0) launch(x)->order->sort(lines_of(x, dim, out), descending);
   return out;
 }
 
@@ -81,7 +81,7 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   shape[dim] = k;
   std::vector<NDArray> out = results(x, shape, outs);
   if (out[0].numel() == 0) return out;
-  table().topk(lines_of(x, dim, out), k, largest);
+  launch(x)->order->topk(lines_of(x, dim, out), k, largest);
   return out;
 }
 
@@ -94,7 +94,7 @@ std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64
     throw RuntimeError("kthvalue(): selected number k out of range for dimension ", d);
   refuse_bool("kthvalue", x);
   return reduce_lines("kthvalue", x, dim, keepdim, outs,
-                      [=](const Lines& lines) { table().kthvalue(lines, k - 1); });
+                      [&](const Lines& lines) { table(x).kthvalue(lines, k - 1); });
 }
 
 std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan,
@@ -102,11 +102,11 @@ std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ig
   const char* name = ignore_nan ? "nanmedian" : "median";
   refuse_bool(name, x);
   return reduce_lines(name, x, dim, keepdim, outs,
-                      [=](const Lines& lines) { table().median(lines, ignore_nan); });
+                      [&](const Lines& lines) { table(x).median(lines, ignore_nan); });
 }
 
 std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
-  return reduce_lines("mode", x, dim, keepdim, outs, table().mode);
+  return reduce_lines("mode", x, dim, keepdim, outs, table(x).mode);
 }
 
 }  // namespace tt

@@ -49,11 +49,20 @@ struct AttentionArgs {
   Matrices grad, q_grad, k_grad, v_grad;  // grad is of out; backward only
 };
 
+// Offsets of bags among `entries` indices; starts[bags] = entries is added. Valid are those that
+// start at 0 and never decrease, beside indices in [0, rows).
+struct BagStartArgs {
+  const int64_t *offsets, *index;
+  int64_t bags, entries, rows;
+  int64_t* starts;  // (bags + 1)
+};
+
 struct AttentionTable {
   void (*forward[2])(const AttentionArgs&);  // float32, float64
   void (*backward[2])(const AttentionArgs&);
   void (*bag_forward)(const BagArgs&);
   void (*bag_backward)(const BagArgs&);
+  bool (*bag_starts)(const BagStartArgs&);  // whether they are valid
 };
 
 }  // namespace tt

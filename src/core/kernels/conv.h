@@ -64,6 +64,8 @@ struct ConvTable {
   // The same for groups of one channel of x and one of y; w from the sum that gives y.
   void (*depthwise[2])(const ConvSum&);
   void (*depthwise_weight[2])(const ConvSum&, void* w);
+  // Whether the first pixel of each part that reaches outside of the source is finite.
+  bool (*is_finite[2])(const ConvSum&);
 };
 
 }  // namespace tt

@@ -25,12 +25,12 @@ struct CrossEntropyArgs {
   const int64_t* classes;  // per line; null where targets are probabilities
   const char* weight;      // per class; null: all 1, where targets are classes without smoothing
   int64_t ignore_index;    // lines of this class have loss 0
-  double smoothing, weight_sum;
+  double smoothing;
   char* stats;       // per line: the largest x, log of the sum of exp(x - largest), sum of mass
   char* loss;        // per line; forward only
   const char* grad;  // of the loss: per line, or one for all; backward only
   bool grad_per_line;
-  double scale;  // of grad
+  const char* divisor;  // of grad, or null; backward only
 };
 
 // y = (x - mean) / sqrt(variance + eps) weight + bias along a line; without `centered` the mean is
@@ -40,8 +40,10 @@ struct LayerNormArgs {
   bool centered;
   const char *weight, *bias;  // per element of a line, or null
   double eps;
-  char* stats;    // per line: mean, 1 / sqrt(variance + eps)
-  char* sums;     // backward, per group of lines: the gradients of weight and bias; or null
+  char* stats;  // per line: mean, 1 / sqrt(variance + eps)
+  // Backward, or null: the gradients of weight and bias, per element of a line, and those of each
+  // group of lines, (groups, 2, size), whose memory is given.
+  char *weight_grad, *bias_grad, *sums;
   int64_t group;  // lines
 };
 
@@ -63,6 +65,22 @@ struct BatchNormArgs {
   char *weight_grad, *bias_grad;  // per channel
 };
 
+// Batch norm's running mean and variance, per channel, of any dtype.
+struct RunningArgs {
+  struct Running {
+    char* data;  // or null
+    DType dtype;
+    int64_t step;  // elements
+  };
+  Running running_mean, running_var;
+  int64_t channels, samples;  // (samples, channels) are the sets: one sample, or each has its own
+  DType compute;
+  char *mean, *rstd;     // per set, of dtype `compute`
+  const char* variance;  // per set, biased, float64
+  double elements;       // of a set
+  double momentum, eps;
+};
+
 struct NormTable {
   void (*softmax)(const SoftmaxArgs&);
   void (*softmax_backward)(const SoftmaxArgs&);
@@ -73,6 +91,8 @@ struct NormTable {
   void (*layer_norm_backward)(const LayerNormArgs&);
   void (*batch_norm)(const BatchNormArgs&);
   void (*batch_norm_backward)(const BatchNormArgs&);
+  void (*running_update)(const RunningArgs&);  // towards what the sets have
+  void (*running_read)(const RunningArgs&);    // into mean and rstd
 };
 
 }  // namespace tt

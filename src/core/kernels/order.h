@@ -1,8 +1,6 @@
 // Sorting of lines, selection by order, and what is found among elements in order. NaN is the
 // largest, and of equal elements the first comes first.
 #pragma once
-#include <functional>
-
 #include "core/kernels/lines.h"
 
 namespace tt {
@@ -30,18 +28,15 @@ struct IsinArgs {
 
 // Equal rows of a contiguous matrix are a group; `consecutive`: if nothing else is between them.
 struct UniqueArgs {
-  // What is known of the groups, in their order: their first elements, or where their first rows
-  // stand (int64); and their sizes, or null.
-  struct Groups {
-    char* first;
-    int64_t* sizes;
-  };
   DType dtype;
   const char* x;
   int64_t rows, width;
   bool consecutive;
-  int64_t* inverse;                         // the group of each row, or null
-  std::function<Groups(int64_t)> allocate;  // called once, with the number of groups
+  int64_t* inverse;  // the group of each row, or null
+  // Of the groups, in their order, of which there may be as many as rows: their first elements, or
+  // where their first rows stand (int64); and their sizes, or null.
+  char* first;
+  int64_t* sizes;
 };
 
 struct OrderTable {
@@ -54,8 +49,9 @@ struct OrderTable {
   void (*mode)(const Lines&);
   void (*searchsorted)(const SearchArgs&);
   void (*isin)(const IsinArgs&);
-  void (*unique)(const UniqueArgs&);       // elements: width is 1
-  void (*unique_rows)(const UniqueArgs&);  // answers where first rows stand
+  // The number of groups: of elements (width is 1), or of rows, told by where the first ones stand.
+  int64_t (*unique)(const UniqueArgs&);
+  int64_t (*unique_rows)(const UniqueArgs&);
 };
 
 }  // namespace tt

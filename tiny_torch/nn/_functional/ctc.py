@@ -54,27 +54,27 @@ def ctc_loss(
         raise RuntimeError(f"ctc_loss: expected log_probs of 3 dims, got {log_probs.ndim}")
     lengths = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     _check_sizes(log_probs, targets, *lengths, blank)
-    options = targets.long().array, lengths[0].array, lengths[1].array, blank, bool(zero_infinity)
-    loss = apply(CtcLoss, log_probs, *options)
+    loss = apply(CtcLoss, log_probs, targets.long().array, *lengths, blank, bool(zero_infinity))
     if zero_infinity:
         loss = loss.masked_fill(loss.detach() == torch.inf, 0.0)
     if reduction == "mean":
-        return (loss / lengths[1].to(loss.dtype).clamp_min(1)).mean()
+        divisors = [max(n, 1) for n in lengths[1]]
+        return (loss / torch.tensor(divisors, dtype=loss.dtype, device=loss.device)).mean()
     return reduced(loss if batched or reduction == "sum" else loss.squeeze(0), reduction)
 
 
-def _lengths(name: str, lengths: Any) -> Tensor:
+def _lengths(name: str, lengths: Any) -> list[int]:
     if isinstance(lengths, Tensor):
         if lengths.is_floating_point() or lengths.dtype == torch.bool:
             raise RuntimeError(f"{name} must be integral")
-        return lengths.long().reshape(-1)
+        return lengths.reshape(-1).tolist()
     if not isinstance(lengths, Sequence) or not all(isinstance(n, int) for n in lengths):
         raise TypeError(f"ctc_loss(): {name} must be a tensor or a sequence of ints")
-    return torch.tensor(list(lengths), dtype=torch.int64)
+    return list(lengths)
 
 
 def _check_sizes(
-    log_probs: Tensor, targets: Tensor, times: Tensor, lengths: Tensor, blank: int
+    log_probs: Tensor, targets: Tensor, times: list[int], lengths: list[int], blank: int
 ) -> None:
     total, batch, classes = log_probs.shape
     if log_probs.numel() == 0:
@@ -82,18 +82,17 @@ def _check_sizes(
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     for name, values in (("input_lengths", times), ("target_lengths", lengths)):
-        if values.numel() != batch:
+        if len(values) != batch:
             raise RuntimeError(f"{name} must be of size batch_size")
-        if values.min() < 0:
+        if min(values) < 0:
             raise RuntimeError(
-                f"Expected {name} to have value at least 0, but got value {int(values.min())}"
+                f"Expected {name} to have value at least 0, but got value {min(values)}"
             )
-    if times.max() > total:
+    if max(times) > total:
         raise RuntimeError(
-            f"Expected input_lengths to have value at most {total}, but got value "
-            f"{int(times.max())}"
+            f"Expected input_lengths to have value at most {total}, but got value {max(times)}"
         )
-    longest, together = int(lengths.max()), int(lengths.sum())
+    longest, together = max(lengths), sum(lengths)
     fits = (
         targets.numel() == together
         if targets.ndim == 1

@@ -115,7 +115,7 @@ def _require_weight_shape(input: Tensor, weight: Tensor) -> None:
 
 
 def _require_probabilities(name: str, x: Tensor) -> None:
-    if not ((x >= 0) & (x <= 1)).all():
+    if not x.is_meta and not ((x >= 0) & (x <= 1)).all():
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
@@ -152,7 +152,7 @@ def binary_cross_entropy(
         weight = _constant("binary_cross_entropy", "weight", weight, input)
     loss = apply(BinaryCrossEntropy, input, target, "none" if weight is not None else reduction)
     total = loss.detach()
-    if torch.isnan(total if total.ndim == 0 else total.sum()):
+    if not total.is_meta and torch.isnan(total if total.ndim == 0 else total.sum()):
         _require_probabilities("input", input)
         _require_probabilities("target", target)
     return loss if weight is None else reduced(loss * weight, reduction)

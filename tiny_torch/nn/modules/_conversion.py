@@ -101,6 +101,13 @@ class Conversion:
                 options["dtype"] = dtype
             if memory_format is not None and tensor.ndim in (4, 5):
                 options["memory_format"] = memory_format
+            target_type = options.get("device", tensor.device).type
+            if tensor.device.type == "meta" != target_type:
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use "
+                    "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    "from meta to a different device."
+                )
             return tensor.to(**options) if options else tensor
 
         return self._apply(convert)

@@ -10,6 +10,7 @@ from typing import Any
 import tiny_torch as torch
 
 from ... import _core
+from ...dtypes import other_type
 from ...ops.recurrent import recurrent_layer
 from ...ops.views import standalone
 from ...tensor import Tensor
@@ -146,9 +147,11 @@ class RNNBase(Module):
         """
         if isinstance(input, PackedSequence):
             data, sizes, order, inverse = input
+            if sizes.dtype != torch.int64:
+                raise other_type(torch.int64, sizes.dtype)
             state = self._start(hx, int(sizes[0]), data, 3, order)
             self._check_input(data, 2)
-            data, state = self._run(data, sizes, state)
+            data, state = self._run(data, sizes.tolist(), state)
             return PackedSequence(data, sizes, order, inverse), self._end(state, inverse)
         kind = self.mode.split("_")[0]
         if input.dim() not in (2, 3):
@@ -163,8 +166,7 @@ class RNNBase(Module):
         if steps == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         state = self._start(hx, batch, input, dims, None)
-        sizes = torch.full((steps,), batch, dtype=torch.int64)
-        data, state = self._run(input.reshape(steps * batch, size), sizes, state)
+        data, state = self._run(input.reshape(steps * batch, size), [batch] * steps, state)
         output = standalone(data.view(steps, batch, data.shape[1]))
         if dims == 2:
             return output.squeeze(1), self._end(tuple([s.squeeze(1) for s in state]))
@@ -227,7 +229,7 @@ class RNNBase(Module):
         return state if len(state) > 1 else state[0]
 
     def _run(
-        self, data: Tensor, sizes: Tensor, state: tuple[Tensor, ...]
+        self, data: Tensor, sizes: list[int], state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """All layers on (rows, inputs); sizes as in ops/recurrent.py."""
         directions = 2 if self.bidirectional else 1

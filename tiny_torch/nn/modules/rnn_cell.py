@@ -90,9 +90,8 @@ class RNNCellBase(Module):
         weights = [self.weight_ih, self.weight_hh]
         if self.bias:
             weights += [self.bias_ih, self.bias_hh]
-        sizes = torch.full((1,), x.shape[0], dtype=torch.int64)
         h, c = [*hx, None][:2]
-        _, *last = recurrent_layer(mode, x, sizes, (h, c), weights, bool(self.bias))
+        _, *last = recurrent_layer(mode, x, [x.shape[0]], (h, c), weights, bool(self.bias))
         last = last if batched else [s.squeeze(0) for s in last]
         return tuple(last) if states == 2 else last[0]
 

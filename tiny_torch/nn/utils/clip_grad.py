@@ -69,10 +69,12 @@ def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor
         and norm_type in (1, 2, math.inf)
         and (dtypes == {torch.float32} or dtypes == {torch.float64})
         and {type(tensor.array) for tensor in tensors} == {_core.NDArray}
+        and {tensor.device for tensor in tensors} == {tensors[0].device}
+        and not tensors[0].is_meta
         and (norm_type != math.inf or all(tensor.numel() for tensor in tensors))
     ):
         norms = _core.foreach_norm([tensor.array for tensor in tensors], norm_type)
-        return torch.tensor(norms, dtype=dtypes.pop())
+        return torch.tensor(norms, dtype=dtypes.pop(), device=tensors[0].device)
     first = tensors[0].device
     return torch.stack([torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors])
 
@@ -97,7 +99,9 @@ def clip_grads_with_norm_(
     if not grads:
         return
     factor = torch.clamp(max_norm / (total_norm + 1e-6), max=1.0)
-    left = _in_one_call(_core.foreach_scale, grads, foreach, factor.item())
+    left = grads
+    if not factor.is_meta:
+        left = _in_one_call(_core.foreach_scale, grads, foreach, factor.item())
     for grad in left:
         grad.mul_(factor.to(grad.device))
 

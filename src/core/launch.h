@@ -1,0 +1,40 @@
+// Launches: how core/api calls a kernel of the device that an array is on.
+//
+//   launch(x)->norm->softmax(args);            // by its place in the device's tables
+//   launch(x)(kernel, Iter(out, inputs, ...)); // which was looked up in them before
+//
+// Nothing else touches elements: they may lie in memory that the host cannot reach.
+#pragma once
+#include <utility>
+
+#include "core/backend.h"
+#include "core/device.h"
+#include "core/ndarray.h"
+
+namespace tt {
+
+// The device's own work around a call, which ends with the full expression.
+class Launch {
+ public:
+  explicit Launch(const Device& device) : device_(device) {
+    if (device_.begin) device_.begin();
+  }
+  ~Launch() {
+    if (device_.end) device_.end();
+  }
+  Launch(const Launch&) = delete;
+
+  const Backend* operator->() const { return device_.backend; }
+  template <class Kernel, class... Args>
+  auto operator()(Kernel kernel, Args&&... args) const {
+    return kernel(std::forward<Args>(args)...);
+  }
+
+ private:
+  const Device& device_;
+};
+
+inline Launch launch(const NDArray& x) { return Launch(x.device()); }
+inline const Backend& backend_of(const NDArray& x) { return *x.device().backend; }
+
+}  // namespace tt
