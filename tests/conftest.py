@@ -1,6 +1,12 @@
 """What all tests share."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
+
+SOURCES = Path(__file__).parent.parent / "src"
 
 # These need PyTorch or mypy, and hold no tests.
 collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
@@ -32,3 +38,33 @@ def torch(request):
     module = pytest.importorskip(request.param)
     yield module
     module.set_grad_enabled(True)
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """compiled(name, source): a shared library, built by g++ from one file next to our headers."""
+    compiler = shutil.which("g++")
+    if compiler is None or not SOURCES.is_dir():
+        pytest.skip("needs g++ and the sources")
+
+    def build(name: str, source: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        path = folder / f"{name}.cpp"
+        path.write_text(source)
+        library = folder / f"{name}.so"
+        command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-I", str(SOURCES)]
+        subprocess.run([*command, "-o", str(library), str(path)], check=True)
+        return library
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def twin(compiled):
+    """The library of the device `twin` (twin.cpp), which is there from now on."""
+    from tiny_torch import devices
+
+    library = compiled("twin", Path(__file__).with_name("twin.cpp").read_text())
+    if "twin" not in devices.TYPES:
+        devices.register("twin", library)
+    return library

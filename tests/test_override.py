@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,6 @@ import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.backends import cpu
 
-SOURCES = Path(__file__).parent.parent / "src"
 SOFTMAX = """
 #include <cmath>
 #include "core/kernels/norm.h"
@@ -69,24 +65,6 @@ static void exp(const tt::Iter& iter) {
 }
 TT_OVERRIDE_AS(tt::Kernel, exp, exp)
 """
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    compiler = shutil.which("g++")
-    if compiler is None or not SOURCES.is_dir():
-        pytest.skip("needs g++ and the sources")
-
-    def build(name: str, source: str) -> Path:
-        folder = tmp_path_factory.mktemp(name)
-        path = folder / f"{name}.cpp"
-        path.write_text(source)
-        library = folder / f"{name}.so"
-        command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-I", str(SOURCES)]
-        subprocess.run([*command, "-o", str(library), str(path)], check=True)
-        return library
-
-    return build
 
 
 def calls(kernel) -> int:
