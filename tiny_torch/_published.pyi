@@ -24,7 +24,6 @@ from tiny_torch.dtypes import can_cast as can_cast
 from tiny_torch.dtypes import finfo as finfo
 from tiny_torch.dtypes import iinfo as iinfo
 from tiny_torch.dtypes import promote_types as promote_types
-from tiny_torch.dtypes import result_type as result_type
 from tiny_torch.from_data import as_tensor as as_tensor
 from tiny_torch.from_data import asarray as asarray
 from tiny_torch.from_data import from_numpy as from_numpy
@@ -43,6 +42,7 @@ from tiny_torch.memory import is_nonzero as is_nonzero
 from tiny_torch.memory import is_same_size as is_same_size
 from tiny_torch.memory import is_signed as is_signed
 from tiny_torch.memory import numel as numel
+from tiny_torch.memory import result_type as result_type
 from tiny_torch.nn._functional.common import bilinear as bilinear
 from tiny_torch.nn._functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tiny_torch.nn._functional.spatial import channel_shuffle as channel_shuffle

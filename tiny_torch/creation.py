@@ -9,9 +9,10 @@ import numpy as np
 
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
-from tiny_torch.autograd.graph import LEAF, NO_GRAD, modes
+from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
+from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor, wrap
 
 int64 = _core.int64

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.devices import array_module
-from tiny_torch.tensor import Tensor
 
 ALIASES = {
     "short": _core.int16,
@@ -55,6 +53,11 @@ CPP_NAMES = {
     _core.float64: "double",
 }
 SCALAR_TYPES = {dtype: name[len("torch.") : -len("Tensor")] for name, dtype in TYPE_NAMES.items()}
+
+
+def type_name(dtype: Any) -> str:
+    """ "torch.FloatTensor" for float32."""
+    return f"torch.{SCALAR_TYPES[dtype]}Tensor"
 
 
 def scalar_type(dtype: Any) -> str:
@@ -231,39 +234,6 @@ def check_dtype(function: str, dtype: Any) -> None:
 # --------------------------------------------------------------------------------- promotion
 
 
-def result_type(
-    *operands: Any,
-    scalar: Any = None,
-    scalar1: Any = None,
-    tensor: Any = None,
-    other: Any = None,
-    scalar2: Any = None,
-) -> Any:
-    """The dtype of an arithmetic result of two tensors or Python numbers: (tensor, other), (scalar,
-    tensor) or (scalar1, scalar2).
-
-    Tensors with dimensions outrank 0-d ones, which outrank numbers; a lower rank counts only if its
-    category (bool < integer < float) is higher. Raises TypeError for anything else.
-    https://pytorch.org/docs/stable/generated/torch.result_type.html
-
-    >>> import tiny_torch as torch
-    >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int8), 1.0)
-    torch.float32
-    """
-    named = (scalar, scalar1, tensor, other, scalar2)
-    operands = (*operands, *[value for value in named if value is not None])
-    numeric = [isinstance(value, Tensor | bool | int | float) for value in operands]
-    if numeric != [True, True]:
-        got = ", ".join([type(value).__name__ for value in operands])
-        raise TypeError(
-            "result_type() received an invalid combination of arguments: expected two tensors or "
-            f"numbers, got ({got})"
-        )
-    arrays = [x.array if isinstance(x, Tensor) else x for x in operands]
-    module = next((array_module(a.device) for a in arrays if hasattr(a, "device")), _core)
-    return module.result_type(*arrays)
-
-
 def promote_types(type1: Any, type2: Any) -> Any:
     """The smallest dtype that both convert to. Raises TypeError for what is no dtype.
 
@@ -289,7 +259,6 @@ FUNCTIONS: dict[str, Any] = {
     **ALIASES,
     "finfo": finfo,
     "iinfo": iinfo,
-    "result_type": result_type,
     "promote_types": promote_types,
     "can_cast": can_cast,
 }

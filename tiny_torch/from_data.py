@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.autograd.apply import apply_view
 from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
 from tiny_torch.devices import default, device, to_device
+from tiny_torch.dlpack import from_dlpack
 from tiny_torch.dtypes import check_elements, check_range
+from tiny_torch.ops.views import Alias
+from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
 
 MOST_DIMS = 128
@@ -253,8 +257,6 @@ def asarray(
             )
         shares, result = False, wrap(from_data(obj, None))
     elif hasattr(obj, "__dlpack__"):
-        from tiny_torch.dlpack import from_dlpack
-
         result = from_dlpack(obj)
     elif is_buffer(obj):
         result = frombuffer(obj, dtype=dtype or _core.get_default_dtype())
@@ -359,8 +361,6 @@ def legacy_constructor(cls: type, *args: Any, **options: Any) -> Tensor:
 
 def legacy_tensor(cls: type, dtype: Any, args: tuple, options: dict, where: Any = "cpu") -> Tensor:
     """The legacy constructor of a dtype; None: the default one, and a tensor keeps its own."""
-    from tiny_torch.storage import TypedStorage, UntypedStorage
-
     where = options.pop("device", None) or where
     if device(where).type == "cuda":
         raise RuntimeError(f"legacy constructor expects device type: cpu but {where} was passed")
@@ -402,9 +402,6 @@ def is_data(args: tuple, named: dict) -> bool:
 def alias(x: Tensor, cls: type) -> Tensor:
     """x again, as another tensor on its memory and with its history."""
     if x.requires_grad:
-        from tiny_torch.autograd.apply import apply_view
-        from tiny_torch.ops.views import Alias
-
         return apply_view(Alias, x, ())
     return wrap(x.array, None, cls)
 

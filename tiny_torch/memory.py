@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from tiny_torch import layouts
+from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.autograd.apply import check_inplace, edges_of
 from tiny_torch.autograd.graph import Node, Op, reach_of, rebase
@@ -54,6 +54,39 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     check_tensor("is_same_size", "input", 1, input)
     check_tensor("is_same_size", "other", 2, other)
     return input.array.shape == other.array.shape
+
+
+def result_type(
+    *operands: Any,
+    scalar: Any = None,
+    scalar1: Any = None,
+    tensor: Any = None,
+    other: Any = None,
+    scalar2: Any = None,
+) -> Any:
+    """The dtype of an arithmetic result of two tensors or Python numbers: (tensor, other), (scalar,
+    tensor) or (scalar1, scalar2).
+
+    Tensors with dimensions outrank 0-d ones, which outrank numbers; a lower rank counts only if its
+    category (bool < integer < float) is higher. Raises TypeError for anything else.
+    https://pytorch.org/docs/stable/generated/torch.result_type.html
+
+    >>> import tiny_torch as torch
+    >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int8), 1.0)
+    torch.float32
+    """
+    named = (scalar, scalar1, tensor, other, scalar2)
+    operands = (*operands, *[value for value in named if value is not None])
+    numeric = [isinstance(value, Tensor | bool | int | float) for value in operands]
+    if numeric != [True, True]:
+        got = ", ".join([type(value).__name__ for value in operands])
+        raise TypeError(
+            "result_type() received an invalid combination of arguments: expected two tensors or "
+            f"numbers, got ({got})"
+        )
+    arrays = [x.array if isinstance(x, Tensor) else x for x in operands]
+    module = next((array_module(a.device) for a in arrays if hasattr(a, "device")), _core)
+    return module.result_type(*arrays)
 
 
 def get_device(self: Tensor) -> int:
@@ -305,10 +338,12 @@ NEVER = {name: never(name) for name in ("is_complex", "is_conj", "is_distributed
 FUNCTIONS = {
     **{
         f.__name__: f
-        for f in (is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel)
+        for f in (
+            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, result_type
+        )
     },
     **NEVER,
-}
+}  # fmt: skip
 METHODS = {
     **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
     **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.devices import device as Device
 from tiny_torch.tensor import Tensor, wrap
 
 STATE_BYTES = 5056
@@ -30,8 +31,6 @@ class Generator:
     __module__ = "tiny_torch"  # where it is public, as its repr says
 
     def __init__(self, device: Any = "cpu") -> None:
-        from tiny_torch.devices import device as Device
-
         self._device = Device(device)
         if self._device.type != "cpu":
             raise RuntimeError(f"Device type {self._device.type} is not supported for generators")

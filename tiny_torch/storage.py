@@ -9,8 +9,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tiny_torch import _core, tensor_types
+from tiny_torch import _core
 from tiny_torch.devices import device
+from tiny_torch.dtypes import type_name
 
 MOST_SHOWN = 1000
 
@@ -140,7 +141,7 @@ class TypedStorage(_Storage):
 
     def type(self) -> str:
         """The name of its type, such as "torch.FloatStorage"."""
-        return tensor_types.type_name(self._array.dtype).replace("Tensor", "Storage")
+        return type_name(self._array.dtype).replace("Tensor", "Storage")
 
     def _text(self) -> str:
         return f"TypedStorage(dtype={self.dtype}, device={self.device})"

@@ -338,7 +338,7 @@ class Tensor(TensorBase):
         """A NumPy array on the same memory; of a copy without history if `force`."""
         if force:
             return self.detach().cpu().array.numpy()
-        if recording() and self.requires_grad:
+        if not modes.bits & NO_GRAD and self.requires_grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
@@ -444,9 +444,4 @@ def counted_dim(function: str, dim: Any, ndim: int) -> int:
     return _core.wrap_dim(number, ndim)
 
 
-def recording() -> bool:
-    """Whether this thread records ops."""
-    return not modes.bits & NO_GRAD
-
-
-__all__ = ["Tensor", "_core", "recording", "wrap"]
+__all__ = ["Tensor", "_core", "wrap"]

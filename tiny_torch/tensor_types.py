@@ -7,6 +7,7 @@ from typing import Any
 
 from tiny_torch import _core, layouts
 from tiny_torch.dtypes import TYPE_NAMES
+from tiny_torch.from_data import legacy_tensor
 from tiny_torch.tensor import Tensor
 
 
@@ -23,8 +24,6 @@ class tensortype(type):
         return isinstance(instance, Tensor) and instance.array.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
-        from tiny_torch.from_data import legacy_tensor
-
         return legacy_tensor(Tensor, cls.dtype, args, options)
 
     def __repr__(cls) -> str:
@@ -35,12 +34,6 @@ TYPES: dict[str, Any] = {
     name: tensortype(name.removeprefix("torch."), (), {"__module__": "tiny_torch", "dtype": dtype})
     for name, dtype in TYPE_NAMES.items()
 }
-_NAMES = {dtype: name for name, dtype in TYPE_NAMES.items()}
-
-
-def type_name(dtype: Any) -> str:
-    """ "torch.FloatTensor" for float32."""
-    return _NAMES[dtype]
 
 
 def dtype_of_type(kind: Any) -> Any:

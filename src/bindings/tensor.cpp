@@ -24,7 +24,7 @@ namespace {
 
 PyTypeObject* view_type;
 
-// The bits of autograd/graph.py's modes, and the kinds of views of autograd/view.py.
+// The bits of modes.py, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 

@@ -29,7 +29,7 @@ long long stamp_of_array(PyObject* array);
 // requires grad, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
-// This thread's modes, of autograd/graph.py: those that switch recording off, and the one in which
+// This thread's modes, of modes.py: those that switch recording off, and the one in which
 // somebody wants to see every op.
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference, kWatched = 16;
 long thread_modes();

@@ -10,7 +10,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.autograd.graph import ANOMALY, modes, thread
+from tiny_torch.dtypes import type_name
+from tiny_torch.modes import ANOMALY, modes, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.
@@ -104,8 +105,6 @@ def story(node: Any, what: str) -> str:
 
 def written_since(node: Any, saved: tuple) -> str:
     """What the error says of the first of a node's saved values that was written after it."""
-    from tiny_torch.tensor_types import type_name
-
     value = next(v for v in saved if hasattr(v, "stamp") and v.stamp > node.sequence)
     hint = "enable anomaly detection to find the operation that failed to compute its gradient, "
     hint += "with torch.autograd.set_detect_anomaly(True, check_nan=False)."

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import INFERENCE, NO_GRAD, modes
+from tiny_torch.modes import INFERENCE, NO_GRAD, modes
 
 C = TypeVar("C", bound=Callable)
 

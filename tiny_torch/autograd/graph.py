@@ -9,7 +9,6 @@ Not here: recording ops (apply.py), walking the graph (engine.py).
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from typing import Any
@@ -26,31 +25,22 @@ from tiny_torch.autograd.view import (  # noqa: F401  some for others, who look 
     refusal,
 )
 from tiny_torch.devices import array_module
+from tiny_torch.modes import (  # noqa: F401  some for others, who look for them here
+    ANOMALY,
+    INFERENCE,
+    NO_GRAD,
+    OFF,
+    SAVED_HOOKS,
+    WATCHED,
+    modes,
+    thread,
+)
 
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
 check_saved = _core.check_saved
 EMPTY, STALE, FRESH, SOLE = range(4)  # what check_saved answers
 FREED: Any = ("freed",)
-
-
-class Thread(threading.local):
-    """What this thread's modes need beside their bits."""
-
-    check_nan = True  # of ANOMALY
-    running: Any = None  # the node whose backward runs, under ANOMALY
-    saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
-    op_modes: tuple = ()  # the innermost last, under WATCHED
-
-
-NO_GRAD: int = 1
-INFERENCE: int = 2
-OFF: int = NO_GRAD | INFERENCE
-ANOMALY: int = 4
-SAVED_HOOKS: int = 8
-WATCHED: int = 16  # a mode of op_mode.py wants to see every op
-modes: Any = _core.modes  # `bits`: what this thread's ops must mind; 0 is plain recording
-thread = Thread()
 
 
 class Op:

@@ -6,6 +6,7 @@ import weakref
 from collections import OrderedDict
 
 from tiny_torch import hooks, layouts
+from tiny_torch.dtypes import cpp_name, scalar_type
 from tiny_torch.hooks import RemovableHandle
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
@@ -63,8 +64,6 @@ def check_assigned(tensor, grad) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad.array.dtype is not tensor.array.dtype:
-        from tiny_torch.dtypes import cpp_name, scalar_type  # which needs Tensor, which needs this
-
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{cpp_name(grad.dtype)}' to a tensor with "
             f"grad_dtype '{scalar_type(tensor.dtype)}'. The gradient must match the tensor's "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.autograd.graph import WATCHED, modes, thread
+from tiny_torch.modes import WATCHED, modes, thread
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory, and
 # results written over the first argument.

@@ -10,6 +10,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.creation import PYTHON_TYPES, as_dtype
 from tiny_torch.devices import array_module, device, to_device
+from tiny_torch.dtypes import type_name
 from tiny_torch.layouts import (
     check_format,
     contiguous_format,
@@ -20,7 +21,7 @@ from tiny_torch.layouts import (
 from tiny_torch.ops.elementwise import Cast, Clone
 from tiny_torch.ops.public import check_tensor
 from tiny_torch.tensor import Tensor
-from tiny_torch.tensor_types import dtype_of_type, type_name
+from tiny_torch.tensor_types import dtype_of_type
 
 
 class ToCopy(Cast):

@@ -15,6 +15,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_view
 from tiny_torch.autograd.graph import AsStrided, layout
+from tiny_torch.memory import view_as_dtype
 from tiny_torch.ops import arrange, cast
 from tiny_torch.ops.views import (
     Diagonal,
@@ -52,8 +53,6 @@ def view(self: Tensor, *sizes: Any, size: Any = None, dtype: Any = None) -> Tens
             [3, 4, 5]])
     """
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], (_core.dtype, type))):
-        from tiny_torch.memory import view_as_dtype
-
         return view_as_dtype(self, sizes[0] if dtype is None else dtype)
     return apply_view(View, self, one_or_many("view", "size", sizes, size))
 

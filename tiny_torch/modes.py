@@ -1,0 +1,28 @@
+"""What this thread's ops must mind: one integer, which each op reads before anything else."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tiny_torch import _core
+
+NO_GRAD: int = 1
+INFERENCE: int = 2
+OFF: int = NO_GRAD | INFERENCE
+ANOMALY: int = 4
+SAVED_HOOKS: int = 8
+WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see every op
+modes: Any = _core.modes  # `bits`: 0 is plain recording
+
+
+class Thread(threading.local):
+    """What this thread's modes need beside their bits."""
+
+    check_nan = True  # of ANOMALY
+    running: Any = None  # the node whose backward runs, under ANOMALY
+    saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
+    op_modes: tuple = ()  # the innermost last, under WATCHED
+
+
+thread = Thread()
