@@ -29,7 +29,8 @@ HEAD = '"""{what} Written by docs/make_stubs.py."""\n'
 ANSWERS = {
     "wrap": "Tensor", "default_generator": "Generator",
     **dict.fromkeys(("get_default_dtype", "promote_types", "result_type"), "dtype"),
-    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_result_shape"), "_bool"),
+    **dict.fromkeys(("can_cast", "fits", "is_grad_enabled", "is_result_shape",
+                     "requires_grad"), "_bool"),
     **dict.fromkeys(("get_num_threads", "next_stamp", "wrap_dim"), "int"),
     **dict.fromkeys(("check_tensor", "check_tensors", "set_default_dtype"), "None"),
     "type_name": "str",
@@ -150,6 +151,8 @@ class Published:
         """`def name(...) -> ...: ...`; as a method if `first` is the name of its first argument."""
         head = []
         if isinstance(function, property):
+            if function.fset is not None:
+                return [f"{name}: {self.answer(function.fget)}"]
             head, function = ["@property"], function.fget
         function = inspect.unwrap(function)
         signature = inspect.signature(function)
@@ -171,6 +174,11 @@ class Published:
         answer = self.annotation(signature.return_annotation, function)
         ignore = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
         return [*head, f"def {name}({', '.join(parameters)}) -> {answer}: ...{ignore}"]
+
+    def answer(self, getter: Callable) -> str:
+        if inspect.isbuiltin(getter):
+            return ANSWERS[getter.__name__]
+        return self.annotation(inspect.signature(getter).return_annotation, getter)
 
     def annotation(self, annotation: Any, function: Callable) -> str:
         if annotation is inspect.Parameter.empty:

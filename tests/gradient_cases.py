@@ -63,5 +63,6 @@ F.prelu(x, one.view(1))|F.scaled_dot_product_attention(s, s * 2, s + 1)
 F.scaled_dot_product_attention(s, s, s, is_causal=True)|rnn(nn.LSTM, s, y, v)|rnn(nn.GRU, s, y, v)
 rnn(nn.RNN, s, y, v)|nn.LSTMCell(4, 3).double()(s[0])|nn.GRUCell(4, 3).double()(s[0])
 nn.Bilinear(4, 6, 2).double()(y, x[0].expand(6, 6))
+torch.autograd.functional.jacobian(lambda a: a ** 3, v, create_graph=True)
 """
 CASES = [case for line in CASES.strip().splitlines() for case in line.split("|")]

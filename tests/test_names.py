@@ -96,6 +96,11 @@ def test_a_tensor_is_of_no_kind_but_the_cpus(torch, kind):
         setattr(torch.ones(2), f"is_{kind}", True)
 
 
+def test_errors_tell_whose_method_was_called():
+    with pytest.raises(TypeError, match=r"^Tensor\.retain_grad\(\) takes 1 positional argument"):
+        tiny_torch.ones(1).retain_grad(1)
+
+
 def test_functions_in_place_are_those_of_the_methods(torch):
     x = torch.tensor([-1.0, 4.0])
     assert torch.relu_(x) is x and torch.sqrt_(input=x) is x and x.tolist() == [0, 2]

@@ -31,7 +31,6 @@ from tiny_torch import (
     dtypes,
     from_data,
     layouts,
-    printing,
     random,
     return_types,
     switches,
@@ -66,7 +65,7 @@ if TYPE_CHECKING:  # the names that the loop below adds
 
 
 for _module in (
-    dtypes, *methods.MODULES, devices, layouts, printing, random, switches, tensor_types,
+    dtypes, *methods.MODULES, devices, layouts, random, switches, tensor_types,
 ):  # fmt: skip
     globals().update(methods.publish(__name__, _module.FUNCTIONS))
 
@@ -96,6 +95,7 @@ from tiny_torch import (
     linalg,
     nn,
     optim,
+    serialization,
     testing,
     twins,
     utils,
@@ -105,4 +105,5 @@ from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.serialization import load, save
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
+methods.attach(serialization.METHODS)
 absent.install()

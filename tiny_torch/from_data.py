@@ -424,4 +424,4 @@ def new_tensor(
 
 
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, asarray, frombuffer, from_numpy)}
-METHODS = {"new": new, "new_tensor": new_tensor}
+METHODS = {"__new__": staticmethod(legacy_constructor), "new": new, "new_tensor": new_tensor}

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.autograd.apply import check_inplace, edges_of
-from tiny_torch.autograd.graph import Node, Op, reach_of, rebase
+from tiny_torch.autograd.graph import Node, Op
+from tiny_torch.autograd.writes import reach_of, rebase
 from tiny_torch.creation import as_dtype, as_sizes, resized
 from tiny_torch.devices import array_module
 from tiny_torch.ops.public import check_tensor

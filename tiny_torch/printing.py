@@ -180,3 +180,4 @@ def tensor_text(tensor: Tensor) -> str:
 
 
 FUNCTIONS = {"set_printoptions": set_printoptions}
+METHODS = {"__repr__": tensor_text}

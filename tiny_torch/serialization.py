@@ -25,7 +25,7 @@ from typing import IO, Any
 from tiny_torch._serialization import core
 from tiny_torch._serialization.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
 from tiny_torch._serialization.pickler import pickler_of
-from tiny_torch._serialization.plain import reduce_tensor as reduce_tensor
+from tiny_torch._serialization.plain import reduce_tensor
 from tiny_torch._serialization.rebuild import Rebuilder
 from tiny_torch._serialization.trusting import unpickled
 from tiny_torch._serialization.unpickler import Unpickler
@@ -313,3 +313,6 @@ def _named_safe_globals() -> dict[str, Any]:
         else:
             named[entry[1]] = entry[0]
     return named
+
+
+METHODS = {"__reduce_ex__": reduce_tensor}

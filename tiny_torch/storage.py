@@ -5,15 +5,29 @@ https://pytorch.org/docs/stable/storage.html
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import device
 from tiny_torch.dtypes import type_name
+from tiny_torch.tensor import wrap
 
 MOST_SHOWN = 1000
+
+
+def copied_with_storage(array: Any, memo: dict) -> Any:
+    """A copy of an array with all of its storage, which other copies of the same `memo` share."""
+    if array.device != "cpu" or not array.storage_nbytes:
+        return array.clone()
+    copies = memo.setdefault("torch", {})  # where PyTorch has them, too
+    key = array.storage_id
+    if key not in copies:
+        copies[key] = _core.from_bytes(_core.storage_bytes(array), _core.uint8)
+    return copies[key].reinterpret(array.dtype, array.shape, array.strides, array.offset)
 
 
 class _Storage:
@@ -75,8 +89,6 @@ class _Storage:
 
     def __deepcopy__(self, memo: dict) -> Any:
         """A copy, which copies of tensors on this memory share."""
-        from tiny_torch._serialization.core import copied_with_storage
-
         return type(self)(copied_with_storage(self._array, memo), self._array.dtype)
 
     def cpu(self) -> Any:
@@ -173,5 +185,25 @@ def storage(self: Any) -> TypedStorage:
     return TypedStorage(self.array, self.array.dtype)
 
 
+def deep_copied(tensor: Any, memo: dict) -> Any:
+    """What copy.deepcopy answers for a leaf; RuntimeError for another tensor."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    edge = LEAF if tensor.requires_grad else None
+    result = wrap(copied_with_storage(tensor.array, memo), edge, type(tensor))
+    memo[id(tensor)] = result
+    if tensor._grad is not None:
+        result._grad = copy.deepcopy(tensor._grad, memo)
+    result.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
+    return result
+
+
 FUNCTIONS: dict[str, Any] = {}
-METHODS = {"storage": storage, "untyped_storage": untyped_storage}
+METHODS = {"__deepcopy__": deep_copied, "storage": storage, "untyped_storage": untyped_storage}

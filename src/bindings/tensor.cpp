@@ -179,10 +179,10 @@ PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
 }
 
 // ------------------------------------------------------------------------------ recording an op
-PyObject *leaf, *renew;  // graph.py's, once it has said so
+PyObject *leaf, *renew;  // writes.py's, once it has said so
 
 // The tensor's edge, or None where it does not require grad. A view whose memory has been written
-// since asks graph.py.
+// since asks writes.py.
 PyObject* edge_of(PyObject*, PyObject* tensor) {
   if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "edge_of(tensor)");
   const TensorObject& x = tensor_of(tensor);

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
-from tiny_torch.autograd.graph import LEAF
 from tiny_torch.tensor import wrap
 
 STORAGE_DTYPES = {
@@ -46,37 +44,6 @@ def storage_bytes(array: Any) -> memoryview:
 def array_from_bytes(data: bytes | memoryview, dtype: torch.dtype) -> Any:
     """A 1-d array over a new storage with a copy of `data`."""
     return _core.from_bytes(data, dtype)
-
-
-def copied_with_storage(array: Any, memo: dict) -> Any:
-    """A copy of an array with all of its storage, which other copies of the same `memo` share."""
-    if array.device != "cpu" or not array.storage_nbytes:
-        return array.clone()
-    copies = memo.setdefault("torch", {})  # where PyTorch has them, too
-    key = storage_key(array)
-    if key not in copies:
-        copies[key] = array_from_bytes(storage_bytes(array), torch.uint8)
-    return copies[key].reinterpret(array.dtype, array.shape, array.strides, array.offset)
-
-
-def deep_copied(tensor: torch.Tensor, memo: dict) -> torch.Tensor:
-    """What copy.deepcopy answers for a leaf; RuntimeError for another tensor."""
-    if id(tensor) in memo:
-        return memo[id(tensor)]
-    if not tensor.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-            "because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
-    edge = LEAF if tensor.requires_grad else None
-    result = wrap(copied_with_storage(tensor.array, memo), edge, type(tensor))
-    memo[id(tensor)] = result
-    if tensor._grad is not None:
-        result._grad = copy.deepcopy(tensor._grad, memo)
-    result.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
-    return result
 
 
 def tensor_from_array(array: Any) -> torch.Tensor:

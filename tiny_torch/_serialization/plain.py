@@ -27,8 +27,8 @@ def _storage(data: bytes, dtype: torch.dtype) -> _Storage:
     return _Storage(core.array_from_bytes(data, dtype))
 
 
-def reduce_tensor(tensor: torch.Tensor) -> tuple[object, ...]:
-    """What `Tensor.__reduce_ex__` returns."""
+def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[object, ...]:
+    """What `Tensor.__reduce_ex__` returns, for any protocol."""
     device = tensor.device.type
     array = tensor.array if device == "cpu" else tensor.cpu().array
     region = tuple(array.shape), tuple(array.strides), array.offset

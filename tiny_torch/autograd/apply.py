@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import (
-    LEAF,
-    PLAIN,
-    WATCHED,
     Node,
     Unrelated,
-    modes,
     node_stamp,
     note,
-    rebase,
-    refusal,
 )
 from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, VIEW, through_modes
+from tiny_torch.autograd.view import LEAF, PLAIN, refusal
+from tiny_torch.autograd.writes import rebase
+from tiny_torch.modes import WATCHED, modes
 
 apply = _core.apply
 apply_view = _core.apply_view

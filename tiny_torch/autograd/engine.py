@@ -17,29 +17,24 @@ from operator import attrgetter
 from tiny_torch import _core
 from tiny_torch.autograd.anomaly_mode import check_nan, explain
 from tiny_torch.autograd.graph import (
-    ANOMALY,
     EMPTY,
     FREED,
     FRESH,
-    INFERENCE,
-    LEAF,
-    NO_GRAD,
     SOLE,
-    WATCHED,
     Identity,
     InLayout,
     Node,
     TensorBase,
     check_saved,
     edge_of,
-    modes,
     run,
-    thread,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
+from tiny_torch.autograd.view import LEAF
+from tiny_torch.modes import ANOMALY, INFERENCE, NO_GRAD, WATCHED, modes, thread
 from tiny_torch.tensor import wrap
 
 # take(dict or list, key): removes it; (value or None, whether that may be written: nobody else

@@ -12,20 +12,11 @@ from typing import Any
 
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.grad_mode import no_grad
-from tiny_torch.autograd.graph import (
-    IN_FUNCTION,
-    MULTI_OUTPUT,
-    NO_GRAD,
-    OFF,
-    Node,
-    Op,
-    View,
-    edge_of,
-    modes,
-    note,
-    rebase,
-)
+from tiny_torch.autograd.graph import Node, Op, edge_of, note
+from tiny_torch.autograd.view import IN_FUNCTION, MULTI_OUTPUT, View
+from tiny_torch.autograd.writes import rebase
 from tiny_torch.devices import array_module
+from tiny_torch.modes import NO_GRAD, OFF, modes
 from tiny_torch.tensor import Tensor, wrap
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from tiny_torch.autograd.gradients import grad, stacked
 from tiny_torch.tensor import Tensor
 
 UNLESS = "This is not allowed in strict mode."
@@ -259,8 +259,6 @@ class Point:
 
     def jacobian_of(self, i: int, output: Tensor, strict: bool) -> tuple:
         """The derivatives of every element of one output by each input."""
-        from tiny_torch.ops.join import stack  # ops need autograd
-
         flat = output.reshape(-1)
         rows: list[list] = [[] for _ in self.inputs]
         for j in range(output.numel()):
@@ -278,7 +276,7 @@ class Point:
                     )
                 rows[k].append(zeros(self.inputs[k]) if gradient is None else gradient)
         return tuple(
-            stack(row).view(output.shape + x.shape)
+            stacked(row).view(output.shape + x.shape)
             for row, x in zip(rows, self.inputs, strict=True)
         )
 
@@ -316,7 +314,7 @@ def gradients(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    return autograd.grad(
+    return grad(
         [y for y, _ in pairs],
         inputs,
         [w for _, w in pairs],

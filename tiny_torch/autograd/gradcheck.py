@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.autograd.gradients import grad
 from tiny_torch.tensor import Tensor
 
 
@@ -107,8 +108,6 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(torch.log, x)
     True
     """
-    from tiny_torch.autograd import grad
-
     if check_fwd_over_rev:
         raise NotImplementedError("gradgradcheck: forward mode")
     if not check_rev_over_rev:
@@ -222,8 +221,6 @@ class Check:
     # --------------------------------------------------------------------------- by backward
     def backward(self, output: Tensor, weight: np.ndarray) -> list[Tensor | None]:
         """The gradient of one output, weighted (flat), with respect to each input."""
-        from tiny_torch.autograd import grad
-
         seed = output.detach().clone()
         write(seed, weight)
         return list(grad(output, self.inputs, seed, retain_graph=True, allow_unused=True))

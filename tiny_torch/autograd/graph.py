@@ -4,37 +4,22 @@ An edge is a pair (node, output number), or (leaf tensor, 0): leaves are the onl
 graph, so an activation dies as soon as no node has saved it. A view's edge is computed when it is
 asked for, because a write through another view may have changed what it is made of.
 
-Not here: recording ops (apply.py), walking the graph (engine.py).
+Not here: recording ops (apply.py), walking the graph (engine.py), what in-place writes do to it
+(writes.py).
 """
 
 from __future__ import annotations
 
-import weakref
-from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiny_torch import _core
-from tiny_torch.autograd.hooks import RETAIN, AccumulateGrad, After, Before, add_to_node
+from tiny_torch.autograd.anomaly_mode import remember, written_since
+from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
 from tiny_torch.autograd.names import name_of
-from tiny_torch.autograd.view import (  # noqa: F401  some for others, who look for them here
-    IN_FUNCTION,
-    LEAF,
-    MULTI_OUTPUT,
-    PLAIN,
-    View,
-    refusal,
-)
+from tiny_torch.autograd.saved import pack, save_on_cpu, saved_tensors_hooks
 from tiny_torch.devices import array_module
-from tiny_torch.modes import (  # noqa: F401  some for others, who look for them here
-    ANOMALY,
-    INFERENCE,
-    NO_GRAD,
-    OFF,
-    SAVED_HOOKS,
-    WATCHED,
-    modes,
-    thread,
-)
+from tiny_torch.modes import ANOMALY, SAVED_HOOKS, modes
+from tiny_torch.tensor import wrap
 
 TensorBase = _core.TensorBase
 node_stamp = _core.node_stamp
@@ -116,14 +101,10 @@ class Node(_core.NodeBase):
         if type(saved) is not tuple:
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
-            from tiny_torch.autograd.anomaly_mode import written_since
-
             raise RuntimeError(written_since(self, saved))
         return self.as_tensors(saved, shown or self) if as_tensors else saved
 
     def as_tensors(self, saved, shown):
-        from tiny_torch.tensor import wrap
-
         places = self.op.saves
         result = []
         for k, value in enumerate(saved):
@@ -216,33 +197,8 @@ def source_of(tensor):
     return edge_of(tensor) or (tensor, 0)
 
 
-def renew(tensor, view):
-    """The edge of a view whose memory has been written since it was made: from its base anew."""
-    # Of a view that wrote, rebase has left the base's edge here: the base may be detached since.
-    base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
-    # None where the base was detached: what the view showed before the write is no more.
-    if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
-        if view.kind != PLAIN:
-            if modes.bits & OFF:
-                return tensor.edge  # which nobody will record
-            raise refusal(tensor, "its base or another view of its base has been")
-        array, origin = tensor.array, view.base.array
-        geometry = (array.shape, array.strides, array.offset - origin.offset)
-        node = Node(AsStrided, (base,), (layout(origin), *geometry))
-        if view.stamp >= 0:  # else the edge is its base's
-            move_retained(tensor.edge, (node, 0))
-        tensor.edge = (node, 0)
-        view.stamp = array.stamp
-    return tensor.edge
-
-
-_core.register_graph(LEAF, renew)
-
-
 def note(node):
     """What modes other than OFF ask of a new node."""
-    from tiny_torch.autograd.anomaly_mode import remember
-
     if modes.bits & ANOMALY:
         remember(node)
     if modes.bits & SAVED_HOOKS:
@@ -250,72 +206,10 @@ def note(node):
     return node
 
 
-def rebase(tensor, node, output=0):
-    """Gives a tensor that was written in place the node of that write."""
-    view = tensor._view
-    if view is None:
-        move_retained(tensor.edge, (node, output))
-        tensor.edge = (node, output)
-        return
-    base, array = view.base, tensor.array
-    geometry = (array.shape, array.strides, array.offset - base.array.offset)
-    edges = (edge_of(base), *node.edges[1:])
-    inputs = node.inputs
-    if inputs is not None and inputs[0] is not None:
-        inputs = ((base.array.shape, base.array.dtype), *inputs[1:])
-    copy = Node(CopySlices, edges, (), inputs)
-    move_retained(base.edge, (copy, 0))
-    base.edge = (copy, 0)
-    before = tensor.edge
-    tensor.edge = base.edge
-    view.stamp = ~array.stamp  # so that the next question renews it, from this edge
-    shown = None  # the node of this view from now on, if the op saved what it has written
-    if ~0 in node.op.saves or (before is not None and before is not LEAF and before[0].hooks):
-        edge = renew(tensor, view)
-        move_retained(before, edge)
-        shown = weakref.ref(edge[0])
-    copy.saved = (layout(base.array), geometry, node, shown)
-
-
-def move_retained(old, new) -> None:
-    """retain_grad follows the tensor to its new node; other hooks stay with the old."""
-    if old is None or old is LEAF or old[0].hooks is None:
-        return
-    hooks = old[0].hooks
-    moving = [
-        key for key, (output, hook) in hooks.items() if output == old[1] and hook.turn == RETAIN
-    ]
-    if moving:
-        new[0].hooks = OrderedDict((key, (new[1], hooks.pop(key)[1])) for key in moving)
-
-
-def layout(array) -> tuple:
-    """(shape, strides, elements from first to last) of an array."""
-    return array.shape, array.strides, reach_of(array.shape, array.strides)
-
-
-def reach_of(shape, strides) -> int:
-    """How many elements of memory lie between the first and the last, both included."""
-    last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    return 0 if 0 in shape else last + 1
-
-
-def overlaps(shape, strides) -> bool:
-    """Whether elements may share an address: a dim's stride is within the reach of shorter ones."""
-    reach = 0
-    for step, n in sorted((step, n) for n, step in zip(shape, strides, strict=True) if n > 1):
-        if step <= reach:
-            return True
-        reach += (n - 1) * step
-    return False
-
-
 def run(op, x, *others):
     """An op inside a backward formula: on tensors it is recorded, on arrays only computed."""
     if isinstance(x, TensorBase) or (others and isinstance(others[0], TensorBase)):
-        from tiny_torch.autograd.apply import apply  # the recorder needs Tensor, which needs this)
-
-        return apply(op, x, *others)
+        return _core.apply(op, x, *others)
     return op.forward(x, *others)[0]
 
 
@@ -352,136 +246,33 @@ class InLayout(Op):
         return grad
 
 
-class AsStrided(Op):
-    """The elements of x's memory at other strides; the view that a write has renewed."""
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: may stand for it in grad and backward."""
 
-    @staticmethod
-    def forward(x, origin, shape, strides, offset):
-        array = x.as_strided(shape, strides, x.offset + offset)
-        return array, (origin, shape, strides, offset)
+    node: Any
+    output_nr: int
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(AsStridedAdd, grad, *saved)
-
-
-class AsStridedAdd(Op):
-    """AsStrided's transpose: zeros in the origin's layout, plus x at the strided positions."""
-
-    @staticmethod
-    def forward(x, origin, shape, strides, offset):
-        before, after = beyond(origin, shape, strides, offset)
-        memory = placed(x, before + origin[2] + after, shape, strides, before + offset)
-        result = evened(memory, origin, before).as_strided(*origin[:2], before)
-        return result, (origin, shape, strides, offset)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(Region, grad, *saved)
+    @property
+    def edge(self) -> tuple:
+        """As the engine has it: of a leaf, the tensor."""
+        if isinstance(self.node, AccumulateGrad):
+            return self.node.variable, 0
+        return self.node, self.output_nr
 
 
-def beyond(origin, shape, strides, offset) -> tuple[int, int]:
-    """How many elements a strided view needs before and after the memory of its origin."""
-    return max(0, -offset), max(0, offset + reach_of(shape, strides) - origin[2])
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The edge of a tensor that requires grad; RuntimeError for another.
 
-
-def laid_out(x, origin, before=0, after=0):
-    """A copy of x in the layout of `origin`, alone in its memory, with zeros in and around it."""
-    shape, strides, extent = origin
-    memory = placed(x, before + extent + after, shape, strides, before)
-    return evened(memory, origin, before).as_strided(shape, strides, before)
-
-
-def placed(x, size, shape, strides, offset):
-    """Zeros, with x at strided positions; elements that share an address add up."""
-    memory = x.new_full((size,), 0)
-    if overlaps(shape, strides):
-        positions = array_module(x.device).arange(0, 1, size, _core.int64)
-        positions = positions.as_strided(shape, strides, offset).reshape((-1,))
-        memory.index_put_((positions,), x.reshape((-1,)), True)
-    else:
-        memory.as_strided(shape, strides, offset).copy_(x)
-    return memory
-
-
-def evened(memory, origin, offset):
-    """Where elements of the origin share an address, an equal part of it for each."""
-    shape, strides, _ = origin
-    if not overlaps(shape, strides):
-        return memory
-    number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
-    number.masked_fill_(number == 0, 1)
-    return memory / number
-
-
-class Region(Op):
-    """What AsStrided would show if x were laid out as the origin is: x itself need not be."""
-
-    @staticmethod
-    def forward(x, origin, shape, strides, offset):
-        before, after = beyond(origin, shape, strides, offset)
-        result = laid_out(x, origin, before, after).as_strided(shape, strides, before + offset)
-        return result, (origin, shape, strides, offset)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(AsStridedAdd, grad, *saved)
-
-
-class OutsideRegion(Op):
-    """x with zeros in the region that AsStrided would show; its own transpose."""
-
-    @staticmethod
-    def forward(x, origin, shape, strides, offset):
-        before, after = beyond(origin, shape, strides, offset)
-        result = laid_out(x, origin, before, after)
-        result.as_strided(shape, strides, before + offset).copy_(0)
-        return result, (origin, shape, strides, offset)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(OutsideRegion, grad, *saved)
-
-
-class CopySlices(Op):
-    """The base after an op wrote in place through one of its views.
-
-    The view's region has the gradient of that op, everything else passes unchanged.
+    https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.get_gradient_edge
     """
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
+                           "require gradients")  # fmt: skip
+    target, number = edge
+    if isinstance(target, Node):
+        return GradientEdge(named(target), number)
+    return GradientEdge(AccumulateGrad(target), number)
 
-    suffix = ""
-    once = True
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        origin, geometry, node, shown = saved
-        region = run(Region, grad, origin, *geometry)
-        if hasattr(grad, "array") and node.op.composite is not None and 0 in node.op.saves:
-            from tiny_torch.autograd.engine import through_composite  # which needs this module
-
-            inner = through_composite(node, region, needs)
-        else:
-            values = node.unpack(hasattr(grad, "array"), shown and shown())
-            inner = node.op.backward(values, region, needs)
-            if node.op.takes_tensors and not hasattr(grad, "array"):
-                from tiny_torch.autograd.seen import hidden  # which needs this module
-
-                inner = hidden(inner)
-        first, *others = inner if isinstance(inner, tuple) else (inner,)
-        if not needs[0]:
-            return (None, *others)
-        rest = run(OutsideRegion, grad, origin, *geometry)
-        if first is not None:
-            rest = rest + run(AsStridedAdd, first, origin, *geometry)
-        return (rest, *others)
-
-
-from tiny_torch.autograd.saved import (  # noqa: E402  which needs this module
-    GradientEdge,
-    get_gradient_edge,
-    pack,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]

@@ -152,6 +152,7 @@ NAMES: dict[str, str | Callable] = {
     "Reshape": "UnsafeViewBackward0",
     "RmsNorm": "MulBackward0",
     "RoundTo": "RoundBackward1",
+    "Rows": "StackBackward0",
     "Square": "PowBackward0",
     "Squeeze": of_squeeze,
     "Selu": "EluBackward0",

@@ -1,40 +1,12 @@
-"""What torch.autograd.graph offers beside nodes: hooks on what is saved, and edges as objects."""
+"""Hooks on what ops save for backward; torch.autograd.graph offers them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from tiny_torch.autograd import graph
-
-
-class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes: may stand for it in grad and backward."""
-
-    node: Any
-    output_nr: int
-
-    @property
-    def edge(self) -> tuple:
-        """As the engine has it: of a leaf, the tensor."""
-        if isinstance(self.node, graph.AccumulateGrad):
-            return self.node.variable, 0
-        return self.node, self.output_nr
-
-
-def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge of a tensor that requires grad; RuntimeError for another.
-
-    https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.get_gradient_edge
-    """
-    edge = graph.edge_of(tensor)
-    if edge is None:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not "
-                           "require gradients")  # fmt: skip
-    target, number = edge
-    if isinstance(target, graph.Node):
-        return GradientEdge(graph.named(target), number)
-    return GradientEdge(graph.AccumulateGrad(target), number)
+from tiny_torch.modes import NO_GRAD, SAVED_HOOKS, modes, thread
+from tiny_torch.tensor import wrap
 
 
 class Packed:
@@ -43,8 +15,6 @@ class Packed:
     __slots__ = ("unpack_hook", "values", "which")
 
     def __init__(self, saved: tuple, pack_hook: Callable, unpack_hook: Callable):
-        from tiny_torch.tensor import wrap
-
         self.unpack_hook = unpack_hook
         self.which = [hasattr(value, "stamp") for value in saved]
         self.values = [
@@ -85,13 +55,13 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        self.before = graph.modes.bits & graph.SAVED_HOOKS, graph.thread.saved_hooks
-        graph.modes.bits |= graph.SAVED_HOOKS
-        graph.thread.saved_hooks = self.pack_hook, self.unpack_hook
+        self.before = modes.bits & SAVED_HOOKS, thread.saved_hooks
+        modes.bits |= SAVED_HOOKS
+        thread.saved_hooks = self.pack_hook, self.unpack_hook
 
     def __exit__(self, *exception: Any) -> None:
-        bit, graph.thread.saved_hooks = self.before
-        graph.modes.bits = (graph.modes.bits & ~graph.SAVED_HOOKS) | bit
+        bit, thread.saved_hooks = self.before
+        modes.bits = (modes.bits & ~SAVED_HOOKS) | bit
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -110,12 +80,9 @@ def pack(node: Any) -> None:
     """Packs what a new node has saved."""
     if not any(hasattr(value, "stamp") for value in node.saved):
         return
-    bits = graph.modes.bits
-    graph.modes.bits = (bits | graph.NO_GRAD) & ~graph.SAVED_HOOKS
+    bits = modes.bits
+    modes.bits = (bits | NO_GRAD) & ~SAVED_HOOKS
     try:
-        node.saved = Packed(node.saved, *graph.thread.saved_hooks)
+        node.saved = Packed(node.saved, *thread.saved_hooks)
     finally:
-        graph.modes.bits = bits
-
-
-__all__ = ["GradientEdge", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
+        modes.bits = bits

@@ -7,8 +7,10 @@ on, as addition does, passes the tensor on; a sum and a leaf's ``.grad`` are new
 
 from __future__ import annotations
 
-from tiny_torch.autograd.graph import TensorBase
+from tiny_torch import _core
 from tiny_torch.tensor import wrap
+
+TensorBase = _core.TensorBase
 
 
 def shown(gradient):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
+from tiny_torch.devices import array_module
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -22,9 +24,7 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: Any = False, volatile: Any = False) -> Any:
         if data is None:
-            from tiny_torch.creation import empty
-
-            data = empty(0)
+            data = wrap(array_module().empty((0,), _core.get_default_dtype()))
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if not hasattr(requires_grad, "__index__"):

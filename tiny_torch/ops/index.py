@@ -16,10 +16,10 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
-from tiny_torch.autograd.graph import NO_GRAD, WATCHED, modes
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
 from tiny_torch.from_data import from_data
+from tiny_torch.modes import NO_GRAD, WATCHED, modes
 from tiny_torch.ops import gather, masks, slices, within
 from tiny_torch.ops.indexing import (
     LIMIT,

@@ -6,7 +6,18 @@ from inspect import CO_VARARGS
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tiny_torch import _core, creation, dlpack, from_data, memory, ranges, refusals, storage
+from tiny_torch import (
+    _core,
+    creation,
+    dlpack,
+    from_data,
+    memory,
+    printing,
+    ranges,
+    refusals,
+    storage,
+)
+from tiny_torch.autograd import history
 from tiny_torch.ops import (
     aliases,
     blocks,
@@ -57,6 +68,7 @@ MODULES: tuple[ModuleType, ...] = (
     floats,
     from_data,
     histogram,
+    history,
     index,
     join,
     matmul,
@@ -69,6 +81,7 @@ MODULES: tuple[ModuleType, ...] = (
     operators,
     pointwise,
     pooling,
+    printing,
     products,
     public,
     random,
@@ -95,7 +108,10 @@ NUMPY = {
 # These are Python in PyTorch, without that parser.
 PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
-PYTHON_MODULES = {"tiny_torch.devices", "tiny_torch.printing", "tiny_torch.switches"}
+PYTHON_MODULES = {
+    f"tiny_torch.{name}"
+    for name in ("autograd.history", "devices", "printing", "storage", "switches")
+}
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
 SMALL = {
     f"Tensor.{name}"
@@ -147,8 +163,14 @@ def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
     return {name: published(module, name, value) for name, value in functions.items()}
 
 
+def attach(methods: dict[str, Any]) -> None:
+    """Makes methods Tensor's."""
+    for name, method in methods.items():
+        made = "<locals>" in getattr(method, "__qualname__", "")
+        if made or getattr(method, "__module__", "") in PYTHON_MODULES:  # Python's errors tell it
+            method.__qualname__ = f"Tensor.{name}"
+        setattr(Tensor, name, published("tiny_torch", f"Tensor.{name}", method))
+
+
 for _module in MODULES:
-    for _name, _method in _module.METHODS.items():
-        if "<locals>" in getattr(_method, "__qualname__", ""):  # which Python's errors tell
-            _method.__qualname__ = f"Tensor.{_name}"
-        setattr(Tensor, _name, published("tiny_torch", f"Tensor.{_name}", _method))
+    attach(_module.METHODS)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core, return_types
+from tiny_torch.arguments import check_int as check_int
 from tiny_torch.autograd.apply import (
     apply,
     apply_inplace,
@@ -164,17 +165,6 @@ def forgetful(op: type[Op]) -> type[Op]:
         return nothing if op.arity > 1 else nothing[0]
 
     return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
-
-
-def check_int(function: str, argument: str, position: int, value: Any) -> int:
-    if type(value) is int:
-        return value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be int, not "
-            f"{type(value).__name__}"
-        )
-    return value.__index__()
 
 
 def is_operand(value: Any) -> bool:

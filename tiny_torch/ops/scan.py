@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.autograd.graph import NO_GRAD, Op, edge_of, modes, run
+from tiny_torch.autograd.graph import Op, edge_of, run
+from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.ops.public import into, into_same, offered, refuse_overlap, written
 from tiny_torch.ops.selection import Select, checked_dim, selected
 from tiny_torch.tensor import Tensor

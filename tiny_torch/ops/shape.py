@@ -14,7 +14,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_view
-from tiny_torch.autograd.graph import AsStrided, layout
+from tiny_torch.autograd.writes import AsStrided, layout
 from tiny_torch.memory import view_as_dtype
 from tiny_torch.ops import arrange, cast
 from tiny_torch.ops.views import (

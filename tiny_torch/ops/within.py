@@ -8,7 +8,8 @@ from operator import mul
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
-from tiny_torch.autograd.graph import Op, laid_out, layout, overlaps, run
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.writes import laid_out, layout, overlaps
 from tiny_torch.from_data import tensor
 from tiny_torch.ops.indexing import as_operand, fitted
 from tiny_torch.ops.public import check_tensor, into_same
