@@ -7,7 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.transforms import Simple, Transform
+from tiny_torch.distributions._transform import Simple, Transform
 from tiny_torch.distributions.utils import (
     broadcast_all,
     lazy_property,

@@ -9,7 +9,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
-from tiny_torch.distributions.transforms import Transform
+from tiny_torch.distributions._transform import Transform
 from tiny_torch.distributions.utils import _sum_rightmost
 from tiny_torch.tensor import Tensor
 
