@@ -6,16 +6,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.creation import empty, ones_like
 from tiny_torch.dtypes import cannot_cast, not_implemented
 from tiny_torch.ops import activation
+from tiny_torch.ops.join import broadcast_tensors
 from tiny_torch.ops.lapack import check_precision
 from tiny_torch.ops.norms import vector_norm
 from tiny_torch.ops.pointwise import check_number, result_type
 from tiny_torch.ops.public import check_tensor, write_out
 from tiny_torch.ops.random import draw
+from tiny_torch.ranges import triu_indices
 from tiny_torch.tensor import Tensor, wrap
 
 # ------------------------------------------------------------------------------------ activations
@@ -85,7 +88,7 @@ def limits(name: str, input: Tensor, *numbers: float) -> tuple:
         check_number(name, "value", number)
     if input.is_floating_point():
         return numbers
-    if input.dtype is torch.bool:
+    if input.dtype is _core.bool:
         raise not_implemented(f"{name}_cpu", input.dtype)
     return tuple(int(number) for number in numbers)
 
@@ -124,11 +127,11 @@ def check_rrelu(input: Tensor, lower: float, upper: float) -> None:
 
 def random_slopes(input: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
     """Draws where x <= 0, in the order of its elements; 1 elsewhere."""
-    with torch.no_grad():
+    with no_grad():
         below = input <= 0
         count = int(below.sum())
-        draws = torch.empty(count, dtype=torch.float64).uniform_(lower, upper, generator=generator)
-        return torch.ones_like(input).masked_scatter_(below, draws.to(input.dtype))
+        draws = empty(count, dtype=_core.float64).uniform_(lower, upper, generator=generator)
+        return ones_like(input).masked_scatter_(below, draws.to(input.dtype))
 
 
 def rrelu(
@@ -228,7 +231,7 @@ def noise_of(input: Tensor, p: float, by_channel: bool, scaled: bool = True) -> 
     if p == 1:  # draws nothing
         return input.new_zeros(())
     if not input.is_floating_point():
-        raise cannot_cast(torch.float32, input.dtype)
+        raise cannot_cast(_core.float32, input.dtype)
     kept = _core.full((), 1, input.dtype).div(1 - p).item() if scaled else 1.0
     array = input.array
     if by_channel:
@@ -324,14 +327,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         )
     x1, x2 = x1.to(dtype), x2.to(dtype)
     if x1.shape != x2.shape:
-        x1, x2 = torch.broadcast_tensors(x1, x2)
+        x1, x2 = broadcast_tensors(x1, x2)
     return (x1 / length(x1, dim, eps) * (x2 / length(x2, dim, eps))).sum(dim)
 
 
 def length(x: Tensor, dim: int, eps: float) -> Tensor:
     """The norm along a dim, at least eps; the limit does not count in its gradient."""
     norm = x.norm(2, dim, keepdim=True).clone()
-    with torch.no_grad():
+    with no_grad():
         norm.clamp_min_(eps)
     return norm
 
@@ -371,7 +374,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     check_precision("pdist", input)
-    first, second = torch.triu_indices(len(input), len(input), 1)
+    first, second = triu_indices(len(input), len(input), 1)
     pairs = input[first] - input[second]
     return vector_norm(pairs, p, -1) if input.shape[1] else pairs.sum(-1)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tiny_torch as torch
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
+from tiny_torch.ops.join import cat
+from tiny_torch.ops.matmul import linear
 from tiny_torch.tensor import Tensor
 
 # Of an op: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, a list, and `reverse`.
@@ -55,15 +56,15 @@ class Recurrent(Op):
         outputs: list[Any] = [None] * len(steps)
         for t in reversed(range(len(steps))) if reverse else range(len(steps)):
             n = steps[t].shape[0]
-            a = torch.nn.functional.linear(steps[t], w_ih, b_ih)
-            b = torch.nn.functional.linear(h[:n], w_hh, b_hh)
+            a = linear(steps[t], w_ih, b_ih)
+            b = linear(h[:n], w_hh, b_hh)
             new_h, new_c = cls.step(a, b, h[:n], None if c is None else c[:n])
             if w_hr is not None:
                 new_h = new_h @ w_hr.t()
             outputs[t] = new_h
-            h = torch.cat([new_h, h[n:]])
-            c = None if c is None else torch.cat([new_c, c[n:]])
-        y = torch.cat(outputs)
+            h = cat([new_h, h[n:]])
+            c = None if c is None else cat([new_c, c[n:]])
+        y = cat(outputs)
         return (y, h) if c is None else (y, h, c)
 
     # (a, b, h, c) -> (h, c): one time step, from the inputs' and the state's share

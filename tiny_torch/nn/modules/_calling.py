@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...hooks import RemovableHandle, add_hook
+from ._backward_gates import BackwardGates
 
 
 class Calling:
@@ -41,8 +42,6 @@ class Calling:
             args, kwargs = self._run_pre_hooks(args, kwargs)
             gates = None
             if self._backward_hooks or self._backward_pre_hooks:
-                from ._backward_gates import BackwardGates  # most modules never need it
-
                 gates = BackwardGates(
                     self,
                     tuple(self._backward_pre_hooks.values()),
