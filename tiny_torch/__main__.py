@@ -38,11 +38,11 @@ def diagnosis() -> str:
 def main(arguments: list[str]) -> int:
     """The exit code of `python -m tiny_torch` with these arguments."""
     if arguments[:1] == ["run"]:
-        from tiny_torch import _run
+        from tiny_torch import _run  # which loads multiprocessing
 
         _run.run(arguments[1:])
     elif arguments[:1] == ["where"]:
-        from tiny_torch import _where
+        from tiny_torch import _where  # which loads the ref device
 
         return _where.main(arguments[1:])
     elif not arguments:

@@ -182,7 +182,7 @@ def array_module(where: Any = None) -> Any:
     if name in modules:
         return modules[name]
     if name == "ref":
-        from tiny_torch import reference
+        from tiny_torch import reference  # slow to load, and for readers and tests only
 
         return modules.setdefault(name, reference)
     raise AssertionError("Torch not compiled with CUDA enabled")
