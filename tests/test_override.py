@@ -12,7 +12,7 @@ from tiny_torch.backends import cpu
 
 SOFTMAX = """
 #include <cmath>
-#include "core/kernels/norm.h"
+#include "core/tables/norm.h"
 #include "core/override.h"
 
 // One line after the other, of contiguous float32, in three passes. `calls` lets the test see it.
@@ -34,7 +34,7 @@ static void softmax(const tt::SoftmaxArgs& args) {
 TT_OVERRIDE(NormTable, softmax, softmax)
 """
 MATMUL = """
-#include "core/kernels/matmul.h"
+#include "core/tables/matmul.h"
 #include "core/override.h"
 
 extern "C" __attribute__((visibility("default"))) int calls = 0;
@@ -55,7 +55,7 @@ static void matmul(const tt::MatmulArgs& p) {
 TT_OVERRIDE_AS(tt::MatmulKernel, matmul, matmul)
 """
 EXP = """
-#include "core/kernels/elementwise.h"
+#include "core/tables/elementwise.h"
 #include "core/override.h"
 
 // Wrong on purpose: all elements are 7.

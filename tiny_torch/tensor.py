@@ -43,7 +43,7 @@ class Tensor(TensorBase):
 
     __slots__ = ("__dict__", "__weakref__")
 
-    # The fields, which C++ holds (bindings/tensor.cpp), so that results cost no Python call.
+    # The fields, which C++ holds (autograd/tensor.cpp), so that results cost no Python call.
     array: Any  # NDArray, or RefArray on device "ref"
     edge: Any  # where its gradient goes: (node, output), LEAF, or None; of a view: ask edge_of
     _view: _core.View | None

@@ -1,6 +1,6 @@
 // What Python files ask about arguments in every call, so that it should cost little: are these
 // ints, which view does this index name.
-#include "bindings/tensor.h"
+#include "autograd/tensor.h"
 #include "bindings/types.h"
 
 namespace tt::py {

@@ -5,18 +5,18 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/api/arrange.h"
-#include "core/api/copy.h"
+#include "core/api/brackets.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/api/gather.h"
 #include "core/api/histogram.h"
-#include "core/api/index.h"
-#include "core/api/mask.h"
+#include "core/api/masks.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
-#include "core/api/result.h"
 #include "core/api/scan.h"
 #include "core/api/search.h"
 #include "core/api/sort.h"
+#include "core/result.h"
 
 namespace tt::py {
 

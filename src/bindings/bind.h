@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/slots.h"
-#include "core/api/result.h"
+#include "autograd/slots.h"
 #include "core/iter.h"
 #include "core/promote.h"
+#include "core/result.h"
 
 namespace tt::py {
 

@@ -2,8 +2,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "autograd/slots.h"
 #include "bindings/bind.h"
-#include "bindings/slots.h"
 #include "bindings/types.h"
 
 namespace tt::py {

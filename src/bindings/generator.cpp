@@ -3,8 +3,8 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/kernels/random.h"
 #include "core/launch.h"
+#include "core/tables/random.h"
 
 namespace tt::py {
 

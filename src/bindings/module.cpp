@@ -6,7 +6,7 @@
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/allocator.h"
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
 #include "core/backend.h"

@@ -4,15 +4,15 @@
 #include "core/api/attention.h"
 #include "core/api/conv.h"
 #include "core/api/embedding.h"
-#include "core/api/extend.h"
 #include "core/api/fold.h"
-#include "core/api/interpolate.h"
-#include "core/api/layout.h"
 #include "core/api/losses.h"
 #include "core/api/norm.h"
+#include "core/api/padding.h"
 #include "core/api/pool.h"
 #include "core/api/recurrent.h"
 #include "core/api/reduce.h"
+#include "core/api/resample_interpolate.h"
+#include "core/layout.h"
 
 namespace tt::py {
 

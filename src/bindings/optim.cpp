@@ -3,7 +3,7 @@
 // Each function answers the positions of the parameters that it left alone, because their arrays
 // differ in layout or are not float32 or float64, and all of them if what is written shares memory
 // with anything else, since then their order counts: the caller's loop takes those.
-#include "core/kernels/optim.h"
+#include "core/tables/optim.h"
 
 #include <pybind11/stl.h>
 
@@ -13,7 +13,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/launch.h"
 
 namespace tt::py {

@@ -1,5 +1,5 @@
 // What a device provides: a table of functions per family. Each family's table, and the structs
-// that its kernels take, stand in core/kernels/<family>.h; a missing entry is nullptr.
+// that its kernels take, stand in core/tables/<family>.h; a missing entry is nullptr.
 #pragma once
 
 namespace tt {

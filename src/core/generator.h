@@ -1,7 +1,7 @@
 // Generator: the Mersenne twister mt19937, used exactly as PyTorch's CPU generator uses it.
 //
 // Same seed, same numbers; get_state and set_state speak the bytes of torch.get_rng_state(), so
-// states move both ways. Not here: distributions (core/kernels/random.h).
+// states move both ways. Not here: distributions (core/tables/random.h).
 //
 // Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998).
 #pragma once

@@ -2,15 +2,15 @@
 
 #include "core/backend.h"
 #include "core/error.h"
-#include "core/kernels/attention.h"
-#include "core/kernels/elementwise.h"
-#include "core/kernels/histogram.h"
-#include "core/kernels/losses.h"
-#include "core/kernels/matmul.h"
-#include "core/kernels/norm.h"
-#include "core/kernels/order.h"
-#include "core/kernels/reduce.h"
-#include "core/kernels/scan.h"
+#include "core/tables/attention.h"
+#include "core/tables/elementwise.h"
+#include "core/tables/histogram.h"
+#include "core/tables/losses.h"
+#include "core/tables/matmul.h"
+#include "core/tables/norm.h"
+#include "core/tables/reduce.h"
+#include "core/tables/scan.h"
+#include "core/tables/sort.h"
 
 namespace tt {
 
@@ -38,7 +38,8 @@ class Slots {
   }
 
  private:
-  // The tables are the process's own (cpu/backend.cpp); only who asks for slots may write them.
+  // The tables are the process's own (cpu/infra/backend.cpp); only who asks for slots may write
+  // them.
   template <class Kernel>
   static Entry* writable(const Kernel* entries) {
     static_assert(std::is_function_v<std::remove_pointer_t<Kernel>>);

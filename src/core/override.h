@@ -1,7 +1,7 @@
 // Kernels replaced by name while the library runs, by functions of a shared object that a user has
 // compiled from a file by itself:
 //
-//   #include "core/kernels/norm.h"
+//   #include "core/tables/norm.h"
 //   #include "core/override.h"
 //   static void my_softmax(const tt::SoftmaxArgs& args) { ... }
 //   TT_OVERRIDE(NormTable, softmax, my_softmax)  // an op of ops.def: TT_OVERRIDE_AS(Kernel, exp,

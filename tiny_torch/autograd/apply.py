@@ -4,7 +4,7 @@
 ``apply_many(op, tensors, *constants)`` is for ops of any number of inputs, ``apply_view`` for ops
 that answer a view, ``apply_inplace`` for those that write. Each reads this thread's modes before
 anything else, as one integer. While no mode is on but those that switch recording off, C++ does
-what `in_modes` spells out here (bindings/apply.cpp); in any other mode they come here.
+what `in_modes` spells out here (autograd/apply.cpp); in any other mode they come here.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Node(_core.NodeBase):
     """One recorded op: where its gradients go, and what they are computed from.
 
     ``Node(op, edges, saved, inputs=None, constants=())``; C++ holds the fields, so that making one
-    costs no Python call (bindings/graph.cpp).
+    costs no Python call (autograd/graph.cpp).
     """
 
     __slots__ = ("__weakref__", "_metadata")

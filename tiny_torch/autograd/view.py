@@ -16,7 +16,7 @@ PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5
 
 # View(base, kind, stamp): what a view tensor knows of its origin. The base is never a view itself;
 # `kind` is one of the above; `stamp` is that of the memory when the view's edge was last right.
-# C++ makes it together with the tensor (bindings/tensor.cpp).
+# C++ makes it together with the tensor (autograd/tensor.cpp).
 View: Any = _core.View
 
 

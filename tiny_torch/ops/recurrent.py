@@ -21,7 +21,7 @@ from tiny_torch.tensor import Tensor
 
 
 class Recurrent(Op):
-    """What the four kinds share; the kinds' numbers are those of core/kernels/recurrent.h."""
+    """What the four kinds share; the kinds' numbers are those of core/tables/recurrent.h."""
 
     arity = 7
     outputs = 2  # y (rows, hidden), and the last h (batch, hidden)

@@ -85,7 +85,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
 
 class StandardGamma(Op):
-    """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random_gamma.cpp."""
+    """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random/gamma.cpp."""
 
     saves = (0, ~0)
 

@@ -1,8 +1,8 @@
 """What all optimisers but LBFGS share: an update written twice.
 
 `_update` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
-`_update_all` changes a list of parameters by one call of C++ (src/cpu/optim.cpp), which repeats the
-same operations element by element, so both give the same bits.
+`_update_all` changes a list of parameters by one call of C++ (src/cpu/optim/optim.cpp),
+which repeats the same operations element by element, so both give the same bits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 #include "core/api/arrange.h"
 
-#include "core/api/copy.h"
-#include "core/api/result.h"
-#include "core/kernels/index.h"
+#include "core/api/cast.h"
 #include "core/launch.h"
+#include "core/result.h"
+#include "core/tables/gather.h"
 
 namespace tt {
 

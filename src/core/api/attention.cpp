@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/gil.h"
-#include "core/kernels/attention.h"
 #include "core/launch.h"
+#include "core/tables/attention.h"
 
 namespace tt {
 

@@ -1,12 +1,12 @@
 // Batch, group and instance norm: x (N, C, *), a weight and a bias per channel.
 #include <algorithm>
 
-#include "core/api/copy.h"
-#include "core/api/layout.h"
+#include "core/api/cast.h"
 #include "core/api/norm.h"
 #include "core/gil.h"
-#include "core/kernels/norm.h"
 #include "core/launch.h"
+#include "core/layout.h"
+#include "core/tables/norm.h"
 
 namespace tt {
 

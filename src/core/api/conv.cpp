@@ -4,12 +4,12 @@
 #include <cstring>
 #include <vector>
 
+#include "core/api/cast.h"
 #include "core/api/conv_plan.h"
-#include "core/api/copy.h"
-#include "core/api/layout.h"
 #include "core/gil.h"
-#include "core/kernels/conv.h"
 #include "core/launch.h"
+#include "core/layout.h"
+#include "core/tables/conv.h"
 #include "core/type_name.h"
 
 namespace tt {

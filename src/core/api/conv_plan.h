@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "core/kernels/conv.h"
+#include "core/tables/conv.h"
 
 namespace tt {
 

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/reduce.h"
-#include "core/api/result.h"
-#include "core/kernels/elementwise.h"
 #include "core/launch.h"
 #include "core/promote.h"
+#include "core/result.h"
+#include "core/tables/elementwise.h"
 #include "core/type_name.h"
 
 namespace tt {

@@ -3,7 +3,7 @@
 // `out`, where given, is written into and returned; it must have the broadcast shape, and a dtype
 // that the result may be cast to. In place is `out` equal to an input. Not here: autograd.
 #pragma once
-#include "core/kernels/elementwise.h"
+#include "core/tables/elementwise.h"
 
 namespace tt {
 
@@ -13,7 +13,7 @@ NDArray ternary(Ternary op, const Operand& x, const Operand& y, const Operand& z
                 const NDArray* out = nullptr);
 NDArray quaternary(Quaternary op, const Operand& x, const Operand& y, const Operand& z,
                    const Operand& w, const NDArray* out = nullptr);
-// condition (bool) ? x : y; `out`, here: core/api/result.h.
+// condition (bool) ? x : y; `out`, here: core/result.h.
 NDArray where(const NDArray& condition, const Operand& x, const Operand& y,
               const NDArray* out = nullptr);
 // NaN, inf and -inf replaced by three numbers; integers and bool are copied.

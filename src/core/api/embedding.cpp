@@ -1,9 +1,9 @@
 #include "core/api/embedding.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/gather.h"
-#include "core/kernels/attention.h"
 #include "core/launch.h"
+#include "core/tables/attention.h"
 #include "core/type_name.h"
 
 namespace tt {

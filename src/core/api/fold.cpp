@@ -1,9 +1,9 @@
 #include "core/api/fold.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/gil.h"
-#include "core/kernels/pool.h"
 #include "core/launch.h"
+#include "core/tables/pool.h"
 #include "core/type_name.h"
 
 namespace tt {

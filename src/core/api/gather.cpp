@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "core/api/copy.h"
-#include "core/kernels/index.h"
+#include "core/api/cast.h"
 #include "core/launch.h"
+#include "core/tables/gather.h"
 
 namespace tt {
 

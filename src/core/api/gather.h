@@ -1,13 +1,13 @@
 // Reading and writing along one dim: by a position per element, or by one per slice.
 #pragma once
-#include "core/api/result.h"
 #include "core/iter.h"
-#include "core/kernels/index.h"
+#include "core/result.h"
+#include "core/tables/gather.h"
 
 namespace tt {
 
 // out[i, j] = x[index[i, j], j] for dim 0; the index has x's number of dims and is no larger
-// elsewhere. `out`, in all of these: core/api/result.h.
+// elsewhere. `out`, in all of these: core/result.h.
 NDArray gather(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* out = nullptr);
 // The reverse: x[index[i, j], j] = source[i, j], or combined with it by one of Place, in row-major
 // order of the index. The source may be a number. Where x is `shown` to others, every position is

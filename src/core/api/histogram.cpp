@@ -1,11 +1,11 @@
 #include "core/api/histogram.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/gather.h"
 #include "core/api/reduce.h"
 #include "core/gil.h"
-#include "core/kernels/histogram.h"
 #include "core/launch.h"
+#include "core/tables/histogram.h"
 #include "core/type_name.h"
 
 namespace tt {

@@ -1,11 +1,11 @@
 #include "core/api/join.h"
 
-#include "core/api/copy.h"
-#include "core/api/layout.h"
-#include "core/api/result.h"
-#include "core/kernels/index.h"
+#include "core/api/cast.h"
 #include "core/launch.h"
+#include "core/layout.h"
 #include "core/promote.h"
+#include "core/result.h"
+#include "core/tables/gather.h"
 
 namespace tt {
 

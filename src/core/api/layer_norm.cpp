@@ -1,9 +1,9 @@
-#include "core/api/copy.h"
-#include "core/api/lines.h"
+#include "core/api/cast.h"
 #include "core/api/norm.h"
 #include "core/error.h"
-#include "core/kernels/norm.h"
 #include "core/launch.h"
+#include "core/lines_of.h"
+#include "core/tables/norm.h"
 
 namespace tt {
 

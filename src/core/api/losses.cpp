@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/api/reduce.h"
-#include "core/kernels/elementwise.h"
-#include "core/kernels/losses.h"
 #include "core/launch.h"
+#include "core/tables/elementwise.h"
+#include "core/tables/losses.h"
 #include "core/type_name.h"
 
 namespace tt {

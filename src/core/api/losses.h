@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "core/kernels/elementwise.h"
+#include "core/tables/elementwise.h"
 
 namespace tt {
 

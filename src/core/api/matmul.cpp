@@ -1,13 +1,13 @@
 #include "core/api/matmul.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
-#include "core/api/lines.h"
-#include "core/api/result.h"
 #include "core/gil.h"
-#include "core/kernels/matmul.h"
-#include "core/kernels/scan.h"
 #include "core/launch.h"
+#include "core/lines_of.h"
+#include "core/result.h"
+#include "core/tables/matmul.h"
+#include "core/tables/scan.h"
 #include "core/type_name.h"
 
 namespace tt {

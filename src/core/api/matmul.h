@@ -5,7 +5,7 @@
 namespace tt {
 
 // 1-d operands are rows or columns and lose that dim again; leading dims broadcast. `bias`, where
-// given, is 1-d and added to every row. `out`: core/api/result.h. A product of two matrices may be
+// given, is 1-d and added to every row. `out`: core/result.h. A product of two matrices may be
 // added to `total`, which is then the answer, and lies nowhere where the others do.
 NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr,
                const NDArray* out = nullptr, const NDArray* total = nullptr);

@@ -1,12 +1,12 @@
 #include "core/api/pool.h"
 
 #include "core/allocator.h"
-#include "core/api/copy.h"
-#include "core/api/layout.h"
+#include "core/api/cast.h"
 #include "core/api/resample.h"
 #include "core/gil.h"
-#include "core/kernels/pool.h"
 #include "core/launch.h"
+#include "core/layout.h"
+#include "core/tables/pool.h"
 
 namespace tt {
 

@@ -1,13 +1,13 @@
 #include "core/api/recurrent.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"
 #include "core/gil.h"
-#include "core/kernels/matmul.h"
-#include "core/kernels/recurrent.h"
 #include "core/launch.h"
+#include "core/tables/matmul.h"
+#include "core/tables/recurrent.h"
 
 namespace tt {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "core/kernels/recurrent.h"
 #include "core/ndarray.h"
+#include "core/tables/recurrent.h"
 
 namespace tt {
 

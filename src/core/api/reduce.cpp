@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "core/api/copy.h"
-#include "core/api/lines.h"
-#include "core/kernels/norm.h"
-#include "core/kernels/reduce.h"
+#include "core/api/cast.h"
 #include "core/launch.h"
+#include "core/lines_of.h"
 #include "core/promote.h"
+#include "core/tables/norm.h"
+#include "core/tables/reduce.h"
 #include "core/type_name.h"
 
 namespace tt {

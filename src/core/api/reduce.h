@@ -3,13 +3,13 @@
 #include <optional>
 #include <vector>
 
-#include "core/api/result.h"
-#include "core/kernels/reduce.h"
 #include "core/ndarray.h"
+#include "core/result.h"
+#include "core/tables/reduce.h"
 
 namespace tt {
 
-// `out`, in all of these: core/api/result.h.
+// `out`, in all of these: core/result.h.
 
 // dims: nullopt is all of them, as is an empty list. The result is contiguous. `dtype`: convert x
 // to it first.

@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/elementwise.h"
-#include "core/api/layout.h"
 #include "core/gil.h"
-#include "core/kernels/pool.h"
 #include "core/launch.h"
+#include "core/layout.h"
+#include "core/tables/pool.h"
 
 namespace tt {
 

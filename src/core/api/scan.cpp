@@ -1,9 +1,9 @@
 #include "core/api/scan.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/gil.h"
-#include "core/kernels/scan.h"
 #include "core/launch.h"
+#include "core/tables/scan.h"
 #include "core/type_name.h"
 
 namespace tt {

@@ -1,10 +1,10 @@
 // Scans: what has been seen so far along a dim. All results are contiguous. `out`, in
-// all of these: core/api/result.h.
+// all of these: core/result.h.
 #pragma once
 #include <optional>
 #include <vector>
 
-#include "core/api/result.h"
+#include "core/result.h"
 
 namespace tt {
 

@@ -1,9 +1,9 @@
 #include "core/api/search.h"
 
-#include "core/api/copy.h"
+#include "core/api/cast.h"
 #include "core/api/gather.h"
-#include "core/kernels/order.h"
 #include "core/launch.h"
+#include "core/tables/sort.h"
 
 namespace tt {
 

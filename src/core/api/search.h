@@ -1,9 +1,9 @@
 // Finding elements: among sorted boundaries, among others, and those that occur again. `out`:
-// core/api/result.h.
+// core/result.h.
 #pragma once
 #include <vector>
 
-#include "core/api/result.h"
+#include "core/result.h"
 
 namespace tt {
 

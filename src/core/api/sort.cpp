@@ -1,10 +1,10 @@
 #include "core/api/sort.h"
 
-#include "core/api/copy.h"
-#include "core/api/lines.h"
+#include "core/api/cast.h"
 #include "core/iter.h"
-#include "core/kernels/order.h"
 #include "core/launch.h"
+#include "core/lines_of.h"
+#include "core/tables/sort.h"
 #include "core/type_name.h"
 
 namespace tt {

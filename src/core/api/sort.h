@@ -1,9 +1,9 @@
 // Sorting, and the selection of elements by their order. NaN is the largest; of equal elements the
-// first comes first. Each answers [values, indices (int64)]; `outs`: core/api/result.h.
+// first comes first. Each answers [values, indices (int64)]; `outs`: core/result.h.
 #pragma once
 #include <vector>
 
-#include "core/api/result.h"
+#include "core/result.h"
 
 namespace tt {
 

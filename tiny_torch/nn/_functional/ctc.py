@@ -1,4 +1,4 @@
-"""ctc_loss: what it checks; src/cpu/ctc.cpp computes it."""
+"""ctc_loss: what it checks; src/cpu/ctc/ctc.cpp computes it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,392 @@
+// What apply.py asks in every call: an op's forward, and what a node has to keep of it.
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograd/tensor.h"
+#include "bindings/types.h"
+#include "core/result.h"
+
+namespace tt::py {
+
+namespace {
+
+// Up to a dozen borrowed references without an allocation; place -1 is free, as calls want it.
+class Arguments {
+ public:
+  explicit Arguments(Py_ssize_t count) {
+    if (count + 1 > static_cast<Py_ssize_t>(few_.size())) many_.resize(count + 1);
+  }
+  PyObject** data() { return (many_.empty() ? few_.data() : many_.data()) + 1; }
+
+ private:
+  std::array<PyObject*, 12> few_;
+  std::vector<PyObject*> many_;
+};
+
+// What forward takes: a tensor's array; a number, an array or a setting as it is.
+PyObject* array_or_itself(PyObject* argument) {
+  return is_tensor(argument) ? tensor_of(argument).array : argument;
+}
+
+// Says a forward's TypeError about arrays in words of its caller, who gave tensors. Other errors
+// stay as they are.
+void explain_types(PyObject* op, PyObject* const* arguments, Py_ssize_t count) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  const Owned text(PyObject_Str(error));
+  const char* const said = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!said || !(std::strstr(said, "NDArray") || std::strstr(said, "incompatible function"))) {
+    PyErr_Restore(type, error, trace);
+    return;
+  }
+  std::string given;
+  for (Py_ssize_t i = 0; i < count; ++i) given += (i ? ", " : "") + type_name(arguments[i]);
+  const Owned name(PyObject_GetAttrString(op, "__name__"));
+  PyErr_Format(PyExc_TypeError, "%S() received an invalid combination of arguments - got (%s)",
+               name.get(), given.c_str());
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+}
+
+// op.forward(*arguments), with out=, if given: (result, saved). `first`, where not null, is an
+// array that comes before the arguments.
+PyObject* forward_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
+                     PyObject* out = nullptr, PyObject* first = nullptr) {
+  static PyObject* const name = PyUnicode_InternFromString("forward");
+  static PyObject* const keywords = Py_BuildValue("(s)", "out");
+  const Py_ssize_t lead = first ? 1 : 0, places = lead + count;
+  Arguments values(places + 1);
+  if (first) values.data()[0] = first;
+  for (Py_ssize_t i = 0; i < count; ++i) values.data()[lead + i] = array_or_itself(arguments[i]);
+  values.data()[places] = out;
+  const Owned forward(PyObject_GetAttr(op, name));
+  if (!forward) return nullptr;
+  PyObject* const pair = PyObject_Vectorcall(
+      forward, values.data(), places | PY_VECTORCALL_ARGUMENTS_OFFSET, out ? keywords : nullptr);
+  if (!pair) explain_types(op, arguments, count);
+  if (pair && !(PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)) {
+    Py_DECREF(pair);
+    return PyErr_Format(PyExc_TypeError, "%R: forward answers (result, saved)", op);
+  }
+  return pair;
+}
+
+// Per input with an edge (shape, dtype) if the result has others, else None; None alone if that
+// holds for all.
+PyObject* changed_inputs(PyObject* const* inputs, PyObject* edges, PyObject* result) {
+  static PyObject* const unless_like = PyUnicode_InternFromString("unless_like");
+  const Py_ssize_t size = PyTuple_GET_SIZE(edges);
+  PyObject* answer = nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const array = array_or_itself(inputs[i]);
+    if (PyTuple_GET_ITEM(edges, i) == Py_None) continue;
+    if (is_array(array) && is_array(result) &&
+        array_of(array).dtype() == array_of(result).dtype() &&
+        array_of(array).shape() == array_of(result).shape())
+      continue;
+    PyObject* const own = PyObject_CallMethodOneArg(array, unless_like, result);
+    if (own == Py_None) {
+      Py_DECREF(own);
+      continue;
+    }
+    if (own && !answer) {
+      answer = PyTuple_New(size);
+      for (Py_ssize_t j = 0; answer && j < size; ++j)
+        PyTuple_SET_ITEM(answer, j, Py_NewRef(Py_None));
+    }
+    if (!own || !answer) {
+      Py_XDECREF(own);
+      Py_XDECREF(answer);
+      return nullptr;
+    }
+    PyTuple_SetItem(answer, i, own);
+  }
+  return answer ? answer : Py_NewRef(Py_None);
+}
+
+// What a node has to hold of `saved`: None in place of what no gradient will be computed from,
+// because the inputs that used_by names for it have no edge.
+PyObject* kept_values(PyObject* used_by, PyObject* saved, PyObject* edges) {
+  if (!PyTuple_Check(used_by) || !PyTuple_Check(saved))
+    return PyErr_Format(PyExc_TypeError, "used_by and saved are tuples");
+  const Py_ssize_t size = PyTuple_GET_SIZE(saved);
+  const Py_ssize_t places = std::min(PyTuple_GET_SIZE(used_by), size);
+  auto is_wanted = [=](Py_ssize_t k) {
+    PyObject* const users = PyTuple_GET_ITEM(used_by, k);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(users); ++i) {
+      const Py_ssize_t input = PyLong_AsSsize_t(PyTuple_GET_ITEM(users, i));
+      if (PyTuple_GET_ITEM(edges, input) != Py_None) return true;
+    }
+    return false;
+  };
+  Py_ssize_t first = 0;
+  while (first < places && is_wanted(first)) ++first;
+  if (first == places) return Py_NewRef(saved);
+  PyObject* const kept = PyTuple_New(size);
+  for (Py_ssize_t k = 0; kept && k < size; ++k)
+    PyTuple_SET_ITEM(
+        kept, k,
+        Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
+  return kept;
+}
+
+// ---------------------------------------------------------------------------------------- apply
+PyObject* in_modes;  // apply.py's function of that name, once it has said so
+
+// in_modes(op, arguments, arity, as_view)
+PyObject* applied_in_modes(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
+                           Py_ssize_t arity, bool as_view) {
+  const Owned tuple(PyTuple_New(count));
+  const Owned inputs(PyLong_FromSsize_t(arity));
+  if (!tuple || !inputs) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(arguments[i]));
+  return PyObject_CallFunctionObjArgs(in_modes, op, tuple.get(), inputs.get(),
+                                      as_view ? Py_True : Py_False, nullptr);
+}
+
+Py_ssize_t arity_of(PyObject* op) {
+  static PyObject* const name = PyUnicode_InternFromString("arity");
+  const Owned number(PyObject_GetAttr(op, name));
+  return number ? PyLong_AsSsize_t(number) : -1;
+}
+
+// The node of an op whose inputs have these edges.
+PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, PyObject* edges,
+                  PyObject* result, PyObject* saved) {
+  static PyObject* const broadcasts = PyUnicode_InternFromString("broadcasts");
+  static PyObject* const used_by = PyUnicode_InternFromString("used_by");
+  const Py_ssize_t arity = PyTuple_GET_SIZE(edges);
+  const Owned wide(PyObject_GetAttr(op, broadcasts)), users(PyObject_GetAttr(op, used_by));
+  if (!wide || !users) return nullptr;
+  const Owned inputs(wide == Py_True ? changed_inputs(arguments, edges, result)
+                                     : Py_NewRef(Py_None));
+  const Owned kept(kept_values(users, saved, edges));
+  const Owned constants(PyTuple_New(count - arity));
+  if (!inputs || !kept || !constants) return nullptr;
+  for (Py_ssize_t i = arity; i < count; ++i)
+    PyTuple_SET_ITEM(constants.get(), i - arity, Py_NewRef(arguments[i]));
+  return make_node(op, edges, kept, inputs, constants);
+}
+
+// The tensors that an op answers, and its node if an input has a history. `arity` of the arguments
+// are inputs, op.arity if it is negative. Any mode but those that switch recording off, and any
+// other device, is Python's: apply.py, where this stands once more to be read.
+PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                  bool as_view) {
+  const bool elsewhere =
+      count > 0 && is_tensor(arguments[0]) && !is_array(tensor_of(arguments[0]).array);
+  if (elsewhere || thread_modes() & ~kModesOff)
+    return applied_in_modes(op, arguments, count, arity, as_view);
+  const Owned pair(forward_of(op, arguments, count));
+  if (!pair) return nullptr;
+  PyObject *const result = PyTuple_GET_ITEM(pair.get(), 0),
+                  *saved = PyTuple_GET_ITEM(pair.get(), 1);
+  PyObject* const shown = as_view ? arguments[0] : nullptr;
+  if (!may_record(arguments, count)) return tensors_of(result, nullptr, shown);
+  if (arity < 0) arity = arity_of(op);
+  if (arity < 0) return nullptr;
+  const Owned edges(edges_among(op, arguments, std::min(arity, count)));
+  if (!edges) return nullptr;
+  if (edges == Py_None) return tensors_of(result, nullptr, shown);
+  const Owned node(node_of(op, arguments, count, edges, result, saved));
+  return node ? tensors_of(result, node, shown) : nullptr;
+}
+
+// apply(op, *arguments): the op's inputs, and the constants that follow them.
+PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2) return PyErr_Format(PyExc_TypeError, "apply(op, *arguments)");
+  return applied(args[0], args + 1, count - 1, -1, false);
+}
+
+// apply_view(op, x, *constants): of an op whose result, or several, show x's own memory.
+PyObject* apply_view(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || !is_tensor(args[1]))
+    return PyErr_Format(PyExc_TypeError, "apply_view(op, x, *constants)");
+  return applied(args[0], args + 1, count - 1, 1, true);
+}
+
+// apply_many(op, tensors, *constants): of an op of any number of inputs.
+PyObject* apply_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2) return PyErr_Format(PyExc_TypeError, "apply_many(op, tensors, *constants)");
+  const Owned tensors(PySequence_Tuple(args[1]));  // which nobody can change meanwhile
+  if (!tensors) return nullptr;
+  const Py_ssize_t inputs = PyTuple_GET_SIZE(tensors.get()), total = inputs + count - 2;
+  Arguments all(total);
+  for (Py_ssize_t i = 0; i < inputs; ++i) all.data()[i] = PyTuple_GET_ITEM(tensors.get(), i);
+  std::copy(args + 2, args + count, all.data() + inputs);
+  return applied(args[0], all.data(), total, inputs, false);
+}
+
+// register_apply(in_modes)
+PyObject* register_apply(PyObject*, PyObject* function) {
+  in_modes = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
+// ----------------------------------------------------------------- results written where one says
+// compute(op, arguments, out=None): op.forward of their arrays, with out= if given.
+PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || !PyTuple_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "compute(op, arguments, out=None)");
+  PyObject* const out = count > 2 && args[2] != Py_None ? args[2] : nullptr;
+  return forward_of(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
+}
+
+// Whether Python has to look closer: a tensor has a history, or a mode wants to see the op.
+std::optional<bool> is_special(PyObject* const* tensors, Py_ssize_t count) {
+  if (thread_modes() & kWatched) return true;
+  const Owned edges(edges_among(Py_None, tensors, count));
+  if (!edges) return std::nullopt;
+  return edges != Py_None;
+}
+
+// compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless one of
+// them is special. Whether it was. compute_in_place(op, x, others): that of x and the others, into
+// x.
+template <bool in_place>
+PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
+    return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
+  for (const bool of_out : {true, false}) {
+    const auto special = of_out
+                             ? is_special(args + 1, 1)
+                             : is_special(&PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]));
+    if (!special) return nullptr;
+    if (*special) Py_RETURN_FALSE;
+  }
+  PyObject* const out = tensor_of(args[1]).array;
+  const Owned pair(forward_of(args[0], &PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]),
+                              out, in_place ? out : nullptr));
+  if (!pair) return nullptr;
+  Py_RETURN_TRUE;
+}
+
+// `out`, now marked as written, if the result is its array; else the result. A new reference.
+PyObject* settled(PyObject* result, PyObject* out) {
+  if (is_array(result)) {
+    const NDArray &x = array_of(result), &y = array_of(tensor_of(out).array);
+    if (is_direct(x, &y) && x.data() == y.data() && x.dtype() == y.dtype() &&
+        x.shape() == y.shape() && x.strides() == y.strides()) {
+      y.mark_written();
+      return Py_NewRef(out);
+    }
+  }
+  return Py_NewRef(result);
+}
+
+// offer(op, outs, inputs, constants): the op's results, one or two, computed where the tensors of
+// the tuple `outs` are, if they fit: in their places the tensors, else the arrays. None where a
+// tensor is special, or not of this device.
+PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[3]))
+    return PyErr_Format(PyExc_TypeError, "offer(op, outs, inputs, constants)");
+  const Owned inputs(PySequence_Tuple(args[2]));
+  if (!inputs) return nullptr;
+  const Py_ssize_t arity = PyTuple_GET_SIZE(inputs.get()), size = arity + PyTuple_GET_SIZE(args[3]);
+  Arguments arguments(size);
+  std::copy_n(&PyTuple_GET_ITEM(inputs.get(), 0), arity, arguments.data());
+  std::copy_n(&PyTuple_GET_ITEM(args[3], 0), size - arity, arguments.data() + arity);
+  PyObject* const* const outs = &PyTuple_GET_ITEM(args[1], 0);
+  const Py_ssize_t results = PyTuple_GET_SIZE(args[1]);
+  for (Py_ssize_t i = 0; i < results; ++i)
+    if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
+  const auto of_outs = is_special(outs, results);
+  const auto of_inputs = of_outs ? is_special(arguments.data(), size) : of_outs;
+  if (!of_inputs) return nullptr;
+  if (*of_outs || *of_inputs) Py_RETURN_NONE;
+  const Owned places(results == 1 ? Py_NewRef(tensor_of(outs[0]).array) : PyTuple_New(results));
+  if (!places) return nullptr;
+  for (Py_ssize_t i = 0; results > 1 && i < results; ++i)
+    PyTuple_SET_ITEM(places.get(), i, Py_NewRef(tensor_of(outs[i]).array));
+  const Owned pair(forward_of(args[0], arguments.data(), size, places));
+  if (!pair) return nullptr;
+  PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
+  PyObject* answer = nullptr;
+  try {
+    if (results == 1) return settled(result, outs[0]);
+    answer = PyTuple_New(results);
+    for (Py_ssize_t i = 0; answer && i < results; ++i)
+      PyTuple_SET_ITEM(answer, i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
+    return answer;
+  } catch (...) {
+    Py_XDECREF(answer);
+    return raise_current();
+  }
+}
+
+// arrays_of(inputs): the arrays of tensors, and what is none as it is.
+PyObject* arrays_of(PyObject*, PyObject* inputs) {
+  PyObject* const sequence = PySequence_Fast(inputs, "arrays_of(inputs)");
+  if (!sequence) return nullptr;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+  PyObject* const arrays = PyTuple_New(count);
+  for (Py_ssize_t i = 0; arrays && i < count; ++i) {
+    PyTuple_SET_ITEM(arrays, i, Py_NewRef(array_or_itself(PySequence_Fast_GET_ITEM(sequence, i))));
+  }
+  Py_DECREF(sequence);
+  return arrays;
+}
+
+// changed(arrays, edges, result): changed_inputs.
+PyObject* changed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) ||
+      PyTuple_GET_SIZE(args[0]) < PyTuple_GET_SIZE(args[1]))
+    return PyErr_Format(PyExc_TypeError, "changed(arrays, edges, result)");
+  return changed_inputs(&PyTuple_GET_ITEM(args[0], 0), args[1], args[2]);
+}
+
+// keep(used_by, saved, edges): kept_values.
+PyObject* keep(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_Check(args[2]))
+    return PyErr_Format(PyExc_TypeError, "keep(used_by, saved, edges)");
+  return kept_values(args[0], args[1], args[2]);
+}
+
+// refuse_overlap(out, apart, same=()): RuntimeError where a tensor to write into shares memory with
+// one of the tensors that must lie apart, or some of it with those that may be it. What is no
+// tensor, or of another device, is left alone.
+PyObject* refuse_overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || !PyTuple_Check(args[1]) || (count > 2 && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "refuse_overlap(out, apart, same=())");
+  auto array_in = [](PyObject* tensor) -> const NDArray* {
+    if (!is_tensor(tensor) || !is_array(tensor_of(tensor).array)) return nullptr;
+    return &array_of(tensor_of(tensor).array);
+  };
+  const NDArray* const out = array_in(args[0]);
+  try {
+    for (Py_ssize_t group = 1; out && group < count; ++group)
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[group]); ++i)
+        if (const NDArray* const input = array_in(PyTuple_GET_ITEM(args[group], i)))
+          tt::refuse_overlap(*out, *input, group == 2);
+  } catch (...) {
+    return raise_current();
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
+                           {"compute_into", fast(compute_into<false>), METH_FASTCALL, nullptr},
+                           {"compute_in_place", fast(compute_into<true>), METH_FASTCALL, nullptr},
+                           {"apply", fast(apply), METH_FASTCALL, nullptr},
+                           {"apply_view", fast(apply_view), METH_FASTCALL, nullptr},
+                           {"apply_many", fast(apply_many), METH_FASTCALL, nullptr},
+                           {"register_apply", register_apply, METH_O, nullptr},
+                           {"offer", fast(offer), METH_FASTCALL, nullptr},
+                           {"refuse_overlap", fast(refuse_overlap), METH_FASTCALL, nullptr},
+                           {"arrays_of", arrays_of, METH_O, nullptr},
+                           {"changed", fast(changed), METH_FASTCALL, nullptr},
+                           {"keep", fast(keep), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void add_apply(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+}
+
+}  // namespace tt::py

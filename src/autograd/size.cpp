@@ -1,0 +1,101 @@
+// What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
+// tensor is asked in every other line: its shape, dtype, number of dims and device.
+#include "autograd/tensor.h"
+#include "bindings/types.h"
+
+namespace tt::py {
+
+namespace {
+
+PyTypeObject* size_type;  // tiny_torch.Size, once it has said so
+PyObject* devices;        // {name: device}, likewise
+
+// Made without asking the class.
+PyObject* new_size(Py_ssize_t count) { return size_type->tp_alloc(size_type, count); }
+
+PyObject* item(PyObject* self, PyObject* index) {
+  PyObject* const found = PyTuple_Type.tp_as_mapping->mp_subscript(self, index);
+  if (!found || !PySlice_Check(index)) return found;
+  const Py_ssize_t count = PyTuple_GET_SIZE(found);
+  PyObject* const size = new_size(count);
+  for (Py_ssize_t i = 0; size && i < count; ++i)
+    PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(found, i)));
+  Py_DECREF(found);
+  return size;
+}
+
+PyType_Slot slots[] = {{Py_mp_subscript, slot(item)}, {0, nullptr}};
+PyType_Spec spec = {"tiny_torch._core.SizeBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                    slots};
+
+}  // namespace
+
+void register_answers(PyTypeObject* size, PyObject* by_name) {
+  size_type = size;
+  devices = by_name;
+}
+
+PyObject* size_of(PyObject* array) {
+  if (is_array(array)) {
+    const Dims& shape = array_of(array).shape();
+    PyObject* const size = new_size(shape.size());
+    for (int i = 0; size && i < shape.size(); ++i)
+      PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(shape[i]));
+    return size;
+  }
+  static PyObject* const name = PyUnicode_InternFromString("shape");
+  PyObject* const shape = PyObject_GetAttr(array, name);
+  if (!shape) return nullptr;
+  PyObject* const size = PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape);
+  Py_DECREF(shape);
+  return size;
+}
+
+// ------------------------------------------------------------------------- what tensors are asked
+namespace {
+
+PyObject* as_python(int number) { return PyLong_FromLong(number); }
+PyObject* as_python(DType dtype) { return to_python(dtype); }
+// Of an array of any device.
+template <auto own>
+PyObject* get_of_array(PyObject* self, void* name) {
+  PyObject* const array = tensor_of(self).array;
+  if (array && is_array(array)) return as_python((array_of(array).*own)());
+  if (array) return PyObject_GetAttrString(array, static_cast<const char*>(name));
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
+PyObject* get_shape(PyObject* self, void*) {
+  PyObject* const array = tensor_of(self).array;
+  if (array) return size_of(array);
+  PyErr_SetString(PyExc_AttributeError, "array");
+  return nullptr;
+}
+PyObject* get_device(PyObject* self, void*) {
+  static PyObject* const attribute = PyUnicode_InternFromString("device");
+  PyObject* const array = tensor_of(self).array;
+  PyObject* const name = array ? PyObject_GetAttr(array, attribute) : nullptr;
+  PyObject* const device = name ? PyDict_GetItemWithError(devices, name) : nullptr;
+  Py_XDECREF(name);
+  if (!array) PyErr_SetString(PyExc_AttributeError, "array");
+  return Py_XNewRef(device);
+}
+
+char dtype_name[] = "dtype", ndim_name[] = "ndim";
+
+}  // namespace
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, nullptr, nullptr},
+    {dtype_name, get_of_array<&NDArray::dtype>, nullptr, nullptr, dtype_name},
+    {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
+    {"device", get_device, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+void add_size(PyObject* module) {
+  PyObject* const type =
+      PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type));
+  if (!type || PyModule_AddObject(module, "SizeBase", type) < 0) throw PythonError();
+}
+
+}  // namespace tt::py

@@ -1,0 +1,426 @@
+// Makes tensors: around an array, around an op's results, as views. What else a tensor is and does
+// stands in Python.
+#include "autograd/tensor.h"
+
+#include <structmember.h>
+
+#include "bindings/types.h"
+
+namespace tt::py {
+
+PyTypeObject* tensor_type;
+
+long long stamp_of_array(PyObject* array) {
+  if (is_array(array)) return static_cast<long long>(array_of(array).stamp());
+  static PyObject* const name = PyUnicode_InternFromString("stamp");
+  PyObject* const value = PyObject_GetAttr(array, name);
+  if (!value) return -1;
+  const long long result = PyLong_AsLongLong(value);
+  Py_DECREF(value);
+  return result;
+}
+
+namespace {
+
+PyTypeObject* view_type;
+
+// The bits of modes.py, and the kinds of views of autograd/view.py.
+thread_local long mode_bits = 0;
+constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
+
+// ------------------------------------------------------------------------------ fields and memory
+using TensorFields =
+    Held<TensorObject, &TensorObject::array, &TensorObject::edge, &TensorObject::view,
+         &TensorObject::grad, &TensorObject::hooks, &TensorObject::post_hooks>;
+using ViewFields = Held<ViewObject, &ViewObject::base>;
+
+PyMemberDef tensor_fields[] = {
+    {"array", T_OBJECT_EX, offsetof(TensorObject, array), 0, nullptr},
+    {"edge", T_OBJECT_EX, offsetof(TensorObject, edge), 0, nullptr},
+    {"_view", T_OBJECT_EX, offsetof(TensorObject, view), 0, nullptr},
+    {"_grad", T_OBJECT_EX, offsetof(TensorObject, grad), 0, nullptr},
+    {"_hooks", T_OBJECT_EX, offsetof(TensorObject, hooks), 0, nullptr},
+    {"_post_hooks", T_OBJECT_EX, offsetof(TensorObject, post_hooks), 0, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef view_fields[] = {{"base", T_OBJECT_EX, offsetof(ViewObject, base), 0, nullptr},
+                             {"kind", T_INT, offsetof(ViewObject, kind), 0, nullptr},
+                             {"stamp", T_LONGLONG, offsetof(ViewObject, stamp), 0, nullptr},
+                             {nullptr, 0, 0, 0, nullptr}};
+
+// ---------------------------------------------------------------------------------- what ops make
+// Every argument but the type is owned by the tensor from now on; a null view is None.
+PyObject* make_tensor(PyTypeObject* type, PyObject* array, PyObject* edge,
+                      PyObject* view = nullptr) {
+  PyObject* const object = array && edge ? type->tp_alloc(type, 0) : nullptr;
+  if (!object) {
+    Py_XDECREF(array);
+    Py_XDECREF(edge);
+    Py_XDECREF(view);
+    return nullptr;
+  }
+  TensorObject& x = tensor_of(object);
+  x.array = array;
+  x.edge = edge;
+  x.view = view ? view : Py_NewRef(Py_None);
+  x.grad = Py_NewRef(Py_None);
+  return object;
+}
+
+PyObject* edge_to(PyObject* node, Py_ssize_t output) {
+  PyObject* const edge = PyTuple_New(2);
+  if (!edge) return nullptr;
+  PyTuple_SET_ITEM(edge, 0, Py_NewRef(node));
+  PyTuple_SET_ITEM(edge, 1, PyLong_FromSsize_t(output));
+  return edge;
+}
+
+// wrap(array, edge=None, cls=Tensor): the one way by which an array becomes a tensor.
+PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 3)
+    return PyErr_Format(PyExc_TypeError, "wrap(array, edge=None, cls=Tensor)");
+  PyTypeObject* type = tensor_type;
+  if (count == 3) {
+    if (!PyType_Check(args[2]) ||
+        !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(args[2]), tensor_type))
+      return PyErr_Format(PyExc_TypeError, "wrap() makes tensors, not %R", args[2]);
+    type = reinterpret_cast<PyTypeObject*>(args[2]);
+  }
+  return make_tensor(type, Py_NewRef(args[0]), Py_NewRef(count > 1 ? args[1] : Py_None));
+}
+
+// Of an array of any device; -1 with a Python error.
+int is_floating_array(PyObject* array) {
+  if (is_array(array)) return is_floating(array_of(array).dtype());
+  static PyObject* const name = PyUnicode_InternFromString("dtype");
+  PyObject* const value = PyObject_GetAttr(array, name);
+  if (!value) return -1;
+  int result = -1;
+  try {
+    result = is_floating(dtype_from(value));
+  } catch (...) {
+    raise_current();
+  }
+  Py_DECREF(value);
+  return result;
+}
+PyObject* make_view(PyObject* base, int kind, long long stamp) {
+  auto* const view = reinterpret_cast<ViewObject*>(view_type->tp_alloc(view_type, 0));
+  if (!view) return nullptr;
+  view->base = Py_NewRef(base);
+  view->kind = kind;
+  view->stamp = stamp;
+  return reinterpret_cast<PyObject*>(view);
+}
+
+// What a tensor around `array` knows of x, whose memory it shows. None where no gradient can be.
+PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
+  PyObject* const between = tensor_of(x).view;
+  const auto* const view = between == Py_None ? nullptr : reinterpret_cast<ViewObject*>(between);
+  PyObject* const base = view ? view->base : x;  // which is no view itself
+  const int differentiable = is_floating_array(tensor_of(base).array);
+  if (differentiable < 0) return nullptr;
+  if (!differentiable) return Py_NewRef(Py_None);
+  const long long stamp = stamp_of_array(array);
+  if (stamp == -1 && PyErr_Occurred()) return nullptr;
+  const int kind = mode_bits & kInference ? kMadeInInference
+                   : mode_bits & kNoGrad  ? kMadeWithoutGrad
+                   : one_of_several       ? kMultiOutput
+                   : view                 ? view->kind
+                                          : kPlain;
+  return make_view(base, kind, stamp);
+}
+
+}  // namespace
+
+long thread_modes() { return mode_bits; }
+
+PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x) {
+  auto output = [=](PyObject* array, Py_ssize_t j, bool one_of_several) -> PyObject* {
+    PyObject* const view = x ? view_of(array, x, one_of_several) : Py_NewRef(Py_None);
+    int differentiable = view ? node != nullptr : -1;
+    if (differentiable > 0 && one_of_several) differentiable = is_floating_array(array);
+    if (differentiable < 0) {
+      Py_XDECREF(view);
+      return nullptr;
+    }
+    PyObject* const edge = differentiable ? edge_to(node, j) : Py_NewRef(Py_None);
+    return make_tensor(tensor_type, Py_NewRef(array), edge, view);
+  };
+  if (!PyTuple_Check(result)) return output(result, 0, false);
+  const Py_ssize_t size = PyTuple_GET_SIZE(result);
+  PyObject* const tensors = PyTuple_New(size);
+  for (Py_ssize_t j = 0; tensors && j < size; ++j) {
+    PyObject* const tensor = output(PyTuple_GET_ITEM(result, j), j, true);
+    if (!tensor) {
+      Py_DECREF(tensors);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(tensors, j, tensor);
+  }
+  return tensors;
+}
+
+namespace {
+
+// finish(result, node=None, x=None): tensors_of.
+PyObject* finish(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1 || count > 3 || (count == 3 && !is_tensor(args[2])))
+    return PyErr_Format(PyExc_TypeError, "finish(result, node=None, x=None)");
+  PyObject* const node = count > 1 && args[1] != Py_None ? args[1] : nullptr;
+  return tensors_of(args[0], node, count > 2 ? args[2] : nullptr);
+}
+
+PyObject* new_view(PyTypeObject*, PyObject* args, PyObject*) {
+  PyObject* base;
+  int kind;
+  long long stamp;
+  if (!PyArg_ParseTuple(args, "OiL:View", &base, &kind, &stamp)) return nullptr;
+  return make_view(base, kind, stamp);
+}
+
+// ------------------------------------------------------------------------------ recording an op
+PyObject *leaf, *renew;  // writes.py's, once it has said so
+
+// The tensor's edge, or None where it does not require grad. A view whose memory has been written
+// since asks writes.py.
+PyObject* edge_of(PyObject*, PyObject* tensor) {
+  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "edge_of(tensor)");
+  const TensorObject& x = tensor_of(tensor);
+  PyObject* edge = x.edge;
+  if (x.view != Py_None) {
+    const long long stamp = stamp_of_array(x.array);
+    if (stamp == -1 && PyErr_Occurred()) return nullptr;
+    if (stamp != reinterpret_cast<ViewObject*>(x.view)->stamp) {
+      edge = PyObject_CallFunctionObjArgs(renew, tensor, x.view, nullptr);
+      if (edge != leaf) return edge;
+      Py_DECREF(edge);
+    }
+  }
+  return edge == leaf ? edge_to(tensor, 0) : Py_NewRef(edge);
+}
+
+// A view from before its base required grad: it does so, too, but its gradient has no place to go.
+bool has_lost_edge(const TensorObject& x) {
+  return x.view != Py_None &&
+         tensor_of(reinterpret_cast<ViewObject*>(x.view)->base).edge != Py_None;
+}
+
+// requires_grad(x): a tensor's property.
+PyObject* requires_grad(PyObject*, PyObject* x) {
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "requires_grad(tensor)");
+  return PyBool_FromLong(tensor_of(x).edge != Py_None || has_lost_edge(tensor_of(x)));
+}
+
+// Whether it does not require grad, also as a view whose memory has been written since.
+bool is_untracked(const TensorObject& x) {
+  return x.edge == Py_None && !has_lost_edge(x) &&
+         (x.view == Py_None || !is_array(x.array) ||
+          stamp_of_array(x.array) == reinterpret_cast<ViewObject*>(x.view)->stamp);
+}
+
+}  // namespace
+
+bool may_record(PyObject* const* inputs, Py_ssize_t count) {
+  if (mode_bits & kModesOff) return false;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (is_tensor(inputs[i]) && !is_untracked(tensor_of(inputs[i]))) return true;
+  return false;
+}
+
+PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
+  bool tracked = false;
+  for (Py_ssize_t i = 0; i < count && !tracked; ++i)
+    tracked = is_tensor(args[i]) &&
+              (tensor_of(args[i]).edge != Py_None || tensor_of(args[i]).view != Py_None);
+  if (!tracked || mode_bits & kModesOff) Py_RETURN_NONE;
+  static PyObject* const backward = PyUnicode_InternFromString("backward");
+  PyObject* const formula = op == Py_None ? Py_NewRef(op) : PyObject_GetAttr(op, backward);
+  if (formula == Py_None && op != Py_None) return formula;
+  PyObject* const edges = formula ? PyTuple_New(count) : nullptr;
+  Py_XDECREF(formula);
+  if (!edges) return nullptr;
+  tracked = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const edge = is_tensor(args[i]) ? edge_of(nullptr, args[i]) : Py_NewRef(Py_None);
+    if (!edge) {
+      Py_DECREF(edges);
+      return nullptr;
+    }
+    tracked |= edge != Py_None || (is_tensor(args[i]) && has_lost_edge(tensor_of(args[i])));
+    PyTuple_SET_ITEM(edges, i, edge);
+  }
+  if (tracked) return edges;
+  Py_DECREF(edges);
+  Py_RETURN_NONE;
+}
+
+namespace {
+
+// edges_of(op, *inputs): edges_among.
+PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
+  return edges_among(args[0], args + 1, count - 1);
+}
+// edges_of_inputs(op, arguments, arity=op.arity): of those that are inputs.
+PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])))
+    return PyErr_Format(PyExc_TypeError, "edges_of_inputs(op, arguments, arity=op.arity)");
+  static PyObject* const name = PyUnicode_InternFromString("arity");
+  PyObject* const number = count > 2 ? Py_NewRef(args[2]) : PyObject_GetAttr(args[0], name);
+  const Py_ssize_t arity = number ? PyLong_AsSsize_t(number) : -1;
+  Py_XDECREF(number);
+  if (arity == -1 && PyErr_Occurred()) return nullptr;
+  return edges_among(args[0], PySequence_Fast_ITEMS(args[1]),
+                     std::min(arity, PySequence_Fast_GET_SIZE(args[1])));
+}
+
+// untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
+// None for anything else, and where a mode wants to see the op.
+PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
+  if (mode_bits & kWatched) Py_RETURN_NONE;
+  if (!PyTuple_CheckExact(tensors) && !PyList_CheckExact(tensors)) Py_RETURN_NONE;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  PyObject** const items = PySequence_Fast_ITEMS(tensors);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!is_tensor(items[i]) || !is_untracked(tensor_of(items[i]))) Py_RETURN_NONE;
+  PyObject* const arrays = PyList_New(count);
+  for (Py_ssize_t i = 0; arrays && i < count; ++i)
+    PyList_SET_ITEM(arrays, i, Py_NewRef(tensor_of(items[i]).array));
+  return arrays;
+}
+
+// stands_alone(x): whether writes to x need no more than the kernel: it has no history, is no view
+// of another tensor, and no mode wants to see the op.
+PyObject* stands_alone(PyObject*, PyObject* x) {
+  if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "stands_alone(tensor)");
+  const TensorObject& tensor = tensor_of(x);
+  return PyBool_FromLong(tensor.edge == Py_None && tensor.view == Py_None &&
+                         !(mode_bits & kWatched));
+}
+
+// any_tensor(values): whether one of them is a tensor.
+PyObject* any_tensor(PyObject*, PyObject* values) {
+  const Owned iterator(PyObject_GetIter(values));
+  if (!iterator) return nullptr;
+  bool found = false;
+  while (PyObject* const value = found ? nullptr : PyIter_Next(iterator)) {
+    found = is_tensor(value);
+    Py_DECREF(value);
+  }
+  return PyErr_Occurred() ? nullptr : PyBool_FromLong(found);
+}
+
+// basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
+// index, where it does not fit, and where x requires grad or a mode wants to see the op.
+PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !is_tensor(args[0]))
+    return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
+  const TensorObject& x = tensor_of(args[0]);
+  if (mode_bits & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  try {
+    std::optional<NDArray> array = indexed(array_of(x.array), args[1]);
+    if (!array) Py_RETURN_NONE;
+    PyObject* const result = to_python(*std::move(array));
+    PyObject* const view = result ? view_of(result, args[0], false) : nullptr;
+    if (view) return make_tensor(tensor_type, result, Py_NewRef(Py_None), view);
+    Py_XDECREF(result);
+    return nullptr;
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+// ---------------------------------------------------------------------------------------- modes
+PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
+int set_bits(PyObject*, PyObject* value, void*) {
+  const long bits = value ? PyLong_AsLong(value) : 0;
+  if (bits == -1 && PyErr_Occurred()) return -1;
+  mode_bits = bits;
+  return 0;
+}
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!(mode_bits & kNoGrad)); }
+PyObject* get_inference_seen(PyObject*, void*) {
+  return PyBool_FromLong(inference_mode_seen.load(std::memory_order_relaxed));
+}
+
+// What is Python's: register_classes(Tensor, Size, {name: device}).
+PyObject* register_classes(PyObject*, PyObject* args) {
+  PyTypeObject *tensor, *size;
+  PyObject* devices;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyType_Type, &tensor, &PyType_Type, &size, &PyDict_Type,
+                        &devices))
+    return nullptr;
+  tensor_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(tensor)));
+  register_answers(reinterpret_cast<PyTypeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(size))),
+                   Py_NewRef(devices));
+  Py_RETURN_NONE;
+}
+
+// What edge_of needs: register_graph(LEAF, renew).
+PyObject* register_graph(PyObject*, PyObject* args) {
+  PyObject *mark, *function;
+  if (!PyArg_ParseTuple(args, "OO", &mark, &function)) return nullptr;
+  leaf = Py_NewRef(mark);
+  renew = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
+PyGetSetDef mode_properties[] = {
+    {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
+    {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef functions[] = {
+    {"wrap", fast(wrap), METH_FASTCALL, nullptr},
+    {"finish", fast(finish), METH_FASTCALL, nullptr},
+    {"edge_of", edge_of, METH_O, nullptr},
+    {"requires_grad", requires_grad, METH_O, nullptr},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
+    {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
+    {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
+    {"untracked_arrays", untracked_arrays, METH_O, nullptr},
+    {"stands_alone", stands_alone, METH_O, nullptr},
+    {"any_tensor", any_tensor, METH_O, nullptr},
+    {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
+    {"register_graph", register_graph, METH_VARARGS, nullptr},
+    {"register_classes", register_classes, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
+  PyObject* const type = PyType_FromSpec(&spec);
+  if (!type || PyModule_AddObject(module, name, Py_NewRef(type)) < 0) throw PythonError();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+}  // namespace
+
+void add_tensor(PyObject* module) {
+  static PyType_Slot tensor_slots[] = {{Py_tp_dealloc, slot(TensorFields::destroy)},
+                                       {Py_tp_traverse, slot(TensorFields::traverse)},
+                                       {Py_tp_clear, slot(TensorFields::clear)},
+                                       {Py_tp_members, tensor_fields},
+                                       {Py_tp_getset, tensor_properties},
+                                       {0, nullptr}};
+  static PyType_Slot view_slots[] = {{Py_tp_new, slot(new_view)},
+                                     {Py_tp_dealloc, slot(ViewFields::destroy)},
+                                     {Py_tp_traverse, slot(ViewFields::traverse)},
+                                     {Py_tp_clear, slot(ViewFields::clear)},
+                                     {Py_tp_members, view_fields},
+                                     {0, nullptr}};
+  static PyType_Slot mode_slots[] = {{Py_tp_getset, mode_properties}, {0, nullptr}};
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+  static PyType_Spec tensor_spec = {"tiny_torch._core.TensorBase", sizeof(TensorObject), 0,
+                                    flags | Py_TPFLAGS_BASETYPE, tensor_slots};
+  static PyType_Spec view_spec = {"tiny_torch._core.View", sizeof(ViewObject), 0, flags,
+                                  view_slots};
+  static PyType_Spec mode_spec = {"tiny_torch._core.Modes", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
+                                  mode_slots};
+  add_type(module, "TensorBase", tensor_spec);
+  view_type = add_type(module, "View", view_spec);
+  PyTypeObject* const modes = add_type(module, "Modes", mode_spec);
+  if (PyModule_AddObject(module, "modes", modes->tp_alloc(modes, 0)) < 0) throw PythonError();
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+}
+
+}  // namespace tt::py

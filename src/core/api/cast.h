@@ -1,0 +1,45 @@
+// Copies: between layouts, between dtypes, and of one value to every element.
+#pragma once
+#include "core/iter.h"
+
+namespace tt {
+
+NDArray contiguous(const NDArray& x);  // x itself if it is
+NDArray clone(const NDArray& x);       // keeps dense strides
+// Always a copy; in `out`, if that is of x's shape and this dtype, and apart from it.
+NDArray astype(const NDArray& x, DType dtype, const NDArray* out = nullptr);
+NDArray converted(const NDArray& x, DType dtype);      // x itself if it is of that dtype
+NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strides allow it
+// x itself if it is there, else a copy with its strides if they are dense.
+NDArray to_device(const NDArray& x, const Device& device);
+// The elements, brought to the host if they are not there. NotImplementedError for meta.
+NDArray on_host(const NDArray& x);
+// The elements of an array, brought to the host: for messages, and where the shape of a result
+// hangs on them. Nothing else in core/api reads an element (.ci/run looks).
+template <class T>
+class HostElements {
+ public:
+  explicit HostElements(const NDArray& x) : copy_(on_host(contiguous(x))) {}
+  int64_t size() const { return copy_.numel(); }
+  T operator[](int64_t i) const { return read<T>(copy_.data() + i * int64_t{sizeof(T)}); }
+
+ private:
+  NDArray copy_;
+};
+// out[...] = x, broadcast, converted and brought to its device. A float that goes to an integer is
+// truncated.
+void copy_into(const NDArray& out, const Operand& x);
+NDArray full(const Dims& shape, const Scalar& value, DType dtype, const Device& device);
+// On the device of x.
+NDArray new_full(const NDArray& x, const Dims& shape, const Scalar& value, DType dtype);
+// start, start + step, ...: `count` values. `out`, here and below: core/result.h.
+NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype,
+               const NDArray* out, const Device& device);
+// From first to last, both exact: each half is counted from its own end.
+NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* out,
+                 const Device& device);
+// base to the powers of evenly spaced exponents, which are computed in float64.
+NDArray logspace(double first, double last, int64_t count, double base, DType dtype,
+                 const Device& device);
+
+}  // namespace tt

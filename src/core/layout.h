@@ -1,0 +1,46 @@
+// Whether channels come last in memory: what the kernels of nn's families ask and answer.
+#pragma once
+#include <algorithm>
+
+#include "core/api/cast.h"
+
+namespace tt {
+
+// As PyTorch's suggest_memory_format, of (N, C, *) with one to three spatial dims.
+bool looks_channels_last(const NDArray& x);
+Dims channels_last_strides(const Dims& shape);
+// An uninitialised array of shape (N, C, *).
+NDArray empty_laid_out(const NDArray& like, const Dims& shape, DType dtype, bool channels_last);
+
+// Throws if the system lacks the memory of an array like x but for its spatial sizes and of tables
+// of so many bytes, which are about to be made.
+void expect_memory(const NDArray& x, const Dims& size, double tables);
+
+// x with a batch dim, if it has none: of shape (N, C, *) or (C, *), with `spatial` dims at the end.
+NDArray with_batch(const NDArray& x, int spatial);
+// y, made of an array with a batch dim, without that if x has none.
+NDArray batched_as(const NDArray& y, const NDArray& x);
+// Those dims.
+Dims spatial_of(const NDArray& x, int spatial);
+// (N, C, D, H, W): 0 for the dims that are missing.
+void strides_of(const NDArray& x, int64_t* strides);
+
+// Of a half dtype: calls f(images, begin, end) with images of x in float32, as many at a time as
+// the second cache holds beside what is computed of them; `largest` is the size of one, before or
+// after.
+template <class F>
+void for_images_in_float(const NDArray& x, int64_t largest, const F& f) {
+  constexpr int64_t kElements = 128 << 10;
+  const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(largest, 1), 1);
+  for (int64_t begin = 0; begin < x.shape()[0]; begin += step) {
+    const int64_t end = std::min(begin + step, x.shape()[0]);
+    f(astype(x.slice(0, begin, end, 1), DType::Float32), begin, end);
+  }
+}
+
+// out[begin:end] = part.
+inline void put_images(const NDArray& out, int64_t begin, int64_t end, const NDArray& part) {
+  copy_into(out.slice(0, begin, end, 1), &part);
+}
+
+}  // namespace tt

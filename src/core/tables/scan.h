@@ -1,0 +1,32 @@
+// Of every line along one dim: scans, and the cross product with another.
+#pragma once
+#include "core/dims.h"
+#include "core/dtype.h"
+#include "core/lines.h"
+
+namespace tt {
+
+// x seen as (outer, size, inner), the scanned dim in the middle; no dim is empty. Results are
+// contiguous. Sums and products see halves as they are, and add them in float32.
+struct ScanArgs {
+  DType dtype;
+  int64_t outer, size, inner;
+  const char* x;
+  Dims strides;         // of x, in bytes
+  char* out;            // of dtype
+  int64_t* indices;     // where the extreme stands; maximum and minimum only
+  const char* factors;  // contiguous, of dtype; linear only
+  bool reverse;         // from the end: sum and linear only
+};
+
+struct ScanTable {
+  void (*sum)(const ScanArgs&);
+  void (*product)(const ScanArgs&);
+  void (*logsumexp)(const ScanArgs&);  // floating point
+  void (*maximum)(const ScanArgs&);
+  void (*minimum)(const ScanArgs&);
+  void (*linear)(const ScanArgs&);  // floating point
+  void (*cross)(const Lines&);      // x, y, out: lines of 3 elements of one dtype, not bool
+};
+
+}  // namespace tt

@@ -1,0 +1,125 @@
+// Attention of float32 and float64, compiled per instruction set with contraction to FMA.
+//
+// Scores are computed a block of keys by a panel of queries at a time, and never stored: forward
+// keeps a running maximum and sum per query (Milakov and Gimelshein 2018; Dao et al. 2022) and
+// saves only the log of the sum, from which backward computes the scores again.
+//
+// Queries are columns throughout, so that maxima and sums need no sum across a vector. A block of
+// probabilities (keys, kCols) then is a panel for the register tile of gemm_tile.h as it stands:
+//   scores^T = k q^T,  out^T = v^T p^T,  dq^T = k^T ds^T,  dk = ds^T q,  dv = p^T grad.
+#include "cpu/attention/attention.h"
+
+#include "cpu/attention/backward.h"
+#include "cpu/attention/tile.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T>
+struct ForwardMemory {
+  T *k, *v, *q, *mask, *p, *out;
+
+  ForwardMemory(const Head<T>& h, Arena<T>& arena)
+      : k(arena.take(padded_size(h.k))),
+        v(arena.take(padded_size(h.v))),
+        q(arena.take((h.q.columns + 1) * kCols<T>)),
+        mask(h.mask.data ? arena.take((kKeys + 1) * kCols<T>) : nullptr),
+        p(arena.take(kKeys * kCols<T>)),
+        out(arena.take(round_up(h.v.columns, kUnit) * kCols<T>)) {}
+};
+
+template <class T>
+void forward_panel(const Head<T>& h, const Matrix<T>& k, const Matrix<T>& v, int64_t first,
+                   const ForwardMemory<T>& memory) {
+  constexpr int n = lanes<T>, cols = kCols<T>;
+  const T lowest = -static_cast<T>(__builtin_inff());
+  const Panel<T> panel = {first, memory.q, memory.mask};
+  pack_scaled(memory.q, h.q, first, h.scale);
+  for (int64_t i = 0; i < round_up(v.columns, kUnit) * 2; ++i) store(memory.out + i * n, Vec<T>{});
+  Vec<T> peak[2] = {splat(lowest), splat(lowest)}, sum[2] = {};
+  const int64_t seen = h.keys_seen(first);
+  for (int64_t block = 0; block < seen; block += kKeys) {
+    const int64_t end = smaller(seen, block + kKeys);
+    if (h.mask.data) pack_columns(memory.mask, h.mask, first, block, end - block);
+    Vec<T> larger[2] = {peak[0], peak[1]};
+    for_tiles(block, end, [&](auto size, int64_t j) {
+      constexpr int Rows = decltype(size)::value;
+      Vec<T> s[Rows][2] = {};
+      score_tile<T, Rows>(h, k, panel, j, j - block, s);
+      T* const to = memory.p + (j - block) * cols;
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+        for (int c = 0; c < 2; ++c) {
+          larger[c] = select(s[r][c] > larger[c], s[r][c], larger[c]);
+          store(to + r * cols + c * n, s[r][c]);
+        }
+      }
+    });
+    Vec<T> keep[2], shift[2];
+    for (int c = 0; c < 2; ++c) {
+      shift[c] = select(larger[c] == lowest, Vec<T>{}, larger[c]);  // -inf less -inf is no number
+      keep[c] = exp_score(peak[c] - shift[c]);
+      peak[c] = larger[c];
+      sum[c] *= keep[c];
+    }
+    for (int64_t j = 0; j < end - block; ++j) {
+      T* const row = memory.p + j * cols;
+#pragma GCC unroll 2
+      for (int c = 0; c < 2; ++c) {
+        const Vec<T> p = exp_score(load(row + c * n) - shift[c]);
+        sum[c] += p;
+        store(row + c * n, p);
+      }
+    }
+    add_transposed(memory.out, v.data + block * v.row, v.row, v.columns, memory.p, end - block,
+                   keep);
+  }
+  Vec<T> factor[2];
+  for (int c = 0; c < 2; ++c) {
+    const auto none = sum[c] == 0;
+    factor[c] = select(none, Vec<T>{}, 1 / sum[c]);
+    const Vec<T> log_sum = select(none, Vec<T>{}, peak[c] + log(sum[c]));
+    const int64_t i = first + c * n;
+    if (i < h.q.rows) store_partial(h.log_sums + i, log_sum, smaller(n, h.q.rows - i));
+  }
+  write_columns(h.out, first, memory.out, factor);
+}
+
+constexpr double kLongWork = 1e9;  // multiply-adds
+
+template <class T>
+void forward(const AttentionArgs& a) {
+  const int64_t heads = head_count(a), panels = blocks(a.queries, kCols<T>);
+  if (heads == 0 || panels == 0) return;
+  const double work =
+      double(heads) * double(a.queries) * double(a.keys) * double(a.width + a.value_width);
+  const int workers = work > kParallelWork ? num_threads() : 1;
+  // Enough for the workers, and that Ctrl-C waits for none that is long.
+  const int64_t enough = (workers == 1 ? 1 : 4 * workers) + int64_t(work / kLongWork);
+  const int64_t parts = smaller(panels, blocks(enough, heads));
+  Arena<T> count{nullptr};
+  ForwardMemory<T>(head_at<T>(a, 0), count);
+  const Scratch<T> scratch(workers * count.used);
+  run_tasks(heads * parts, workers, [&](int64_t task, int64_t worker) {
+    const Head<T> head = head_at<T>(a, task / parts);
+    const int64_t part = task % parts;
+    Arena<T> arena{scratch.data + worker * count.used};
+    const ForwardMemory<T> memory(head, arena);
+    const Matrix<T> k = dense(head.k, memory.k), v = dense(head.v, memory.v);
+    for (int64_t panel = panels * part / parts; panel < panels * (part + 1) / parts; ++panel)
+      forward_panel(head, k, v, panel * kCols<T>, memory);
+  });
+}
+
+}  // namespace
+
+namespace TT_ISA {
+const AttentionTable attention_table = {{forward<float>, forward<double>},
+                                        {backward<float>, backward<double>},
+                                        nullptr,
+                                        nullptr,
+                                        nullptr};
+}
+
+}  // namespace tt::cpu

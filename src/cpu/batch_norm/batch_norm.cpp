@@ -1,0 +1,387 @@
+// Batch, group and instance norm: the mean and variance of sets of elements of x (N, C, S), then
+// each element's answer. Built once per instruction set.
+//
+// Where S is contiguous and not small, a set is a number of planes of S elements, read twice while
+// it is in the second cache; else see columns.h. Within a block of kBlock elements,
+// which the first cache holds, the mean is found before the squares are summed; blocks combine in
+// double. How all is cut follows from shape and layout alone.
+#include "cpu/batch_norm/columns.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T>
+struct Planes {
+  const T *x, *grad;
+  int64_t count, x_step, grad_step;  // how many, and how far apart
+  int64_t size;
+
+  Planes part(int64_t first, int64_t n, int64_t from, int64_t length) const {
+    return {x + first * x_step + from,
+            grad ? grad + first * grad_step + from : nullptr,
+            n,
+            x_step,
+            grad_step,
+            length};
+  }
+};
+
+// The sums of f(terms, memory, x, grad) over some planes, of kSums terms each.
+template <class T, int kSums, class F>
+void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
+  constexpr int kChains = 4;
+  Vec<T> acc[kChains][kSums] = {};
+  auto step = [&](int chain, const T* x, const T* grad, auto memory) {
+    Vec<T> terms[kSums];
+    f(terms, memory, x, grad);
+    for (int s = 0; s < kSums; ++s) acc[chain][s] += terms[s];
+  };
+  for (int64_t p = 0; p < planes.count; ++p) {
+    const T* x = planes.x + p * planes.x_step;
+    const T* grad = planes.grad + p * planes.grad_step;
+    int64_t i = 0;
+    for (; i + kChains * lanes<T> <= planes.size; i += kChains * lanes<T>)
+      for (int c = 0; c < kChains; ++c)
+        step(c, x + i + c * lanes<T>, grad + i + c * lanes<T>, WholeVector<T>());
+    for (; i + lanes<T> <= planes.size; i += lanes<T>) step(0, x + i, grad + i, WholeVector<T>());
+    if (i < planes.size) step(1, x + i, grad + i, PartOfVector<T>{planes.size - i});
+  }
+  for (int s = 0; s < kSums; ++s)
+    totals[s] = static_cast<double>(
+        fold<T, kVectorBytes>((acc[0][s] + acc[1][s]) + (acc[2][s] + acc[3][s]), Plus()));
+}
+
+// Calls f(planes) for blocks of about kBlock elements.
+template <class T, class F>
+void for_each_block(const Planes<T>& planes, F f) {
+  if (planes.size == 0) return;
+  const int64_t cuts = parts(planes.size, kBlock), length = parts(planes.size, cuts);
+  const int64_t together = larger(1, kBlock / planes.size);
+  for (int64_t p = 0; p < planes.count; p += together)
+    for (int64_t from = 0; from < planes.size; from += length)
+      f(planes.part(p, smaller(together, planes.count - p), from,
+                    smaller(length, planes.size - from)));
+}
+
+struct Moments {
+  double count = 0, mean = 0, squares = 0;  // of distances from the mean
+  double sum = 0;
+
+  void merge(double n, double other_mean, double other_squares) {
+    const double distance = other_mean - mean, total = count + n;
+    mean += distance * (n / total);
+    squares += other_squares + distance * distance * (count * n / total);
+    count = total;
+  }
+};
+
+template <class T>
+Moments moments_of(const Planes<T>& planes) {
+  Moments moments;
+  for_each_block(planes, [&](const Planes<T>& block) {
+    const double n = static_cast<double>(block.count * block.size);
+    double sum[1], rest[2];
+    sum_planes(block, sum, [](Vec<T>(&terms)[1], auto memory, const T* x, const T*) {
+      terms[0] = memory.load(x);
+    });
+    const T mean = static_cast<T>(sum[0] / n);
+    sum_planes(block, rest, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T*) {
+      terms[0] = memory.load(x, mean) - mean;
+      terms[1] = terms[0] * terms[0];
+    });
+    moments.merge(n, mean + rest[0] / n, rest[1] - rest[0] * rest[0] / n);
+    moments.sum += sum[0];
+  });
+  // An infinity has no distance from itself, but a mean.
+  if (moments.mean != moments.mean) moments.mean = moments.sum / moments.count;
+  return moments;
+}
+
+// The sums of grad and of grad (x - mean).
+template <class T>
+void gradient_sums(const Planes<T>& planes, T mean, double (&totals)[2]) {
+  totals[0] = totals[1] = 0;
+  for_each_block(planes, [&](const Planes<T>& block) {
+    double sums[2];
+    sum_planes(block, sums, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T* grad) {
+      terms[0] = memory.load(grad);
+      terms[1] = terms[0] * (memory.load(x) - mean);
+    });
+    totals[0] += sums[0], totals[1] += sums[1];
+  });
+}
+
+// Of a set: its planes, together where they lie so.
+template <class T>
+Planes<T> planes_of(const Call<T>& call, int64_t set) {
+  const BatchNormArgs& a = call.a;
+  const T *x = numbers<T>(a.x), *grad = numbers<T>(a.grad);
+  if (call.per_channel)
+    return {x + set * a.x_channel,
+            grad ? grad + set * a.grad_channel : nullptr,
+            a.samples,
+            a.x_sample,
+            a.grad_sample,
+            a.size};
+  const int64_t sample = set / call.sets_of_sample;
+  const int64_t channel = set % call.sets_of_sample * call.together;
+  return {x + sample * a.x_sample + channel * a.x_channel,
+          grad ? grad + sample * a.grad_sample + channel * a.grad_channel : nullptr,
+          call.together,
+          a.x_channel,
+          a.grad_channel,
+          a.size};
+}
+// The channel and the place in the output of a set's plane p.
+template <class T>
+int64_t channel_of(const Call<T>& call, int64_t set, int64_t p) {
+  return call.per_channel ? set : set % call.sets_of_sample * call.together + p;
+}
+template <class T>
+T* output_of(const Call<T>& call, int64_t set, int64_t p) {
+  const BatchNormArgs& a = call.a;
+  const int64_t plane = call.per_channel ? p * a.channels + set : set * call.together + p;
+  return numbers<T>(a.out) + plane * a.size;
+}
+
+// Sets of one sample that are short and lie one after the other are summed several at a time, as
+// rows: their sums do not wait for each other.
+template <class T>
+bool takes_rows(const Call<T>& call) {
+  const BatchNormArgs& a = call.a;
+  const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
+  const bool as_grad = !a.grad || (a.grad_channel == a.size && a.grad_sample == a.x_sample);
+  return !call.per_channel && packed && as_grad && call.elements <= 512;
+}
+
+// Sets that are worth a thread: of short ones fewer elements, for each set costs as much as many.
+template <class T>
+int64_t grain_of(const Call<T>& call) {
+  return (takes_rows(call) ? kGrain / 4 : kGrain) / larger(1, call.elements);
+}
+
+// The statistics of sets [begin, end).
+template <class T>
+void find_moments(const Call<T>& call, int64_t begin, int64_t end) {
+  if (!takes_rows(call)) {
+    for (int64_t set = begin; set < end; ++set) {
+      Planes<T> merged = planes_of(call, set);
+      if (merged.x_step == merged.size) merged.size *= merged.count, merged.count = 1;
+      const Moments moments = moments_of(merged);
+      call.finish(set, moments.mean, moments.squares);
+    }
+    return;
+  }
+  const double n = static_cast<double>(call.elements);
+  const int64_t step = call.elements * static_cast<int64_t>(sizeof(T)), steps[3] = {step};
+  for (; begin < end; begin += Rows<T>::kMost) {
+    char* const data[3] = {const_cast<char*>(call.a.x) + begin * step};
+    const Rows<T> rows{data, steps, call.elements, smaller(Rows<T>::kMost, end - begin)};
+    typename Rows<T>::Stat sum[1], rest[2];
+    rows.reduce(sum, T(0), Plus(), [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0); });
+    const auto mean = sum[0].map([=](Vec<T> v) { return v / static_cast<T>(n); });
+    rows.reduce(rest, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+      terms[0] = at.load(0, mean.line(at.number)) - mean[at];
+      terms[1] = terms[0] * terms[0];
+    });
+    for (int64_t k = 0; k < rows.count; ++k) {
+      const double far = static_cast<double>(rest[0].line(k)) / n, near = mean.line(k);
+      const double squares = static_cast<double>(rest[1].line(k)) - far * far * n;
+      call.finish(begin + k, far == far ? near + far : near, squares);
+    }
+  }
+}
+
+template <class T>
+void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
+  // A set is written while it is in the cache; short ones are, 16 of them.
+  const int64_t together = takes_rows(call) ? Rows<T>::kMost : 1;
+  for (int64_t first = begin; first < end; first += together) {
+    const int64_t last = smaller(first + together, end);
+    if (!call.a.fixed) find_moments(call, first, last);
+    for (int64_t set = first; set < last; ++set) {
+      const Planes<T> planes = planes_of(call, set);
+      const T mean = call.means[set];
+      for (int64_t p = 0; p < planes.count; ++p) {
+        const int64_t channel = channel_of(call, set, p);
+        const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
+        const T* x = planes.x + p * planes.x_step;
+        T* const y = output_of(call, set, p);
+        for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+          __builtin_prefetch(y + i + kAhead);
+          const Vec<T> distance = memory.load(x + i) - mean;
+          memory.store(y + i, multiply_add(distance, scale, shift));
+        });
+      }
+    }
+  }
+}
+
+// Calls f(rows, first) for the planes of sets [begin, end), which are rows: streams x, grad, out.
+// `first`: the number of the first plane.
+template <class T, class F>
+void for_each_plane_row(const Call<T>& call, int64_t begin, int64_t end, F f) {
+  const int64_t step = call.a.size * static_cast<int64_t>(sizeof(T));
+  const int64_t steps[3] = {step, step, step};
+  char *const x = const_cast<char*>(call.a.x), *const grad = const_cast<char*>(call.a.grad);
+  char* const out = call.a.out ? call.a.out : grad;  // which then is not written
+  const int64_t last = end * call.together;
+  for (int64_t first = begin * call.together; first < last; first += Rows<T>::kMost) {
+    char* const data[3] = {x + first * step, grad + first * step, out + first * step};
+    f(Rows<T>{data, steps, call.a.size, smaller(Rows<T>::kMost, last - first)}, first);
+  }
+}
+
+// `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per plane. For up to Rows<T>::kMost
+// sets of which takes_rows() is true.
+template <class T>
+void backward_rows(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+  const BatchNormArgs& a = call.a;
+  int64_t set = begin, p = 0;  // of the next plane: its set, and its number in that
+  auto next_plane = [&] {
+    if (++p == call.together) p = 0, ++set;
+  };
+  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
+    typename Rows<T>::Stat mean, totals[2];
+    for (int64_t k = 0; k < rows.count; ++k, next_plane()) mean.line(k) = call.means[set];
+    rows.reduce(totals, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+      terms[0] = at.load(1);
+      terms[1] = terms[0] * (at.load(0) - mean[at]);
+    });
+    for (int64_t k = 0; k < rows.count; ++k)
+      for (int i = 0; i < 2; ++i)
+        sums[2 * (first + k) + i] = static_cast<double>(totals[i].line(k));
+  });
+  T slopes[Rows<T>::kMost], middles[Rows<T>::kMost];
+  for (set = begin; set < end; ++set) {
+    const T rstd = call.rstds[set];
+    double sum = 0, moment = 0;
+    for (p = 0; p < call.together; ++p) {
+      double* const totals = sums + (set * call.together + p) * 2;
+      const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
+      sum += weight * totals[0], moment += weight * totals[1];
+      totals[1] *= static_cast<double>(rstd);
+    }
+    const Coefficients<T> c(a, call.elements, 1, rstd, sum, moment);
+    slopes[set - begin] = -c.slope, middles[set - begin] = -c.middle;
+  }
+  if (!a.out) return;
+  set = begin, p = 0;
+  for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
+    typename Rows<T>::Stat mean, factor, slope, middle;
+    int64_t channel = first % a.channels;
+    for (int64_t k = 0; k < rows.count; ++k, next_plane()) {
+      mean.line(k) = call.means[set], factor.line(k) = call.rstds[set] * call.weight(channel);
+      slope.line(k) = slopes[set - begin], middle.line(k) = middles[set - begin];
+      if (++channel == a.channels) channel = 0;
+    }
+    rows.each([&](const auto& at) {
+      const Vec<T> scaled = multiply_add(at.load(1), factor[at], middle[at]);
+      at.store(2, multiply_add(at.load(0) - mean[at], slope[at], scaled));
+    });
+  });
+}
+
+// The same of any set; or per set, where its weight is one.
+template <class T>
+void backward_set(const Call<T>& call, int64_t set, double* sums) {
+  const Planes<T> planes = planes_of(call, set);
+  const T mean = call.means[set], rstd = call.rstds[set];
+  double sum = 0, moment = 0;
+  const int64_t sets = call.per_channel ? 1 : planes.count;
+  for (int64_t p = 0; p < sets; ++p) {
+    double totals[2];
+    gradient_sums(call.per_channel ? planes : planes.part(p, 1, 0, planes.size), mean, totals);
+    double* const kept = sums + (set * sets + p) * 2;
+    kept[0] = totals[0], kept[1] = totals[1] * static_cast<double>(rstd);
+    const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
+    sum += weight * totals[0], moment += weight * totals[1];
+  }
+  if (!call.a.out) return;
+  for (int64_t p = 0; p < planes.count; ++p) {
+    const T weight = call.weight(channel_of(call, set, p));
+    const Coefficients<T> c(call.a, call.elements, weight, rstd, sum, moment);
+    const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
+    T* const dx = output_of(call, set, p);
+    for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+      __builtin_prefetch(dx + i + kAhead);
+      const Vec<T> distance = memory.load(x + i) - mean;
+      const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
+      memory.store(dx + i, multiply_add(distance, -c.slope, scaled));
+    });
+  }
+}
+
+template <class T>
+void backward_sets(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+  if (!takes_rows(call)) {
+    for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums);
+    return;
+  }
+  for (; begin < end; begin += Rows<T>::kMost)
+    backward_rows(call, begin, smaller(begin + Rows<T>::kMost, end), sums);
+}
+
+// --------------------------------------------------------------------------------------- the calls
+
+// How x is taken as a matrix; of count 0 where it is not.
+inline Spread spread_of(const BatchNormArgs& a) {
+  if (a.channels_last) {  // as many pixels in a row as make it long, and divide their number
+    const int64_t pixels = a.size * (a.set_channels ? 1 : a.samples);
+    int64_t together = 1;
+    while (together * a.channels < 64 && pixels % (2 * together) == 0) together *= 2;
+    return {together, together == 1 ? 1 : a.channels};
+  }
+  const bool packed = a.x_channel == a.size && a.x_sample == a.channels * a.size;
+  const bool as_grad = !a.grad || (a.grad_channel == a.x_channel && a.grad_sample == a.x_sample);
+  const bool small = a.set_channels == 0 && a.size <= 64 && a.samples >= 4;
+  return {small && packed && as_grad ? a.size : 0, 1};
+}
+
+template <class T>
+void forward(const BatchNormArgs& a) {
+  const Call<T> call{a};
+  const Spread spread = spread_of(a);
+  if (spread.count) return forward_matrix(call, spread);
+  const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
+  parallel_for(sets, grain_of(call),
+               [&](int64_t begin, int64_t end) { forward_sets(call, begin, end); });
+}
+
+template <class T>
+void backward(const BatchNormArgs& a) {
+  const Call<T> call{a};
+  const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
+  const Scratch<double> sums(2 * entries);
+  const Spread spread = spread_of(a);
+  if (spread.count) {
+    backward_matrix(call, spread, sums.data);
+  } else {
+    const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
+    parallel_for(sets, grain_of(call),
+                 [&](int64_t begin, int64_t end) { backward_sets(call, begin, end, sums.data); });
+  }
+  T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
+  for (int64_t c = 0; c < a.channels; ++c) {
+    double totals[2] = {0, 0};
+    for (int64_t at = c; at < entries; at += a.channels)
+      totals[0] += sums.data[2 * at], totals[1] += sums.data[2 * at + 1];
+    bias_grad[c] = static_cast<T>(totals[0]);
+    weight_grad[c] = static_cast<T>(totals[1]);
+  }
+}
+
+}  // namespace
+
+namespace TT_ISA {
+
+void batch_norm(const BatchNormArgs& a) {
+  a.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
+}
+void batch_norm_backward(const BatchNormArgs& a) {
+  a.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
+}
+
+}  // namespace TT_ISA
+
+}  // namespace tt::cpu

@@ -1,0 +1,76 @@
+// What the two layouts of batch norm share. Built once per instruction set.
+#pragma once
+#include "cpu/infra/line_views.h"
+#include "cpu/infra/lines.h"
+#include "cpu/infra/scratch.h"
+
+namespace tt::cpu {
+namespace {
+
+constexpr int64_t kBlock = 8192;
+constexpr int64_t kAhead = 512;  // elements of the output that are prefetched
+
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
+inline int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// How a kernel meets memory: whole vectors, or the first n lanes where a row ends.
+template <class T>
+struct WholeVector {
+  Vec<T> load(const T* from, T = 0) const { return tt::cpu::load(from); }
+  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
+};
+template <class T>
+struct PartOfVector {
+  int64_t n;
+  Vec<T> load(const T* from, T pad = 0) const { return load_partial(from, n, pad); }
+  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
+};
+
+// f(i, memory) for each vector of a row of n elements.
+template <class T, class F>
+void for_each_vector(int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) f(i, WholeVector<T>());
+  if (i < n) f(i, PartOfVector<T>{n - i});
+}
+
+// What both layouts share: how channels make sets.
+template <class T>
+struct Call {
+  const BatchNormArgs& a;
+  const bool per_channel = a.set_channels == 0;  // batch norm
+  const int64_t together = per_channel ? 1 : a.set_channels;
+  const int64_t sets_of_sample = a.channels / together;
+  const int64_t elements = (per_channel ? a.samples : together) * a.size;  // of a set
+  const T *weights = numbers<T>(a.weight), *biases = numbers<T>(a.bias);
+  T *means = numbers<T>(a.mean), *rstds = numbers<T>(a.rstd);
+
+  T weight(int64_t channel) const { return weights ? weights[channel] : T(1); }
+  T bias(int64_t channel) const { return biases ? biases[channel] : T(0); }
+  int64_t set_of(int64_t sample, int64_t channel) const {
+    return per_channel ? channel : sample * sets_of_sample + channel / together;
+  }
+  void finish(int64_t set, double mean, double squares) const {
+    const double variance = squares / static_cast<double>(elements);
+    means[set] = static_cast<T>(mean);
+    rstds[set] = static_cast<T>(1 / __builtin_sqrt(variance + a.eps));
+    if (a.variance) numbers<double>(a.variance)[set] = variance;
+  }
+};
+
+// dx = grad factor - (x - mean) slope - middle.
+template <class T>
+struct Coefficients {
+  T factor, slope, middle;
+
+  // From the sums over a set of weight grad and of weight grad (x - mean).
+  Coefficients(const BatchNormArgs& a, int64_t elements, T weight, T rstd, double sum,
+               double moment)
+      : factor(weight * rstd),
+        slope(a.fixed ? 0 : static_cast<T>(moment / elements * rstd * rstd * rstd)),
+        middle(a.fixed ? 0 : static_cast<T>(sum / elements * rstd)) {}
+};
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,14 @@
+// Elementwise kernels over bool, the integers, and float64 of rare ops: no speed is claimed, so one
+// build serves all.
+namespace tt::cpu {
+namespace {
+constexpr bool kFastKernels = false;
+}
+}  // namespace tt::cpu
+
+#include "cpu/elementwise/rows.h"
+#include "cpu/infra/tables.h"
+
+namespace tt::cpu {
+const ElementwiseTable elementwise_common_table = make_elementwise_table();
+}

@@ -1,0 +1,226 @@
+// The rows of every elementwise kernel, over any op of ops.def and element type.
+//
+// Included by elementwise.cpp (what ops.def's sets of dtypes call fast: most floats, once per
+// instruction set) and common.cpp (the rest, once). Each element goes through the same
+// vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
+// vector of which not all lanes are read and written.
+#pragma once
+#include "core/tables/elementwise.h"
+#include "cpu/infra/run.h"
+#include "cpu/vec/dtype_sets.h"
+#include "cpu/vec/int_math.h"
+#include "cpu/vec/vec_half.h"
+#include "cpu/vec/vec_special.h"
+
+namespace tt::cpu {
+namespace {
+
+#include "core/functors.h"
+
+// A bool in memory is true if it is not 0. In a vector it is all bits or none, so that the
+// integers' expressions serve: ~x, x + y and x * y come out right, read as "not 0".
+template <class T>
+Vec<T> from_memory(Vec<T> v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return (Vec<bool>)(v != Vec<bool>{});
+  else
+    return v;
+}
+template <class T>
+Vec<T> to_memory(Vec<T> v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return (Vec<bool>)(v != Vec<bool>{}) & 1;
+  else
+    return v;
+}
+
+// GCC leaves out vzeroupper around calls of functions of this file of which it knows that they use
+// no vectors, and in what it returns to each SSE instruction then waits: 240 ns for a row of three.
+#ifdef __clang__
+#define TT_APART __attribute__((noinline))
+#else
+#define TT_APART __attribute__((noipa))
+#endif
+
+#ifndef __AVX512BW__
+// `row` over fewer elements than a vector has, by way of whole vectors, whose other lanes are 1,
+// which no op objects to. `item`: of the output. Not inlined: each op has one, and few are ever
+// run.
+template <class T, class Stored>
+TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* strides, int64_t n,
+                  int64_t item) {
+  Vec<T> blocks[Iter::kMaxOperands];
+  char* at[Iter::kMaxOperands];
+  for (int k = 0; k <= inputs; ++k) {
+    at[k] = reinterpret_cast<char*>(&blocks[k]);
+    if (k == 0) continue;
+    blocks[k] = splat<T>(1);
+    const int64_t bytes = strides[k] == 0 ? sizeof(T) : n * sizeof(Stored);
+    for (int64_t i = 0; i < bytes; i += sizeof(Stored))
+      __builtin_memcpy(at[k] + i, data[k] + i, sizeof(Stored));
+  }
+  row(at, strides, lanes<T>);
+  for (int64_t i = 0; i < n * item; ++i) data[0][i] = at[0][i];
+}
+#endif
+
+// Bytes of the output that are prefetched: what is written the processor fetches late by itself.
+constexpr int64_t kAhead = 2048;
+
+// out = F(x, ...): the output's elements and the inputs' lie side by side; or an input is one
+// element, again and again. The inputs are of T, and the output too, or bools (kMask). Halves that
+// are Stored are floats meanwhile, and where they are one element.
+template <class F, class T, int kInputs, bool kMask, class Stored = T>
+void row(char* const* data, const int64_t* strides, int64_t n) {
+  constexpr bool kHalves = !std::is_same_v<Stored, T>;
+  constexpr int64_t kItem = kMask ? 1 : sizeof(Stored);
+  char* out = data[0];
+  const char* from[kInputs];
+  int64_t step[kInputs];
+  Vec<T> repeated[kInputs];
+#pragma GCC unroll 4
+  for (int k = 0; k < kInputs; ++k) {
+    from[k] = data[k + 1];
+    step[k] = lanes<T> * sizeof(Stored);
+    if (strides[k + 1] != 0) continue;
+    Element<Vec<T>> value;
+    __builtin_memcpy(&value, from[k], sizeof value);
+    repeated[k] = splat(value);
+    from[k] = reinterpret_cast<const char*>(&repeated[k]);
+    step[k] = 0;
+  }
+  // One vector of the output: a whole one, or what is left over, the front of one. Inlined early,
+  // or the addresses would stay in memory, and the row be three times slower.
+  auto vector = [&](auto whole, Front<T> front) __attribute__((always_inline)) {
+    constexpr bool kFull = decltype(whole)::value;
+    auto input = [&](int k) __attribute__((always_inline)) {
+      if constexpr (kHalves) {
+        return step[k] == 0 ? repeated[k] : load_halves<Stored>(from[k], front);
+      } else {
+        Vec<T> v;
+        if constexpr (kFull)
+          __builtin_memcpy(&v, from[k], sizeof v);
+        else
+          v = front.load(from[k], T{1});
+        return from_memory<T>(v);
+      }
+    };
+    auto result = [&]() __attribute__((always_inline)) {
+      if constexpr (kInputs == 1)
+        return F::apply(input(0));
+      else if constexpr (kInputs == 2)
+        return F::apply(input(0), input(1));
+      else if constexpr (kInputs == 3)
+        return F::apply(input(0), input(1), input(2));
+      else
+        return F::apply(input(0), input(1), input(2), input(3));
+    }();
+    if constexpr (kHalves)
+      store_halves<Stored>(out, result, front);
+    else if constexpr (kMask && kFull)
+      store_mask<T>(reinterpret_cast<bool*>(out), result);
+    else if constexpr (kMask)
+      front.store_mask(reinterpret_cast<bool*>(out), result);
+    else if constexpr (kFull)
+      store(reinterpret_cast<Element<Vec<T>>*>(out), to_memory<T>(result));
+    else
+      front.store(out, to_memory<T>(result));
+  };
+  for (; n >= lanes<T>; n -= lanes<T>) {
+    __builtin_prefetch(out + kAhead);
+    vector(std::true_type{}, Front<T>(lanes<T>));
+    out += lanes<T> * kItem;
+#pragma GCC unroll 4
+    for (int k = 0; k < kInputs; ++k) from[k] += step[k];
+  }
+  if (n == 0) return;
+#ifdef __AVX512BW__
+  vector(std::false_type{}, Front<T>(n));
+#else
+  char* rest[1 + kInputs] = {out};
+  for (int k = 0; k < kInputs; ++k) rest[k + 1] = const_cast<char*>(from[k]);
+  few<T, Stored>(row<F, T, kInputs, kMask, Stored>, kInputs, rest, strides, n, kItem);
+#endif
+}
+
+struct where_op {
+  template <class V>
+  static V apply(V condition, V x, V y) {
+    return select(condition != V{}, x, y);
+  }
+};
+
+struct nan_to_num_op {
+  template <class V>
+  static V apply(V x, V nan, V posinf, V neginf) {
+    if constexpr (is_float<V>) {
+      const V number = select(x != x, nan, x);
+      return select(is_infinite(x), select(x > V{}, posinf, neginf), number);
+    }
+    return x;
+  }
+};
+
+template <class F, class... Fs>
+constexpr bool is_one_of = (std::is_same_v<F, Fs> || ...);
+
+// So little work that halves are converted on the way, which saves passes through a block; where a
+// machine converts them by vectors.
+template <class F>
+constexpr bool is_light =
+    kVectorBytes > 16 &&
+    is_one_of<F, neg_op, abs_op, square_op, relu_op, sqrt_op, add_op, sub_op, mul_op, div_op,
+              maximum_op, minimum_op, clamp_op, lerp_op, addcmul_op, relu_backward_op>;
+
+template <class F, class T, int kInputs, bool kMask>
+void kernel(const Iter& iter) {
+  if constexpr (std::is_same_v<T, float> && is_light<F>) {
+    if (is_all(iter, DType::Float16))
+      return run(iter, row<F, T, kInputs, kMask, Half>, DType::Float16);
+    if (is_all(iter, DType::BFloat16))
+      return run(iter, row<F, T, kInputs, kMask, BFloat16>, DType::BFloat16);
+  }
+  run(iter, row<F, T, kInputs, kMask>);
+}
+
+enum class Kind { Arithmetic, Mask };
+
+// Of integers, only what the baseline has no instruction for.
+template <class F, class Set, class T>
+constexpr bool is_fast = Set::template fast<T> || (std::is_same_v<T, int64_t> &&
+                                                   is_one_of<F, maximum_op, minimum_op, clamp_op>);
+
+// The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
+template <class F, class Set, class T, int kInputs, Kind kind>
+constexpr Kernel entry() {
+  if constexpr (!Set::template has<T> || !is_native<T> || is_fast<F, Set, T> != kFastKernels)
+    return nullptr;
+  else
+    return kernel<F, T, kInputs, kind == Kind::Mask>;
+}
+
+template <class F, class Set, int kInputs, Kind kind = Kind::Arithmetic>
+constexpr void fill(Kernel (&entries)[kDTypes]) {
+#define X(name, type, text, category) \
+  entries[static_cast<int>(DType::name)] = entry<F, Set, type, kInputs, kind>();
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+}
+
+constexpr ElementwiseTable make_elementwise_table() {
+  ElementwiseTable table{};
+  int unary = 0, binary = 0, ternary = 0, quaternary = 0;
+#define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
+#define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
+#define TEST(name, set, ...) fill<name##_op, set, 1, Kind::Mask>(table.unary[unary++]);
+#define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Mask>(table.binary[binary++]);
+#define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
+#define QUATERNARY(name, result, set, ...) fill<name##_op, set, 4>(table.quaternary[quaternary++]);
+#include "core/ops.def"
+  fill<where_op, All, 3>(table.where);
+  fill<nan_to_num_op, All, 4>(table.nan_to_num);
+  return table;
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,196 @@
+// Embeddings: bags of rows of a table, and the table's gradient. Memory is what they take, so they
+// are built once.
+//
+// The gradient adds in the order of the entries: threads share out the columns, or, where those
+// are few, the rows that are written; never the entries.
+#include <algorithm>
+
+#include "core/gil.h"
+#include "core/half.h"
+#include "core/storage.h"
+#include "cpu/attention/attention.h"
+#include "cpu/infra/parallel.h"
+#include "cpu/infra/scratch.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T>
+using Wider = std::conditional_t<is_half_type<T>, float, T>;
+
+template <class T>
+T at(const char* data, int64_t i) {
+  return read<T>(data + i * static_cast<int64_t>(sizeof(T)));
+}
+template <class T>
+void set(char* data, int64_t i, T value) {
+  std::memcpy(data + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+int64_t start(const BagArgs& a, int64_t bag) { return a.starts ? a.starts[bag] : bag; }
+
+int64_t entries_that_count(const BagArgs& a, int64_t bag) {
+  int64_t count = 0;
+  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) count += a.index[k] != a.padding;
+  return count;
+}
+
+// sum (+)= the table's row, times its weight.
+template <class T>
+void add_row(const BagArgs& a, int64_t entry, Wider<T>* sum) {
+  using C = Wider<T>;
+  const char* row = a.table + a.index[entry] * a.table_row * static_cast<int64_t>(sizeof(T));
+  const C weight = a.weights ? static_cast<C>(at<T>(a.weights, entry)) : C(1);
+  auto add = [=](int64_t step) {
+    for (int64_t j = 0; j < a.columns; ++j) sum[j] += static_cast<C>(at<T>(row, j * step)) * weight;
+  };
+  a.table_column == 1 ? add(1) : add(a.table_column);
+}
+
+template <class T>
+void take_larger(const BagArgs& a, int64_t entry, Wider<T>* peak, int64_t* largest, bool first) {
+  using C = Wider<T>;
+  const char* row = a.table + a.index[entry] * a.table_row * static_cast<int64_t>(sizeof(T));
+  for (int64_t j = 0; j < a.columns; ++j) {
+    const C x = static_cast<C>(at<T>(row, j * a.table_column));
+    if (first || x > peak[j]) peak[j] = x, largest[j] = a.index[entry];
+  }
+}
+
+template <class T>
+void forward(const BagArgs& a) {
+  using C = Wider<T>;
+  const int64_t work = a.entries * a.columns;
+  const WithoutGil unlocked(work > kGrain);
+  parallel_with_scratch(
+      a.bags, work > kGrain ? kGrain / (work / std::max<int64_t>(a.bags, 1) + 1) + 1 : a.bags,
+      a.columns * static_cast<int64_t>(sizeof(C)), [&](int64_t begin, int64_t end, char* scratch) {
+        C* const sum = reinterpret_cast<C*>(scratch);
+        for (int64_t bag = begin; bag < end; ++bag) {
+          for (int64_t j = 0; j < a.columns; ++j) sum[j] = 0;
+          int64_t* largest = a.largest ? a.largest + bag * a.columns : nullptr;
+          if (largest)
+            for (int64_t j = 0; j < a.columns; ++j) largest[j] = -1;
+          int64_t count = 0;
+          for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+            if (a.index[k] == a.padding) continue;
+            if (largest)
+              take_larger<T>(a, k, sum, largest, count == 0);
+            else
+              add_row<T>(a, k, sum);
+            ++count;
+          }
+          const C divisor = a.mode == Bag::Mean && count > 0 ? static_cast<C>(count) : C(1);
+          for (int64_t j = 0; j < a.columns; ++j)
+            set(a.out, bag * a.out_row + j, static_cast<T>(sum[j] / divisor));
+        }
+      });
+}
+
+// A part of the table.
+struct Part {
+  int64_t row, row_end, column, column_end;
+};
+
+template <class T>
+void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
+  using C = Wider<T>;
+  const int64_t item = sizeof(T), columns = part.column_end - part.column;
+  for (int64_t bag = 0; bag < a.bags; ++bag) {
+    const char* grad = a.out + (bag * a.out_row + part.column) * item;
+    const C share = a.mode == Bag::Mean ? 1 / static_cast<C>(entries_that_count(a, bag)) : C(1);
+    for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+      const int64_t row = a.index[k];
+      if (row == a.padding || row < part.row || row >= part.row_end) continue;
+      C factor = share;
+      if (counts) factor /= static_cast<C>(counts[row]);
+      if (a.weights) factor *= static_cast<C>(at<T>(a.weights, k));
+      char* to = a.table + (row * a.columns + part.column) * item;
+      if (factor == 1) {
+        for (int64_t j = 0; j < columns; ++j)
+          set(to, j, static_cast<T>(static_cast<C>(at<T>(to, j)) + static_cast<C>(at<T>(grad, j))));
+      } else {
+        for (int64_t j = 0; j < columns; ++j)
+          set(to, j,
+              static_cast<T>(static_cast<C>(at<T>(to, j)) +
+                             static_cast<C>(at<T>(grad, j)) * factor));
+      }
+    }
+  }
+}
+
+template <class T>
+void add_to_largest(const BagArgs& a, const Part& part) {
+  using C = Wider<T>;
+  for (int64_t bag = 0; bag < a.bags; ++bag) {
+    for (int64_t j = part.column; j < part.column_end; ++j) {
+      const int64_t row = a.largest[bag * a.columns + j];
+      if (row < part.row || row >= part.row_end) continue;
+      const int64_t to = row * a.columns + j;
+      set(a.table, to,
+          static_cast<T>(static_cast<C>(at<T>(a.table, to)) +
+                         static_cast<C>(at<T>(a.out, bag * a.out_row + j))));
+    }
+  }
+}
+
+template <class T>
+void backward(const BagArgs& a) {
+  const int64_t table = a.rows * a.columns, work = a.entries * a.columns;
+  const WithoutGil unlocked(work + (a.accumulate ? 0 : table) > kGrain);
+  const Scratch<int64_t> counts(a.by_frequency ? a.rows : 0);  // entries of each row
+  if (counts.data) {
+    std::fill_n(counts.data, a.rows, 0);
+    for (int64_t k = 0; k < a.entries; ++k) ++counts.data[a.index[k]];
+  }
+  parallel_for(a.accumulate ? 0 : table, kGrain, [&](int64_t begin, int64_t end) {
+    const int64_t item = sizeof(T);
+    std::memset(a.table + begin * item, 0, size_t((end - begin) * item));
+  });
+  // Wide enough that threads do not share cache lines, and that walking the entries costs nothing.
+  constexpr int64_t kWide = 16;
+  const bool by_columns = a.columns >= 4 * kWide;
+  const int64_t units = by_columns ? a.columns / kWide : a.rows;
+  // Each call walks all entries.
+  parallel_for(units, work > kGrain ? kWhole : units, [&](int64_t begin, int64_t end) {
+    Part part{begin, end, 0, a.columns};
+    if (by_columns) part = {0, a.rows, begin * kWide, end == units ? a.columns : end * kWide};
+    if (a.largest)
+      add_to_largest<T>(a, part);
+    else
+      add_gradients<T>(a, counts.data, part);
+  });
+}
+
+template <bool kForward>
+void run_typed(const BagArgs& a) {
+  auto call = [&](auto type) {
+    using T = decltype(type);
+    kForward ? forward<T>(a) : backward<T>(a);
+  };
+  switch (a.dtype) {
+    case DType::Float16:
+      return call(Half{});
+    case DType::BFloat16:
+      return call(BFloat16{});
+    case DType::Float32:
+      return call(float{});
+    default:
+      return call(double{});
+  }
+}
+
+bool bag_starts(const BagStartArgs& a) {
+  std::copy_n(a.offsets, a.bags, a.starts);
+  a.starts[a.bags] = a.entries;
+  bool valid = a.bags == 0 || a.starts[0] == 0;
+  for (int64_t bag = 0; bag < a.bags; ++bag) valid &= a.starts[bag] <= a.starts[bag + 1];
+  for (int64_t k = 0; k < a.entries; ++k) valid &= (a.index[k] >= 0) & (a.index[k] < a.rows);
+  return valid;
+}
+
+}  // namespace
+
+const AttentionTable embedding_table = {{}, {}, run_typed<true>, run_typed<false>, bag_starts};
+
+}  // namespace tt::cpu

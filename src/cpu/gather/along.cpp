@@ -1,0 +1,373 @@
+// Gather and scatter: elements at given positions along one dim.
+//
+// One loop nest serves all of indexing. Work is split so that no element is written by two threads,
+// and every element of x sees its writes in the order of the index: between the lines (the other
+// dims) where there are enough of them, else between ranges of x, each of whose threads looks at
+// all positions.
+#include <atomic>
+#include <type_traits>
+
+#include "core/gil.h"
+#include "core/storage.h"
+#include "core/walker.h"
+#include "core/wrapping.h"
+#include "cpu/gather/gather.h"
+#include "cpu/infra/parallel.h"
+
+namespace tt::cpu {
+
+namespace {
+
+int64_t product(const Dims& shape) {
+  int64_t numel = 1;
+  for (int64_t size : shape) numel *= size;
+  return numel;
+}
+
+// ---------------------------------------------------------------------------- what rows compute
+template <Place op, class T>
+T combine(T a, T b) {
+  if constexpr (op == Place::Set) {
+    return b;
+  } else if constexpr (op == Place::Maximum) {
+    const T both[] = {a, b};  // chosen by an index: a branch would often be mispredicted
+    return both[(a < b) | (b != b)];
+  } else if constexpr (op == Place::Minimum) {
+    const T both[] = {a, b};
+    return both[(b < a) | (b != b)];
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return op == Place::Add ? a || b : a && b;
+  } else {  // a half type computes in float
+    return op == Place::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
+  }
+}
+
+// to[k] = combine(to[k], from[k]).
+template <Place op, class T>
+void combine_row(char* to, const char* from, int64_t n, int64_t to_step, int64_t from_step) {
+  constexpr int64_t item = sizeof(T);
+  auto row = [=](int64_t to_step, int64_t from_step) {
+    for (int64_t k = 0; k < n; ++k) {
+      char* const at = to + k * to_step * item;
+      write<T>(at, combine<op>(read<T>(at), read<T>(from + k * from_step * item)));
+    }
+  };
+  if (to_step == 1 && from_step == 1) {
+    if (op == Place::Set && n >= 8)
+      std::memcpy(to, from, n * item);
+    else
+      row(1, 1);
+  } else if (to_step == 1 && from_step == 0) {  // one value for all
+    row(1, 0);
+  } else {
+    row(to_step, from_step);
+  }
+}
+
+// Moves n elements between x and other, once the place in x is known.
+template <class T>
+struct Pick {
+  static void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) {
+    combine_row<Place::Set, T>(other, x, n, other_step, x_step);
+  }
+  static void one(char* x, char* other) { write<T>(other, read<T>(x)); }
+};
+template <Place op, class T>
+struct Put {
+  static void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) {
+    combine_row<op, T>(x, other, n, x_step, other_step);
+  }
+  static void one(char* x, char* other) { write<T>(x, combine<op>(read<T>(x), read<T>(other))); }
+};
+
+// ------------------------------------------------------------------------------------- the nest
+inline int64_t from_front(int64_t position, int64_t wrap) {
+  return position + (position < 0 ? wrap : 0);
+}
+
+// Part of the work: lines [begin, end), elements [first, last) of each, positions [low, high).
+struct Range {
+  int64_t begin, end, first, last;
+  int64_t low = 0, high = INT64_MAX;
+};
+
+// body(lines, x, other, index) for the parts of the lines [begin, end) that lie in one row, which
+// is the last dim of the lines: how many, and where they start.
+template <class Body>
+void for_rows(const AlongArgs& a, const Range& range, int64_t item, Body&& body) {
+  const int last = a.lines.size() - 1;
+  if (last < 0) return body(1, a.x, a.other, a.index);
+  Dims outer = a.lines, x = a.x_lines, other = a.other_lines, index = a.index_lines;
+  for (Dims* dims : {&outer, &x, &other, &index}) dims->erase(last);
+  const int64_t n = a.lines[last];
+  int64_t row = range.begin / n;
+  for (Walker<3> walker(outer, {x, other, index}, row); row * n < range.end;
+       walker.advance(), ++row) {
+    const int64_t first = std::max(range.begin - row * n, int64_t{0});
+    const int64_t end = std::min(range.end - row * n, n);
+    body(end - first, a.x + (walker.offset(0) + first * a.x_lines[last]) * item,
+         a.other + (walker.offset(1) + first * a.other_lines[last]) * item,
+         a.index + (walker.offset(2) + first * a.index_lines[last]) * 8);
+  }
+}
+
+// One position for a row of lines: what they have in common is looked up once.
+template <class Move, class T>
+bool shared_rows(const AlongArgs& a, const Range& range) {
+  constexpr int64_t item = sizeof(T);
+  bool outside = false;
+  const uint64_t size = a.size;
+  const int64_t wrap = a.wraps ? a.size : 0;
+  const int64_t x_step = a.lines.empty() ? 0 : a.x_lines.back();
+  const int64_t other_step = a.lines.empty() ? 0 : a.other_lines.back();
+  for_rows(a, range, item, [&](int64_t n, char* x, char* other, const char* index) {
+    for (int64_t k = range.first; k < range.last && !outside; ++k) {
+      const int64_t p = from_front(read<int64_t>(index + k * a.index_step * 8), wrap);
+      outside = static_cast<uint64_t>(p) >= size;
+      if (!outside && p >= range.low && p < range.high)
+        Move::row(x + p * a.stride * item, other + k * a.other_step * item, n, x_step, other_step);
+    }
+  });
+  return !outside;
+}
+
+// n elements, each with a position of its own.
+template <class Move, class T>
+bool own_positions(const AlongArgs& a, char* x, char* other, const char* index, int64_t n,
+                   int64_t x_step, int64_t other_step, int64_t index_step) {
+  constexpr int64_t item = sizeof(T);
+  const uint64_t size = a.size;
+  const int64_t wrap = a.wraps ? a.size : 0, stride = a.stride * item;
+  auto row = [=](int64_t x_step, int64_t other_step, int64_t index_step) {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t p = from_front(read<int64_t>(index + k * index_step * 8), wrap);
+      if (static_cast<uint64_t>(p) >= size) return false;
+      Move::one(x + p * stride + k * x_step * item, other + k * other_step * item);
+    }
+    return true;
+  };
+  if (other_step == 1 && index_step == 1 && x_step == 0) return row(0, 1, 1);
+  if (other_step == 1 && index_step == 1 && x_step == 1) return row(1, 1, 1);
+  return row(x_step, other_step, index_step);
+}
+
+// Whether the lines are the inner loop: where they lie closer together than the elements of a line,
+// unless that leaves it too short.
+bool lines_inside(const AlongArgs& a) {
+  if (a.lines.empty()) return false;
+  int64_t next_line = a.other_lines.back(), next = a.other_step;
+  if (next_line == 0 && next == 0) {  // one value for all
+    next_line = a.x_lines.back();
+    next = a.stride;
+  }
+  constexpr int64_t kShort = 4;
+  const int64_t inner = a.lines.back();
+  return next_line < next ? inner >= kShort || inner >= a.count
+                          : a.count < kShort && inner > a.count;
+}
+
+bool is_shared(const AlongArgs& a) {
+  for (int d = 0; d < a.lines.size(); ++d)
+    if (a.index_lines[d] != 0 && a.lines[d] != 1) return false;
+  return true;
+}
+
+template <class Move, class T>
+bool nest(const AlongArgs& a, const Range& range) {
+  constexpr int64_t item = sizeof(T);
+  bool fine = true;
+  if (!lines_inside(a)) {
+    Walker<3> walker(a.lines, {a.x_lines, a.other_lines, a.index_lines}, range.begin);
+    for (int64_t line = range.begin; line < range.end; ++line, walker.advance())
+      fine &=
+          own_positions<Move, T>(a, a.x + walker.offset(0) * item,
+                                 a.other + (walker.offset(1) + range.first * a.other_step) * item,
+                                 a.index + (walker.offset(2) + range.first * a.index_step) * 8,
+                                 range.last - range.first, 0, a.other_step, a.index_step);
+    return fine;
+  }
+  if (is_shared(a)) return shared_rows<Move, T>(a, range);
+  for_rows(a, range, item, [&](int64_t n, char* x, char* other, const char* index) {
+    for (int64_t k = range.first; k < range.last; ++k)
+      fine &= own_positions<Move, T>(a, x, other + k * a.other_step * item,
+                                     index + k * a.index_step * 8, n, a.x_lines.back(),
+                                     a.other_lines.back(), a.index_lines.back());
+  });
+  return fine;
+}
+
+// Neighbouring dims become one wherever all strides allow it; sizes of 1 go.
+AlongArgs merged(const AlongArgs& args) {
+  AlongArgs a = args;
+  a.lines = a.x_lines = a.other_lines = a.index_lines = Dims();
+  for (int d = 0; d < args.lines.size(); ++d) {
+    const int64_t n = args.lines[d];
+    if (n == 1) continue;
+    const int last = a.lines.size() - 1;
+    if (last >= 0 && a.x_lines[last] == n * args.x_lines[d] &&
+        a.other_lines[last] == n * args.other_lines[d] &&
+        a.index_lines[last] == n * args.index_lines[d]) {
+      a.lines[last] *= n;
+      a.x_lines[last] = args.x_lines[d];
+      a.other_lines[last] = args.other_lines[d];
+      a.index_lines[last] = args.index_lines[d];
+      continue;
+    }
+    a.lines.push_back(n);
+    a.x_lines.push_back(args.x_lines[d]);
+    a.other_lines.push_back(args.other_lines[d]);
+    a.index_lines.push_back(args.index_lines[d]);
+  }
+  return a;
+}
+
+constexpr int64_t kFewLines = 32;  // fewer are not worth splitting: threads would share cache lines
+
+template <class T>
+bool pick_typed(const AlongArgs& a) {
+  const int64_t lines = product(a.lines), total = lines * a.count;
+  const WithoutGil unlocked(total > kGrain);
+  std::atomic<bool> fine{true};
+  const bool by_count = lines < 2 || (a.lines.size() < 2 && lines_inside(a) && a.count >= 8);
+  const int64_t n = by_count ? a.count : lines;
+  parallel_for(
+      n, total > kGrain ? kGrain / (total / n + 1) + 1 : n, [&](int64_t begin, int64_t end) {
+        const Range range = by_count ? Range{0, lines, begin, end} : Range{begin, end, 0, a.count};
+        if (!nest<Pick<T>, T>(a, range)) fine = false;
+      });
+  return fine;
+}
+
+// Whether lines, or positions, of x lie at one address: x is expanded.
+bool overlaps(const AlongArgs& a) {
+  bool found = a.stride == 0 && a.size > 1;
+  for (int d = 0; d < a.lines.size(); ++d) found |= a.x_lines[d] == 0;
+  return found;
+}
+
+template <Place op, class T>
+bool place_typed(const AlongArgs& a) {
+  const int64_t lines = product(a.lines), total = lines * a.count;
+  const WithoutGil unlocked(total > kGrain);
+  // The last write counts, so where lines of x overlap one thread does it all.
+  if (overlaps(a)) return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+  std::atomic<bool> fine{true};
+  if (lines >= kFewLines) {
+    parallel_for(lines, total > kGrain ? kGrain / (a.count + 1) + 1 : lines,
+                 [&](int64_t begin, int64_t end) {
+                   if (!nest<Put<op, T>, T>(a, {begin, end, 0, a.count})) fine = false;
+                 });
+  } else if (lines >= 4 && total > kGrain && is_shared(a)) {
+    parallel_for(a.size, kWhole, [&](int64_t low, int64_t high) {
+      if (!shared_rows<Put<op, T>, T>(a, {0, lines, 0, a.count, low, high})) fine = false;
+    });
+  } else {
+    return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+  }
+  return fine;
+}
+
+template <Place op>
+bool place_any(const AlongArgs& a) {
+  switch (a.dtype) {
+#define X(name, type, text, category) \
+  case DType::name:                   \
+    return place_typed<op, type>(a);
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+  return true;
+}
+
+}  // namespace
+
+bool pick(const AlongArgs& args) {
+  bool fine = true;
+  with_size(itemsize(args.dtype),
+            [&](auto type) { fine = pick_typed<decltype(type)>(merged(args)); });
+  return fine;
+}
+
+bool place(const AlongArgs& args, Place op) {
+  const AlongArgs a = merged(args);
+  bool fine = true;
+  switch (op) {
+    case Place::Set:
+      with_size(itemsize(a.dtype),
+                [&](auto type) { fine = place_typed<Place::Set, decltype(type)>(a); });
+      return fine;
+    case Place::Add:
+      return place_any<Place::Add>(a);
+    case Place::Multiply:
+      return place_any<Place::Multiply>(a);
+    case Place::Maximum:
+      return place_any<Place::Maximum>(a);
+    case Place::Minimum:
+      return place_any<Place::Minimum>(a);
+  }
+  return fine;
+}
+
+namespace {
+
+// body(first element, how many, step, position of the first) for the runs of an index, by threads;
+// it answers whether all of them are inside.
+template <class Body>
+bool all_runs(const Dims& shape, const Dims& strides, const char* index, const Body& body) {
+  const int64_t numel = product(shape);
+  const WithoutGil unlocked(numel > kGrain);
+  std::atomic<bool> fine{true};
+  parallel_for(numel, kGrain, [&](int64_t begin, int64_t end) {
+    Walker<1> walker(shape, {strides}, begin);
+    while (begin < end) {
+      const int64_t n = std::min(walker.run(), end - begin);
+      if (!body(index + walker.offset() * 8, n, walker.run_stride(), begin)) fine = false;
+      walker.advance(n);
+      begin += n;
+    }
+  });
+  return fine;
+}
+
+}  // namespace
+
+bool inside(const AlongArgs& args) {
+  Dims shape, strides;  // each position once
+  for (int d = 0; d < args.lines.size(); ++d) {
+    if (args.index_lines[d] == 0 && args.lines[d] > 0) continue;
+    shape.push_back(args.lines[d]);
+    strides.push_back(args.index_lines[d]);
+  }
+  shape.push_back(args.count);
+  strides.push_back(args.index_step);
+  const uint64_t low = args.wraps ? -args.size : 0, highest = args.size - 1;
+  return all_runs(shape, strides, args.index,
+                  [=](const char* from, int64_t n, int64_t step, int64_t) {
+                    auto row = [=](int64_t step) {
+                      uint64_t signs = 0;  // of what no position may be below, and above
+                      for (int64_t k = 0; k < n; ++k) {
+                        const uint64_t p = read<uint64_t>(from + k * step * 8);
+                        signs |= (p - low) | (highest - p);
+                      }
+                      return signs >> 63 == 0;
+                    };
+                    return step == 1 ? row(1) : row(step);
+                  });
+}
+
+bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
+             const char* index, int64_t size, int64_t stride) {
+  return all_runs(
+      shape, strides, index, [=](const char* from, int64_t n, int64_t step, int64_t begin) {
+        bool outside = false;
+        for (int64_t k = 0; k < n; ++k) {
+          const int64_t p = from_front(read<int64_t>(from + k * step * 8), size);
+          const bool bad = (p < 0) | (p >= size);
+          outside |= bad;
+          offsets[begin + k] = (bad ? 0 : p) * stride + (first ? 0 : offsets[begin + k]);
+        }
+        return !outside;
+      });
+}
+
+}  // namespace tt::cpu

@@ -1,0 +1,89 @@
+// Counts are integers: threads may each count for themselves. Weights are summed in their order, as
+// nothing else would give the same bits each time.
+#include "cpu/histogram/histogram.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/storage.h"
+#include "cpu/infra/parallel.h"
+
+namespace tt::cpu {
+
+namespace {
+
+// Calls body(begin, end, counts) for parts of n elements, and adds up what they count.
+template <class Body>
+void count_in_parts(int64_t n, int64_t* counts, int64_t size, const Body& body) {
+  const int threads = n > kGrain && size < n / 4 ? num_threads() : 1;
+  std::vector<int64_t> others((threads - 1) * size);
+  parallel_for(threads, kWhole, [&](int64_t first, int64_t last) {
+    for (int64_t t = first; t < last; ++t)
+      body(n * t / threads, n * (t + 1) / threads, t ? others.data() + (t - 1) * size : counts);
+  });
+  for (size_t k = 0; k < others.size(); ++k) counts[k % size] += others[k];
+}
+
+void count(const char* x, int64_t n, int64_t* counts, int64_t size) {
+  count_in_parts(n, counts, size, [=](int64_t begin, int64_t end, int64_t* to) {
+    for (int64_t i = begin; i < end; ++i) ++to[read<int64_t>(x + 8 * i)];
+  });
+}
+
+// Finds the bin of an element, -1 outside.
+template <class T>
+struct Bins {
+  std::vector<T> edges;
+  bool uniform, exact;
+
+  explicit Bins(const HistogramArgs& a) : edges(a.bins + 1), uniform(a.uniform), exact(a.exact) {
+    std::memcpy(edges.data(), a.edges, edges.size() * sizeof(T));
+  }
+
+  int64_t operator()(T value) const {
+    const int64_t bins = edges.size() - 1;
+    const T left = edges.front(), right = edges.back();
+    if (!(value >= left && value <= right)) return -1;
+    auto from = edges.begin(), to = edges.end();
+    if (uniform) {
+      // Overflow, and bins without a width, end in the last one.
+      const T position = (value - left) * bins / (right - left);
+      const int64_t guess = position < bins ? static_cast<int64_t>(position) : bins - 1;
+      if (!exact) return guess;
+      from += std::max<int64_t>(guess - 1, 0);
+      to = edges.begin() + std::min(guess + 2, bins + 1);
+    }
+    return std::min(std::upper_bound(from, to, value) - edges.begin() - 1, bins - 1);
+  }
+};
+
+template <class T>
+void histogram(const HistogramArgs& a) {
+  const Bins<T> bin(a);
+  auto at = [](const char* data, int64_t i) { return read<T>(data + i * sizeof(T)); };
+  auto finish = [&](const auto& sums) {
+    for (int64_t b = 0; b < a.bins; ++b) write<T>(a.out + b * sizeof(T), static_cast<T>(sums[b]));
+  };
+  if (a.weights) {
+    std::vector<double> sums(a.bins);
+    for (int64_t i = 0; i < a.n; ++i)
+      if (const int64_t b = bin(at(a.x, i)); b >= 0) sums[b] += at(a.weights, i);
+    return finish(sums);
+  }
+  std::vector<int64_t> counts(a.bins);
+  count_in_parts(a.n, counts.data(), a.bins, [&](int64_t begin, int64_t end, int64_t* to) {
+    for (int64_t i = begin; i < end; ++i)
+      if (const int64_t b = bin(at(a.x, i)); b >= 0) ++to[b];
+  });
+  finish(counts);
+}
+
+void run_histogram(const HistogramArgs& a) {
+  a.dtype == DType::Float32 ? histogram<float>(a) : histogram<double>(a);
+}
+
+}  // namespace
+
+const HistogramTable histogram_table = {count, run_histogram};
+
+}  // namespace tt::cpu

@@ -1,0 +1,49 @@
+// The kernels of softmax, cross-entropy and the normalisations, per instruction set.
+#pragma once
+#include "core/tables/norm.h"
+
+namespace tt::cpu {
+
+// Compiled once, for the baseline.
+void running_update(const RunningArgs& args);
+void running_read(const RunningArgs& args);
+double sum_of(const float* x, int64_t n);  // in an order that depends on n alone
+double sum_of(const double* x, int64_t n);
+
+#define TT_DECLARE_NORM(isa)                      \
+  namespace isa {                                 \
+  extern const NormTable norm_table;              \
+  void layer_norm(const LayerNormArgs&);          \
+  void layer_norm_backward(const LayerNormArgs&); \
+  void batch_norm(const BatchNormArgs&);          \
+  void batch_norm_backward(const BatchNormArgs&); \
+  }
+TT_DECLARE_NORM(v2)
+TT_DECLARE_NORM(v3)
+TT_DECLARE_NORM(v4)
+TT_DECLARE_NORM(base)
+#undef TT_DECLARE_NORM
+
+// How some lines that are neighbours are computed; elements are of dtype `compute`. The first
+// line's number is `position`.
+struct LineKernels {
+  // data[k] + r * steps[k] + i elements: element i of line r of stream k, of up to `most_rows`
+  // lines.
+  void (*rows)(const void* args, char* const* data, const int64_t* steps, int64_t position,
+               int64_t count);
+  int64_t most_rows;
+  // data[k] + i * steps[k]: element i of stream k of all the lines, side by side. `scratch` has
+  // room for all elements of one stream.
+  void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position,
+                     char* scratch);
+  int64_t width[2];  // lines that each of those takes, many and few; kNever where there is none
+  static constexpr int64_t kNever = INT64_MAX;
+};
+
+// Calls the kernels for all lines, in parallel above `grain` elements. Lines whose elements are
+// strided or of another dtype pass through scratch memory; all kernels must give the same bits.
+// `group` lines at a time are one thread's, in order.
+void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
+               int64_t group = 1);
+
+}  // namespace tt::cpu

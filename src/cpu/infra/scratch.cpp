@@ -1,0 +1,26 @@
+// The kernels' scratch memory comes from the caching allocator.
+#include <cstring>
+
+#include "core/allocator.h"
+#include "cpu/matmul/gemm.h"
+
+namespace tt::cpu {
+
+namespace {
+constexpr size_t kHeader = 64;  // holds the size, and keeps the block aligned
+}
+
+void* scratch_acquire(size_t bytes) {
+  char* block = static_cast<char*>(Allocator::instance().allocate(bytes + kHeader));
+  std::memcpy(block, &bytes, sizeof bytes);
+  return block + kHeader;
+}
+
+void scratch_release(void* scratch) {
+  char* block = static_cast<char*>(scratch) - kHeader;
+  size_t bytes;
+  std::memcpy(&bytes, block, sizeof bytes);
+  Allocator::instance().release(block, bytes + kHeader);
+}
+
+}  // namespace tt::cpu

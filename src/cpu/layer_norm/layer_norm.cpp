@@ -1,0 +1,136 @@
+// Layer norm and RMS norm: the means and variances of a few rows while they are in the first cache,
+// then their answers. Built once per instruction set.
+#include "cpu/infra/line_views.h"
+#include "cpu/infra/lines.h"
+#include "cpu/infra/parallel.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T, bool kCentered>
+void forward_rows(const void* args, char* const* data, const int64_t* steps, int64_t position,
+                  int64_t count) {
+  const auto& a = *static_cast<const LayerNormArgs*>(args);
+  const Rows<T> rows{data, steps, a.lines.size, count};
+  const T n = static_cast<T>(a.lines.size), eps = static_cast<T>(a.eps);
+  typename Rows<T>::Stat sum[1], sums[2], mean{};
+  if constexpr (kCentered) {
+    rows.reduce(sum, T(0), Plus(), [](const auto& at, Vec<T>(&term)[1]) { term[0] = at.load(0); });
+    mean = sum[0].map([=](Vec<T> v) { return v / n; });
+  }
+  rows.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+    terms[0] = kCentered ? at.load(0, mean.line(at.number)) - mean[at] : at.load(0);
+    terms[1] = terms[0] * terms[0];
+  });
+  Vec<T> squares = sums[1].vectors[0];
+  if constexpr (kCentered) {  // what rounding has left of the mean
+    const Vec<T> rest = sums[0].vectors[0] / n;
+    squares -= rest * sums[0].vectors[0];
+    mean.vectors[0] += rest;
+  }
+  typename Rows<T>::Stat rstd;
+  rstd.vectors[0] = 1 / sqrt(squares / n + eps);
+  T* const stats = numbers<T>(a.stats) + 2 * position;
+  for (int64_t k = 0; k < count; ++k) stats[2 * k] = mean.line(k), stats[2 * k + 1] = rstd.line(k);
+  const T *weight = numbers<T>(a.weight), *bias = numbers<T>(a.bias);
+  rows.each([&](const auto& at) {
+    at.prefetch_next(0), at.prefetch(1);
+    Vec<T> y = (at.load(0) - mean[at]) * rstd[at];
+    if (weight) y *= at.load_class(weight);
+    if (bias) y += at.load_class(bias);
+    at.store(1, y);
+  });
+}
+
+// dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
+template <class T, bool kCentered>
+void backward_rows(const void* args, char* const* data, const int64_t* steps, int64_t position,
+                   int64_t count) {
+  const auto& a = *static_cast<const LayerNormArgs*>(args);
+  const Rows<T> rows{data, steps, a.lines.size, count};
+  const T n = static_cast<T>(a.lines.size);
+  const T* const weight = numbers<T>(a.weight);
+  typename Rows<T>::Stat mean, rstd, sums[2];
+  for (int64_t k = 0; k < count; ++k) {
+    const T* const stats = numbers<T>(a.stats) + 2 * (position + k);
+    mean.line(k) = stats[0], rstd.line(k) = stats[1];
+  }
+  rows.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
+    terms[0] = at.load(0);
+    if (weight) terms[0] *= at.load_class(weight);
+    terms[1] = terms[0] * ((at.load(1) - mean[at]) * rstd[at]);
+  });
+  const auto middle = sums[0].map([=](Vec<T> v) { return kCentered ? v / n : Vec<T>{}; });
+  const auto slope = sums[1].map([=](Vec<T> v) { return v / n; });
+  T* const weight_grad =
+      a.sums ? numbers<T>(a.sums) + position / a.group * 2 * a.lines.size : nullptr;
+  T* const bias_grad = weight_grad + (a.sums ? a.lines.size : 0);
+  if (a.sums && position % a.group == 0)
+    for (int64_t i = 0; i < 2 * a.lines.size; ++i) weight_grad[i] = 0;
+  struct Grads {
+    Vec<T> weight, bias;
+  };
+  rows.across(
+      [&](const auto& at) {
+        return weight_grad ? Grads{at.load_class(weight_grad), at.load_class(bias_grad)} : Grads{};
+      },
+      [&](const auto& at, Grads& grads) {
+        const Vec<T> grad = at.load(0), scaled = (at.load(1) - mean[at]) * rstd[at];
+        grads.weight += grad * scaled;
+        grads.bias += grad;
+        const Vec<T> g = weight ? grad * at.load_class(weight) : grad;
+        at.store(2, (g - middle[at] - scaled * slope[at]) * rstd[at]);
+      },
+      [&](const auto& at, const Grads& grads) {
+        if (!weight_grad) return;
+        at.store_class(weight_grad, grads.weight);
+        at.store_class(bias_grad, grads.bias);
+      });
+}
+
+template <class T>
+void run(const LayerNormArgs& a, decltype(LineKernels::rows) kernel) {
+  constexpr int64_t kNever = LineKernels::kNever;
+  run_lines(a.lines, {kernel, Rows<T>::kMost, {nullptr, nullptr}, {kNever, kNever}}, &a, kGrain / 2,
+            a.group);
+}
+
+// The groups' sums, one after the other.
+template <class T>
+void add_groups(const LayerNormArgs& a) {
+  const int64_t size = a.lines.size;
+  const int64_t groups = size ? (a.lines.count + a.group - 1) / a.group : 0;
+  const T* sum = numbers<T>(a.sums);
+  T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
+  for (int64_t i = 0; i < size; ++i) weight_grad[i] = 0, bias_grad[i] = 0;
+  for (int64_t g = 0; g < groups; ++g, sum += 2 * size) {
+    for (int64_t i = 0; i < size; ++i) weight_grad[i] += sum[i];
+    for (int64_t i = 0; i < size; ++i) bias_grad[i] += sum[size + i];
+  }
+}
+
+template <class T>
+void run_backward(const LayerNormArgs& a) {
+  if (a.lines.count && a.lines.size)
+    run<T>(a, a.centered ? backward_rows<T, true> : backward_rows<T, false>);
+  if (a.sums) add_groups<T>(a);
+}
+
+}  // namespace
+
+namespace TT_ISA {
+
+void layer_norm(const LayerNormArgs& a) {
+  if (a.lines.compute == DType::Float32)
+    run<float>(a, a.centered ? forward_rows<float, true> : forward_rows<float, false>);
+  else
+    run<double>(a, a.centered ? forward_rows<double, true> : forward_rows<double, false>);
+}
+
+void layer_norm_backward(const LayerNormArgs& a) {
+  a.lines.compute == DType::Float32 ? run_backward<float>(a) : run_backward<double>(a);
+}
+
+}  // namespace TT_ISA
+
+}  // namespace tt::cpu

@@ -1,0 +1,119 @@
+// What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
+#include "cpu/optim/loop.h"
+#include "cpu/optim/optim.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T>
+struct Scale {
+  using Args = ScaleArgs;
+  T factor;
+
+  explicit Scale(const ScaleArgs& a) : factor(static_cast<T>(a.factor)) {}
+  void enter(const Chunk&) {}
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    memory.store(x.param + i, memory.load(x.param + i) * factor);
+  }
+};
+
+template <class T>
+struct Clamp {
+  using Args = ClampArgs;
+  T low, high;
+
+  explicit Clamp(const ClampArgs& a) : low(static_cast<T>(a.low)), high(static_cast<T>(a.high)) {}
+  void enter(const Chunk&) {}
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    memory.store(x.param + i, clamp(memory.load(x.param + i), low, high));
+  }
+};
+
+template <class T>
+struct Lerp {
+  using Args = LerpArgs;
+  Average<T> average;
+
+  explicit Lerp(const LerpArgs& a) : average(a.weight) {}
+  void enter(const Chunk&) {}
+
+  template <class Memory>
+  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
+    memory.store(x.param + i, average(memory.load(x.param + i), memory.load(x.grad + i)));
+  }
+};
+
+// sum x^2, sum |x| and max |x|, from 0: a step with an element, and the union of two states.
+struct Squares {
+  template <class V>
+  static V step(V s, V x) {
+    return s + x * x;
+  }
+  template <class V>
+  static V combine(V s, V t) {
+    return s + t;
+  }
+};
+struct Magnitudes : Squares {
+  template <class V>
+  static V step(V s, V x) {
+    return s + abs(x);
+  }
+};
+struct Largest {
+  template <class V>
+  static V step(V s, V x) {
+    return combine(s, abs(x));
+  }
+  template <class V>
+  static V combine(V s, V t) {
+    return (s > t) | (s != s) ? s : t;
+  }
+};
+
+// In four vectors, which are combined in a fixed order: short chains, and the same bits each time.
+template <class F, class T>
+double of_block(const NormBlock& block) {
+  const T* x = static_cast<const T*>(block.data);
+  Vec<T> states[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * lanes<T> <= block.n; i += 4 * lanes<T>)
+    for (int k = 0; k < 4; ++k) states[k] = F::step(states[k], load(x + i + k * lanes<T>));
+  for (; i < block.n; i += lanes<T>) {
+    const int64_t left = block.n - i;
+    states[0] = F::step(states[0], left < lanes<T> ? load_partial(x + i, left) : load(x + i));
+  }
+  const Vec<T> all = F::combine(F::combine(states[0], states[1]), F::combine(states[2], states[3]));
+  double result = 0;
+  for (int64_t lane = 0; lane < lanes<T>; ++lane)
+    result = F::combine(result, static_cast<double>(all[lane]));
+  return result;
+}
+
+template <class T>
+double of_block(const NormBlock& block, NormPower power) {
+  if (power == NormPower::Two) return of_block<Squares, T>(block);
+  return power == NormPower::One ? of_block<Magnitudes, T>(block) : of_block<Largest, T>(block);
+}
+
+void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < count; ++i) total += blocks[i].n;
+  const int64_t grain = total > kGrain ? count * kGrain / total : count;  // in blocks
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      out[i] =
+          blocks[i].single ? of_block<float>(blocks[i], power) : of_block<double>(blocks[i], power);
+  });
+}
+
+}  // namespace
+}  // namespace tt::cpu
+
+namespace tt::cpu::TT_ISA {
+const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
+}

@@ -1,0 +1,87 @@
+// The loop over lists of arrays that optim.cpp and foreach.cpp share, for their anonymous
+// namespaces.
+#pragma once
+#include "cpu/infra/parallel.h"
+#include "cpu/optim/optim.h"
+#include "cpu/vec/vec_machine.h"
+#include "cpu/vec/vec_math.h"
+
+namespace tt::cpu {
+namespace {
+
+// How a kernel meets memory: whole vectors, or the first n lanes where a range ends.
+template <class T>
+struct Whole {
+  Vec<T> load(const T* from) const { return tt::cpu::load(from); }
+  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
+};
+template <class T>
+struct First {
+  int64_t n;
+  Vec<T> load(const T* from) const { return load_partial(from, n); }
+  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
+};
+
+// The arrays of one chunk, typed.
+template <class T>
+struct Arrays {
+  T* param;
+  const T* grad;
+  T *state0, *state1, *state2;
+
+  explicit Arrays(const Chunk& c)
+      : param(static_cast<T*>(c.param)),
+        grad(static_cast<const T*>(c.grad)),
+        state0(static_cast<T*>(c.state[0])),
+        state1(static_cast<T*>(c.state[1])),
+        state2(static_cast<T*>(c.state[2])) {}
+};
+
+// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
+template <class T>
+struct Average {
+  bool near_old;
+  T weight;
+
+  explicit Average(double weight)
+      : near_old(static_cast<T>(weight) > T(-0.5) && static_cast<T>(weight) < T(0.5)),
+        weight(static_cast<T>(weight)) {}
+  Vec<T> operator()(Vec<T> old, Vec<T> x) const {
+    return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
+  }
+};
+
+// Elements [begin, end) of one chunk.
+template <class T, class Kernel>
+void update(const Chunk& chunk, int64_t begin, int64_t end, Kernel kernel) {
+  const Arrays<T> arrays(chunk);
+  kernel.enter(chunk);
+  int64_t i = begin;
+  for (; i + lanes<T> <= end; i += lanes<T>) kernel(arrays, i, Whole<T>{});
+  if (i < end) kernel(arrays, i, First<T>{end - i});
+}
+
+// The chunks laid end to end, cut into equal ranges: a thread's range may begin and end inside a
+// parameter, so one large and many small parameters share the work alike.
+template <class T, class Kernel>
+void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
+  const Kernel kernel(args);
+  int64_t total = 0;
+  for (int64_t c = 0; c < count; ++c) total += chunks[c].numel;
+  parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t c = 0; c < count && end > 0; ++c) {
+      const int64_t n = chunks[c].numel;
+      if (begin < n) update<T>(chunks[c], begin, end < n ? end : n, kernel);
+      begin = begin > n ? begin - n : 0;
+      end -= n;
+    }
+  });
+}
+
+template <template <class> class Kernel>
+constexpr Steps<typename Kernel<float>::Args> steps() {
+  return {update_all<float, Kernel<float>>, update_all<double, Kernel<double>>};
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,89 @@
+// Vectors of fewer lanes than the machine's, for short rows; and steps from row to row.
+#pragma once
+#include <type_traits>
+
+#include "cpu/vec/vec_machine.h"
+
+namespace tt::cpu {
+namespace {
+
+template <class T, int Lanes>
+using Few = typename VecOf<T, Lanes* int(sizeof(T))>::type;
+
+template <class V>
+struct Element {
+  using type = __typeof__(V{}[0] + 0);
+};
+
+template <class T>
+constexpr T lowest_of() {
+  if constexpr (T(0.5) != T(0)) return -T(__builtin_inf());
+  return T(uint64_t(1) << (8 * sizeof(T) - 1));
+}
+
+// Elements that are `step` apart; Step is 1, 2, or 0 for any other.
+template <class T, int Lanes, int Step>
+inline Few<T, Lanes> load_steps(const T* from, int64_t step) {
+  using V = Few<T, Lanes>;
+  V v;
+  if constexpr (Step == 1 || Lanes == 1) {
+    __builtin_memcpy(&v, from, sizeof v);
+  } else if constexpr (Step == 2) {
+    V low, high;  // both end with an element that is wanted, so that nothing behind it is read
+    __builtin_memcpy(&low, from, sizeof low);
+    __builtin_memcpy(&high, from + Lanes - 1, sizeof high);
+    decltype(V{} < V{}) pick{};
+    for (int i = 0; i < Lanes; ++i) pick[i] = i < Lanes / 2 ? 2 * i : 2 * i + 1;
+    v = __builtin_shuffle(low, high, pick);
+  } else {
+    for (int i = 0; i < Lanes; ++i) v[i] = from[i * step];
+  }
+  return v;
+}
+
+// Calls f(lanes, i) for stretches [i, i + lanes) of [0, count): whole vectors, a half and a quarter
+// of one, and what is left in one that overlaps if it may, else one by one.
+template <class T, bool may_overlap, class F>
+inline void by_lanes(int64_t count, const F& f) {
+  constexpr int n = lanes<T>, least = n >= 8 ? n / 4 : n >= 4 ? n / 2 : n;
+  int64_t i = 0;
+  const auto step = [&](auto lanes) {
+    f(lanes, i);
+    i += lanes;
+  };
+  while (i + n <= count) step(std::integral_constant<int, n>{});
+  if constexpr (n >= 4)
+    if (i + n / 2 <= count) step(std::integral_constant<int, n / 2>{});
+  if constexpr (n >= 8)
+    if (i + n / 4 <= count) step(std::integral_constant<int, n / 4>{});
+  if (i == count) return;
+  if (may_overlap && count >= least) return f(std::integral_constant<int, least>{}, count - least);
+  while (i < count) step(std::integral_constant<int, 1>{});
+}
+
+// Rows of (N, C, D, H), in order.
+struct Rows {
+  int64_t channels, depth, height, n, c, at[3];
+
+  Rows(int64_t row, int64_t channels, int64_t depth, int64_t height)
+      : channels(channels),
+        depth(depth),
+        height(height),
+        n(row / height / depth / channels),
+        c(row / height / depth % channels),
+        at{row / height % depth, row % height, 0} {}
+
+  void next() {
+    at[2] = 0;
+    if (++at[1] < height) return;
+    at[1] = 0;
+    if (++at[0] < depth) return;
+    at[0] = 0;
+    if (++c < channels) return;
+    c = 0;
+    ++n;
+  }
+};
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,217 @@
+// The gradient of max pooling: y's elements go to where their windows have the largest.
+#pragma once
+#include "cpu/pool/max.h"
+#include "cpu/resample/pixels.h"
+
+namespace tt::cpu {
+namespace {
+
+// Calls f(tap) for the taps in a box.
+template <class F>
+inline void for_each_tap(const MaxPoolArgs& g, const Box& box, const F& f) {
+  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+      const int64_t row = (d * g.axis[1].taps + h) * g.axis[2].taps;
+      for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) f(row + w);
+    }
+  }
+}
+
+// Channels come last: `count` of them, at least a vector, at one pixel. `adds`: to what other
+// pixels put there; else this pixel's zeros are put too.
+template <class T, class W>
+void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, const W* where,
+                   int64_t count, T* x) {
+  constexpr int n = lanes<T>;
+  using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
+  const auto put = [&](int64_t i) {
+    Ids ids;
+    __builtin_memcpy(&ids, where + i, sizeof ids);
+    const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
+    const Vec<T> v = load(y + i);
+    for_each_tap(g, box, [&](int64_t tap) {
+      T* to = x + g.tap[tap] + i;
+      const Vec<T> part = at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{};
+      store(to, adds ? part + load(to) : part);
+    });
+  };
+  int64_t i = 0;
+  for (; i + n <= count; i += n) put(i);
+  if (!adds && i < count) put(count - n);
+  if (!adds) return;
+  for (; i < count; ++i) x[g.tap[where[i]] + i] += y[i];
+}
+
+// Lanes outputs of windows that see pairs along W: the pairs of taps `tap` and tap + 1.
+template <int Lanes, class T, class W>
+struct Pairs {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using E = typename Element<M>::type;
+  V y;
+  M at, low{}, high{};
+
+  Pairs(const T* from, const W* where) {
+    typename VecOf<W, Lanes* int(sizeof(W))>::type ids;
+    __builtin_memcpy(&y, from, sizeof y);
+    __builtin_memcpy(&ids, where, sizeof ids);
+    at = __builtin_convertvector(ids, M);
+    for (int k = 0; k < Lanes; ++k) {
+      low[k] = E(k / 2 + k % 2 * Lanes);
+      high[k] = E((k + Lanes) / 2 + (k + Lanes) % 2 * Lanes);
+    }
+  }
+
+  void put(int64_t tap, T* to) const {
+    const V even = at == E(tap) ? y : V{}, odd = at == E(tap + 1) ? y : V{};
+    const V first = __builtin_shuffle(even, odd, low), second = __builtin_shuffle(even, odd, high);
+    __builtin_memcpy(to, &first, sizeof first);
+    __builtin_memcpy(to + Lanes, &second, sizeof second);
+  }
+};
+
+// A row of such windows: `count` pairs of x per tap of the other dims.
+template <class T, class W>
+void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
+                   T* x) {
+  by_lanes<T, true>(count, [&](auto lanes, int64_t i) {
+    const Pairs<decltype(lanes)::value, T, W> pairs(y + i, where + i);
+    for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
+      for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
+        const int64_t tap = (d * g.axis[1].taps + h) * 2;
+        pairs.put(tap, x + g.tap[tap] + 2 * i);
+      }
+    }
+  });
+}
+
+// As many rows of `Width` outputs as fill vectors, where windows are 2 x 2 and y is dense; answers
+// how many rows that is.
+template <int Width, class T, class W>
+int64_t scatter_squares(const T* y, const W* where, T* x, int64_t rows) {
+  constexpr int n = lanes<T>, together = n / Width;
+  int64_t row = 0;
+  if constexpr (together > 1) {
+    for (; row + together <= rows; row += together, y += n, where += n, x += 4 * n) {
+      const Pairs<n, T, W> pairs(y, where);
+      for (int h = 0; h < 2; ++h) {
+        T lines[2 * n];
+        pairs.put(2 * h, lines);
+        for (int k = 0; k < together; ++k)
+          __builtin_memcpy(x + (2 * k + h) * 2 * Width, lines + 2 * k * Width,
+                           sizeof(T) * 2 * Width);
+      }
+    }
+  }
+  return row;
+}
+
+// The windows of a row, every other one first: an addition to an element is slow right after
+// another to the same.
+template <class F>
+inline void for_each_window(int64_t count, const F& f) {
+  for (int64_t w = 0; w < count; w += 2) f(w);
+  for (int64_t w = 1; w < count; w += 2) f(w);
+}
+
+// How a plane, or a block of channels where they come last, is scattered.
+enum class Scatter { Pairs, Pixels, Singly };
+
+// The row at[0], at[1] of y. Pointers to the plane or the block.
+template <class T, class W>
+void scatter_row(const MaxPoolArgs& g, Scatter how, bool adds, const T* y, const W* where, T* x,
+                 int64_t count, int64_t* at) {
+  const WindowAxis& axis = g.axis[2];
+  y += at[0] * g.y_strides[2] + at[1] * g.y_strides[3];
+  where += at[0] * g.where_strides[2] + at[1] * g.where_strides[3];
+  x += g.axis[0].start[at[0]] * g.x_strides[2] + g.axis[1].start[at[1]] * g.x_strides[3];
+  at[2] = 0;
+  const int64_t y_step = g.y_strides[4], where_step = g.where_strides[4], x_step = g.x_strides[4];
+  const int64_t *start = axis.start, *tap = g.tap;
+  if constexpr (is_usual<T, W>) {
+    if (how == Scatter::Pairs) return scatter_pairs(g, box_of(g, at), y, where, axis.out, x);
+    if (how == Scatter::Pixels) {
+      return for_each_window(axis.out, [&](int64_t w) {
+        at[2] = w;
+        scatter_pixel(g, box_of(g, at), adds, y + w * y_step, where + w * where_step, count,
+                      x + start[w] * x_step);
+      });
+    }
+  }
+  if (count == 1)
+    return for_each_window(axis.out, [=](int64_t w) {
+      x[start[w] * x_step + tap[where[w * where_step]]] += y[w * y_step];
+    });
+  const int64_t between = g.y_strides[1];  // channels
+  for_each_window(axis.out, [=](int64_t w) {
+    T* to = x + start[w] * x_step;
+    for (int64_t c = 0; c < count; ++c)
+      to[tap[where[w * where_step + c]] + c] += y[w * y_step + c * between];
+  });
+}
+
+constexpr int64_t kChannelBlock = 64;  // of a task, where channels come last
+
+// Zeros in a plane of x, of `count` channels where they come last.
+template <class T>
+void clear(const MaxPoolArgs& g, T* x, int64_t count) {
+  const int64_t pixels = g.axis[0].in * g.axis[1].in * g.axis[2].in;
+  if (!g.channels_last || count == g.channels) return fill_run(T(0), pixels * count, x);
+  for (int64_t i = 0; i < pixels; ++i) fill_run(T(0), count, x + i * g.channels);
+}
+
+template <class T, class W>
+void scatter_in(const MaxPoolArgs& g) {
+  bool overlaps = false, covers = true;
+  for (const WindowAxis& axis : g.axis) {
+    overlaps = overlaps || axis.overlaps;
+    covers = covers && axis.first == 0 && axis.last == axis.out && axis.step == 1 &&
+             axis.stride * axis.out == axis.in && axis.taps == axis.stride;
+  }
+  const bool pairs = !overlaps && sees_pairs<T, W>(g);
+  int64_t (*squares)(const T*, const W*, T*, int64_t) = nullptr;
+  if constexpr (is_usual<T, W>) {
+    const int64_t width = g.axis[2].out;
+    if (pairs && covers && g.axis[0].in == 1 && g.axis[1].taps == 2 && g.y_strides[3] == width &&
+        g.where_strides[3] == width)
+      squares = width == 2   ? scatter_squares<2, T, W>
+                : width == 4 ? scatter_squares<4, T, W>
+                : width == 8 ? scatter_squares<8, T, W>
+                             : nullptr;
+  }
+  const bool vectors = is_usual<T, W> && g.channels_last && g.y_strides[1] == 1;
+  const int64_t block = g.channels_last ? kChannelBlock : 1;
+  const int64_t blocks = (g.channels + block - 1) / block;
+  const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
+  parallel_for(g.batch * blocks, kGrain / (plane + 1) + 1, [&](int64_t begin, int64_t end) {
+    int64_t n = begin / blocks, c = begin % blocks * block;
+    for (; begin < end; ++begin, c += block) {
+      if (c >= g.channels) c = 0, ++n;
+      const int64_t count = c + block <= g.channels ? block : g.channels - c;
+      T* x = static_cast<T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
+      const T* y = static_cast<const T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1];
+      const W* where =
+          static_cast<const W*>(g.where) + n * g.where_strides[0] + c * g.where_strides[1];
+      const Scatter how = pairs                          ? Scatter::Pairs
+                          : vectors && count >= lanes<T> ? Scatter::Pixels
+                                                         : Scatter::Singly;
+      // What writes all of x, zeros too, needs none before.
+      if (!covers || overlaps || how == Scatter::Singly) clear(g, x, count);
+      int64_t first = 0, at[3];
+      if constexpr (is_usual<T, W>)
+        if (squares) first = squares(y, where, x, g.axis[1].out);
+      for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
+        for (at[1] = first; at[1] < g.axis[1].out; ++at[1])
+          scatter_row(g, how, overlaps, y, where, x, g.channels_last ? count : 1, at);
+      }
+    }
+  });
+}
+
+template <class T>
+void max_scatter(const MaxPoolArgs& g) {
+  g.wide ? scatter_in<T, int32_t>(g) : scatter_in<T, uint8_t>(g);
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,152 @@
+// What samplers share: the order in which strided memory is filled, and uniform numbers from words.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/with_type.h"
+#include "cpu/random/random.h"
+
+namespace tt::cpu {
+
+// Dims of `shape`, innermost first: insertion sort by the strides of n operands. The first operand
+// decides; where a stride is 0 the next one does; of equal strides the larger dim goes outside.
+std::vector<int> memory_order(int n, int ndim, const int64_t* shape, const int64_t* const* strides);
+
+// Calls row(offsets, count, steps) for each innermost row, in order of memory. Offsets and steps
+// are per operand (at most 4), in elements; dims that lie densely behind each other are one row.
+// Compiled once: the samplers are instantiated for every dtype.
+using Row = std::function<void(const int64_t* offsets, int64_t count, const int64_t* steps)>;
+void for_each_row(int n, int ndim, const int64_t* shape, const int64_t* const* strides,
+                  const Row& row);
+
+namespace {
+
+using Guard = std::lock_guard<ForkSafeLock>;
+
+// NumPy's memory need not be aligned to its elements.
+template <class T>
+inline T get(const T* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class T>
+inline void put(T* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+inline int64_t numel(const Strided& array) {
+  int64_t count = 1;
+  for (int d = 0; d < array.ndim; ++d) count *= array.shape[d];
+  return count;
+}
+
+inline bool is_contiguous(const Strided& array) {
+  int64_t expected = 1;
+  for (int d = array.ndim - 1; d >= 0; --d) {
+    if (array.shape[d] == 1) continue;
+    if (array.strides[d] != expected) return false;
+    expected *= array.shape[d];
+  }
+  return true;
+}
+
+template <class T, class Number>
+inline T as(Number number) {
+  return static_cast<T>(static_cast<std::conditional_t<is_half_type<T>, float, Number>>(number));
+}
+
+// Fills `out` with draw(), a number that a cast makes a T; a half by way of float32.
+template <class T, class Draw>
+void fill(Generator& generator, const Strided& out, const Draw& draw) {
+  Guard guard(generator.mutex());
+  T* const data = static_cast<T*>(out.data);
+  for_each_row(1, out.ndim, out.shape, &out.strides,
+               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                 T* to = data + offsets[0];
+                 for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
+               });
+}
+
+// float32 and float64: what PyTorch has these samplers for.
+template <class Body>
+void with_floating_type(const char* op, DType dtype, const Body& body) {
+  if (dtype == DType::Float32) return body(float{});
+  if (dtype == DType::Float64) return body(double{});
+  throw NotImplementedError("[", op, "] is not implemented for ", dtype);
+}
+
+// And the half types.
+template <class Body>
+void with_float_or_half(const char* op, DType dtype, const Body& body) {
+  if (dtype == DType::Float16) return body(Half{});
+  if (dtype == DType::BFloat16) return body(BFloat16{});
+  with_floating_type(op, dtype, body);
+}
+
+// What draws of a T are computed in.
+template <class T>
+using Computed = std::conditional_t<is_half_type<T>, float, T>;
+
+template <class T>
+constexpr double max_of() {
+  if (std::is_same_v<T, Half>) return 65504;
+  if (std::is_same_v<T, BFloat16>) return 0x1.fep127;
+  return static_cast<double>(std::numeric_limits<T>::max());
+}
+
+// [0, 1) with as many bits as T has: the low 24 of one word, the low 53 of two.
+template <class T>
+T unit(Generator& generator);
+template <>
+inline float unit<float>(Generator& generator) {
+  return static_cast<float>(generator.random() & 0xffffff) * 0x1p-24f;
+}
+template <>
+inline double unit<double>(Generator& generator) {
+  return static_cast<double>(generator.random64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53;
+}
+
+constexpr double kPi = 3.141592653589793238;
+
+// One Box-Muller pair gives two calls their normals, whatever their targets are.
+inline double next_normal(Generator& generator, double mean, double std) {
+  std::optional<double> normal = generator.take_normal();
+  if (!normal) {
+    const double u1 = unit<double>(generator);
+    const double u2 = unit<double>(generator);
+    const double radius = std::sqrt(-2.0 * std::log1p(-u2));
+    const double theta = 2.0 * kPi * u1;
+    generator.keep_normal(radius * std::sin(theta));
+    normal = radius * std::cos(theta);
+  }
+  return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
+}
+
+// The bits of a float's mantissa, the leading one included.
+template <class T>
+constexpr int kDigits = std::is_same_v<T, Half>       ? 11
+                        : std::is_same_v<T, BFloat16> ? 8
+                                                      : std::numeric_limits<T>::digits;
+
+// The largest integer that a dtype is asked to hold: floats count as far as they hold each one.
+template <class T>
+constexpr int64_t largest() {
+  if constexpr (is_float_type<T>)
+    return int64_t{1} << kDigits<T>;
+  else
+    return static_cast<int64_t>(std::numeric_limits<T>::max());
+}
+
+}  // namespace
+}  // namespace tt::cpu

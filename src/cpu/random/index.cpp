@@ -1,0 +1,150 @@
+// Samplers whose draws are indices: randperm and multinomial.
+#include <algorithm>
+#include <cmath>
+
+#include "core/type_name.h"
+#include "cpu/random/draws.h"
+
+namespace tt::cpu {
+
+void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t stride) {
+  if (n < 0) throw RuntimeError("[randperm] n must not be negative, got ", n);
+  if (dtype == DType::Bool) throw NotImplementedError("[randperm] is not implemented for bool");
+  with_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    // PyTorch lets bfloat16 round.
+    constexpr bool rounds = std::is_same_v<T, BFloat16>;
+    if (!rounds && n > 0 && static_cast<uint64_t>(n) - 1 > static_cast<uint64_t>(largest<T>()))
+      throw RuntimeError("[randperm] ", dtype, " cannot hold the numbers below ", n);
+    T* to = static_cast<T*>(out);
+    Guard guard(generator.mutex());
+    if (n < std::numeric_limits<uint32_t>::max() / 20) {
+      for (int64_t i = 0; i < n; ++i) put(to + i * stride, as<T>(i));
+      for (int64_t i = 0; i < n - 1; ++i) {
+        const int64_t other = i + generator.random() % static_cast<uint32_t>(n - i);
+        const T moved = get(to + i * stride);
+        put(to + i * stride, get(to + other * stride));
+        put(to + other * stride, moved);
+      }
+      return;
+    }
+    // One word is too skewed here: two of them, and the shuffle that starts from nothing.
+    for (int64_t i = 0; i < n; ++i) {
+      const auto other = static_cast<int64_t>(generator.random64() % static_cast<uint64_t>(i + 1));
+      put(to + i * stride, get(to + other * stride));
+      put(to + other * stride, static_cast<T>(i));
+    }
+  });
+}
+
+namespace {
+
+// The weights as a matrix.
+template <class T>
+struct Weights {
+  const T* data;
+  int64_t rows, categories, row_stride, stride;
+  T operator()(int64_t row, int64_t category) const {
+    return get(data + row * row_stride + category * stride);
+  }
+};
+
+template <class T>
+void check_weights(const Weights<T>& p) {
+  for (int64_t row = 0; row < p.rows; ++row) {
+    Computed<T> sum = 0;
+    for (int64_t j = 0; j < p.categories; ++j) {
+      const Computed<T> weight = p(row, j);
+      if (!(weight >= 0) || !std::isfinite(weight))
+        throw RuntimeError("probability tensor contains either `inf`, `nan` or element < 0");
+      sum += weight;
+    }
+    if (!(sum > 0))
+      throw RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)");
+  }
+}
+
+// The inverse of the cumulative distribution: summed in the dtype of p (halves in float32),
+// searched with 53 bits.
+template <class T>
+void with_replacement(Generator& generator, const Weights<T>& p, int64_t samples, int64_t* out) {
+  using F = Computed<T>;
+  std::vector<F> cumulative(static_cast<size_t>(p.categories));
+  Guard guard(generator.mutex());
+  for (int64_t row = 0; row < p.rows; ++row) {
+    F sum = 0;
+    for (int64_t j = 0; j < p.categories; ++j) cumulative[j] = sum += p(row, j);
+    for (F& value : cumulative) value /= sum;
+    cumulative.back() = 1;
+    for (int64_t j = 0; j < samples; ++j) {
+      const double u = unit<double>(generator);
+      *out++ = std::lower_bound(cumulative.begin(), cumulative.end(), u) - cumulative.begin();
+    }
+  }
+}
+
+// The largest p / q with q exponential: a category wins with its probability (Gumbel's trick).
+template <class T>
+void without_replacement(Generator& generator, const Weights<T>& p, const Strided& array,
+                         int64_t samples, int64_t* out) {
+  std::vector<T> q(static_cast<size_t>(p.rows * p.categories));
+  // PyTorch's q is laid out like p, and its draws follow the layout.
+  std::vector<int64_t> strides(static_cast<size_t>(array.ndim));
+  int64_t stride = 1;
+  for (int dim : memory_order(1, array.ndim, array.shape, &array.strides)) {
+    strides[dim] = stride;
+    stride *= array.shape[dim];
+  }
+  exponential(generator, {q.data(), array.dtype, array.ndim, array.shape, strides.data()}, 1);
+  const Weights<T> draws{q.data(), p.rows, p.categories, array.ndim == 2 ? strides[0] : 0,
+                         strides.back()};
+
+  using Race = std::pair<Computed<T>, int64_t>;
+  std::vector<Race> race(static_cast<size_t>(p.categories));
+  const auto faster = [](const Race& a, const Race& b) {
+    return (std::isnan(a.first) && !std::isnan(b.first)) || a.first > b.first;
+  };
+  for (int64_t row = 0; row < p.rows; ++row) {
+    for (int64_t j = 0; j < p.categories; ++j) race[j] = {as<T>(p(row, j) / draws(row, j)), j};
+    // Among ties (weights of 0) the algorithm decides, so it is that of PyTorch's topk.
+    if (samples == 1) {
+      std::iter_swap(race.begin(), std::min_element(race.begin(), race.end(), faster));
+    } else if (samples * 64 <= p.categories) {
+      std::partial_sort(race.begin(), race.begin() + samples, race.end(), faster);
+    } else {
+      std::nth_element(race.begin(), race.begin() + samples - 1, race.end(), faster);
+      std::sort(race.begin(), race.begin() + samples - 1, faster);
+    }
+    for (int64_t j = 0; j < samples; ++j) *out++ = race[j].second;
+  }
+}
+
+}  // namespace
+
+void multinomial(Generator& generator, const Strided& p, int64_t samples, bool replacement,
+                 int64_t* out) {
+  if (p.ndim != 1 && p.ndim != 2) throw RuntimeError("prob_dist must be 1 or 2 dim");
+  if (!is_floating(p.dtype))
+    throw RuntimeError("multinomial only supports floating-point dtypes for input, got: ",
+                       type_name(p.dtype));
+  if (samples <= 0) throw RuntimeError("cannot sample n_sample <= 0 samples");
+  const int64_t rows = p.ndim == 2 ? p.shape[0] : 1;
+  const int64_t categories = p.shape[p.ndim - 1];
+  if (!replacement && samples > categories)
+    throw RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  if (categories > int64_t{1} << 24) throw RuntimeError("number of categories cannot exceed 2^24");
+  if (rows == 0) return;
+  if (categories == 0) throw RuntimeError("[multinomial] there are no categories");
+  with_float_or_half("multinomial", p.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Weights<T> weights{static_cast<const T*>(p.data), rows, categories,
+                             p.ndim == 2 ? p.strides[0] : 0, p.strides[p.ndim - 1]};
+    check_weights(weights);
+    if (replacement && samples > 1)
+      with_replacement(generator, weights, samples, out);
+    else
+      without_replacement(generator, weights, p, samples, out);
+  });
+}
+
+}  // namespace tt::cpu

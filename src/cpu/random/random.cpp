@@ -1,0 +1,334 @@
+#include "cpu/random/random.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "cpu/random/box_muller.h"
+#include "cpu/random/draws.h"
+
+namespace tt::cpu {
+
+namespace {
+
+// ---- random_ ------------------------------------------------------------------------------------
+
+// A float cannot hold every integer: the bounds move inwards to where casting a draw stays between
+// them.
+template <class T>
+int64_t nearest_from(int64_t from) {
+  if (from == std::numeric_limits<int64_t>::max()) return from;
+  const T rounded = static_cast<T>(from + 1);
+  if (rounded >= T(0x1p63)) return from;  // beyond int64: left as it is
+  const auto above = static_cast<int64_t>(rounded);
+  if (above >= from) return from;
+  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(from + 1)));
+  return above + (int64_t{1} << (log2 - kDigits<T> + 1));
+}
+
+template <class T>
+int64_t nearest_to(int64_t to) {
+  const T rounded = static_cast<T>(to - 1);
+  if (rounded >= T(0x1p63)) return to;
+  const auto below = static_cast<int64_t>(rounded);
+  if (below < to) return to;
+  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(to - 1)));
+  return below - (int64_t{1} << (log2 - kDigits<T> + 1));
+}
+
+template <class T>
+void check_range(int64_t from, int64_t last) {
+  if constexpr (!is_float_type<T>) {
+    const auto low = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+    if (from < low || from > largest<T>())
+      throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
+    if (last < low || last > largest<T>())
+      throw RuntimeError("[random_] to - 1 is out of bounds for ", dtype_of<T>());
+  } else if constexpr (std::is_same_v<T, Half>) {
+    if (from < -65504 || from > 65504)
+      throw RuntimeError("[random_] from is out of bounds for float16");
+    if (last < -65504 || last > 65504)
+      throw RuntimeError("[random_] to - 1 is out of bounds for float16");
+  }
+}
+
+// An unsigned difference, so that it wraps as two's complement does.
+template <class T>
+void random_in_range(Generator& generator, const Strided& out, int64_t from, uint64_t range) {
+  const auto base = static_cast<uint64_t>(from);
+  if (range >= uint64_t{1} << 28) {  // two words keep the skew of % small
+    fill<T>(generator, out,
+            [&] { return static_cast<int64_t>(generator.random64() % range + base); });
+  } else {
+    const auto narrow = static_cast<uint32_t>(range);
+    fill<T>(generator, out,
+            [&] { return static_cast<int64_t>(generator.random() % narrow + base); });
+  }
+}
+
+}  // namespace
+
+void random(Generator& generator, const Strided& out) {
+  if (numel(out) == 0) return;
+  with_type(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      fill<T>(generator, out, [&] { return (generator.random() & 1) != 0; });
+    } else if constexpr (sizeof(T) == 8) {
+      constexpr uint64_t range = static_cast<uint64_t>(largest<T>()) + 1;
+      fill<T>(generator, out, [&] { return generator.random64() % range; });
+    } else {
+      constexpr auto range = static_cast<uint32_t>(largest<T>() + 1);
+      fill<T>(generator, out, [&] { return generator.random() % range; });
+    }
+  });
+}
+
+void random_range(Generator& generator, const Strided& out, int64_t from,
+                  std::optional<int64_t> to) {
+  with_type(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr bool floating = is_float_type<T>;
+    if (to) {
+      if (from >= *to)
+        throw RuntimeError("[random_] expects 'from' to be less than 'to', but got from=", from,
+                           " >= to=", *to);
+      int64_t first = from, end = *to;
+      if constexpr (floating) {
+        first = nearest_from<T>(first);
+        end = nearest_to<T>(end);
+        if (first >= end)
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype,
+                             " to be less than 'to', but got from=", first, " >= to=", end);
+      }
+      check_range<T>(first, end - 1);
+      if (numel(out) == 0) return;
+      random_in_range<T>(generator, out, first,
+                         static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
+    } else if (from != std::numeric_limits<int64_t>::lowest()) {
+      int64_t first = from;
+      if constexpr (floating) {
+        first = nearest_from<T>(first);
+        if (first >= largest<T>())
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype, " to be less than ",
+                             largest<T>(), ", but got from=", first);
+      }
+      check_range<T>(first, largest<T>());
+      if (numel(out) == 0) return;
+      random_in_range<T>(generator, out, first,
+                         static_cast<uint64_t>(largest<T>()) - static_cast<uint64_t>(first) + 1);
+    } else {
+      if (numel(out) == 0) return;
+      if (!floating && !std::is_same_v<T, int64_t>)
+        throw RuntimeError("[random_] from is out of bounds for ", out.dtype);
+      fill<T>(generator, out, [&] { return static_cast<int64_t>(generator.random64()); });
+    }
+  });
+}
+
+// ---- Continuous distributions -------------------------------------------------------------------
+
+void uniform(Generator& generator, const Strided& out, double from, double to) {
+  with_float_or_half("uniform_", out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using F = Computed<T>;
+    constexpr double limit = max_of<T>();
+    if (!(std::abs(from) <= limit))
+      throw RuntimeError("[uniform_] from is out of bounds for ", out.dtype, ": ", from);
+    if (!(std::abs(to) <= limit))
+      throw RuntimeError("[uniform_] to is out of bounds for ", out.dtype, ": ", to);
+    if (from > to)
+      throw RuntimeError("[uniform_] expects a range [from, to), but found from=", from,
+                         " > to=", to);
+    if (to - from > limit)
+      throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype, ": from=", from,
+                         ", to=", to);
+    if (numel(out) == 0) return;
+    if (from == 0 && to == 1 && !is_half_type<T>)
+      return fill<T>(generator, out, [&] { return unit<F>(generator); });
+    const F low = static_cast<F>(from), width = static_cast<F>(to) - low;
+    const F first = as<T>(from), end = as<T>(to);
+    fill<T>(generator, out, [&] {
+      const F value = as<T>(std::fma(unit<F>(generator), width, low));  // contracted in PyTorch
+      return value == end ? first : value;                              // rounding may reach `to`
+    });
+  });
+}
+
+namespace {
+
+// Uniforms u[0..8) and u[8..16) become 16 normals, block by block.
+void normals_from_uniforms(float* u, int64_t blocks, double mean, double std) {
+  box_muller().f32(u, blocks, static_cast<float>(mean), static_cast<float>(std));
+}
+
+void normals_from_uniforms(double* u, int64_t blocks, double mean, double std) {
+  for (; blocks > 0; --blocks, u += 16) {
+    for (int j = 0; j < 8; ++j) {
+      const double radius = std::sqrt(-2.0 * std::log(1.0 - get(u + j)));
+      const double theta = 2.0 * kPi * get(u + j + 8);
+      put(u + j, std::fma(radius * std::cos(theta), std, mean));
+      put(u + j + 8, std::fma(radius * std::sin(theta), std, mean));
+    }
+  }
+}
+
+template <class T>
+void fill_normals(Generator& generator, T* values, int64_t count, double mean, double std) {
+  for (int64_t i = 0; i < count; ++i) put(values + i, unit<T>(generator));
+  normals_from_uniforms(values, count / 16, mean, std);
+  if (count % 16 == 0) return;
+  // The last 16 elements start anew, from uniforms of their own.
+  T* tail = values + count - 16;
+  for (int64_t i = 0; i < 16; ++i) put(tail + i, unit<T>(generator));
+  normals_from_uniforms(tail, 1, mean, std);
+}
+
+// Halves go through float32 in blocks; the block that a tail begins draws nothing.
+template <class H>
+void fill_half_normals(Generator& generator, H* values, int64_t count, double mean, double std) {
+  float block[16];
+  const auto fill_block = [&](H* to) {
+    for (float& value : block) value = unit<float>(generator);
+    normals_from_uniforms(block, 1, mean, std);
+    for (int j = 0; j < 16; ++j) put(to + j, H(block[j]));
+  };
+  for (int64_t i = 0; i + 16 <= count; i += 16) fill_block(values + i);
+  if (count % 16 != 0) fill_block(values + count - 16);
+}
+
+}  // namespace
+
+void normal(Generator& generator, const Strided& out, double mean, double std) {
+  if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
+  const int64_t count = numel(out);
+  if (count == 0) return;
+  with_float_or_half("normal_", out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (count < 16 || !is_contiguous(out))
+      return fill<T>(generator, out, [&] { return next_normal(generator, mean, std); });
+    Guard guard(generator.mutex());
+    T* values = static_cast<T*>(out.data);
+    if constexpr (is_half_type<T>)
+      fill_half_normals(generator, values, count, mean, std);
+    else
+      fill_normals(generator, values, count, mean, std);
+  });
+}
+
+void log_normal(Generator& generator, const Strided& out, double mean, double std) {
+  if (!(std > 0)) throw RuntimeError("[log_normal_] expects std > 0, but found std=", std);
+  if (numel(out) == 0) return;
+  with_float_or_half("log_normal_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out,
+                         [&] { return std::exp(next_normal(generator, mean, std)); });
+  });
+}
+
+void exponential(Generator& generator, const Strided& out, double lambda) {
+  if (!(lambda > 0))
+    throw RuntimeError("[exponential_] expects lambda > 0, but found lambda=", lambda);
+  if (numel(out) == 0) return;
+  if (!is_floating(out.dtype))
+    throw RuntimeError("[exponential_] expects a floating-point dtype, got ", out.dtype);
+  with_float_or_half("exponential_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out,
+                         [&] { return -1.0 / lambda * std::log1p(-unit<double>(generator)); });
+  });
+}
+
+void cauchy(Generator& generator, const Strided& out, double median, double sigma) {
+  if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
+  if (!is_floating(out.dtype))
+    throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype);
+  if (numel(out) == 0) return;
+  with_float_or_half("cauchy_", out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(generator, out, [&] {
+      return std::fma(sigma, std::tan(kPi * (unit<double>(generator) - 0.5)), median);
+    });
+  });
+}
+
+// ---- Discrete distributions ---------------------------------------------------------------------
+
+void geometric(Generator& generator, const Strided& out, double p) {
+  if (!(p > 0 && p < 1)) throw RuntimeError("[geometric_] expects p in (0, 1), but got p=", p);
+  if (numel(out) == 0) return;
+  if (out.dtype == DType::Bool)
+    throw NotImplementedError("[geometric_] is not implemented for bool");
+  const double log_failure = std::log1p(-p);
+  with_type(out.dtype, [&](auto zero) {
+    fill<decltype(zero)>(
+        generator, out, [&] { return std::ceil(std::log(unit<double>(generator)) / log_failure); });
+  });
+}
+
+// 53 bits for any target. PyTorch with MKL on Intel machines takes one word as the seed of another
+// generator instead; without, this.
+void bernoulli(Generator& generator, const Strided& out, double p, double value) {
+  if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
+  if (numel(out) == 0) return;
+  // k 2^-53 < p, k being the low 53 bits of a draw, in integers: a block of draws at once.
+  constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
+  const auto limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
+  auto is_one = [=](uint64_t draw) { return static_cast<int64_t>(draw & kMask) < limit; };
+  with_type(out.dtype, [&](auto nil) {
+    using T = decltype(nil);
+    const T zero = as<T>(0), one = as<T>(value);
+    Guard guard(generator.mutex());
+    for_each_row(1, out.ndim, out.shape, &out.strides,
+                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                   T* to = static_cast<T*>(out.data) + offsets[0];
+                   auto write = [=](T* at, bool yes) { put(at, yes ? one : zero); };
+                   while (count > 0) {
+                     const Generator::Pairs pairs = generator.take_pairs(count);
+                     const uint32_t* word = pairs.words;
+                     auto draw = [=](int64_t i) {
+                       return is_one(uint64_t{word[2 * i]} << 32 | word[2 * i + 1]);
+                     };
+                     if (steps[0] == 1)
+                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i, draw(i));
+                     else
+                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i * steps[0], draw(i));
+                     to += pairs.count * steps[0];
+                     count -= pairs.count;
+                     if (pairs.count > 0) continue;  // the next draw begins another block
+                     write(to, is_one(generator.random64()));
+                     to += steps[0];
+                     --count;
+                   }
+                 });
+  });
+}
+
+void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) {
+  if (numel(out) == 0) return;
+  const int64_t* const strides[] = {out.strides, p.strides};
+  with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {
+    using P = decltype(zero);  // also decides how many bits a draw takes
+    const P* weights = static_cast<const P*>(p.data);
+    for_each_row(2, out.ndim, out.shape, strides,
+                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                   for (int64_t i = 0; i < count; ++i) {
+                     const P weight = get(weights + offsets[1] + i * steps[1]);
+                     if (!(weight >= 0 && weight <= 1))
+                       throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
+                   }
+                 });
+    Guard guard(generator.mutex());
+    with_type(out.dtype, [&](auto nil) {
+      using T = decltype(nil);
+      for_each_row(2, out.ndim, out.shape, strides,
+                   [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
+                     T* to = static_cast<T*>(out.data) + offsets[0];
+                     const P* from = weights + offsets[1];
+                     for (int64_t i = 0; i < count; ++i) {
+                       const bool one = unit<Computed<P>>(generator) < get(from + i * steps[1]);
+                       put(to + i * steps[0], as<T>(one));
+                     }
+                   });
+    });
+  });
+}
+
+}  // namespace tt::cpu

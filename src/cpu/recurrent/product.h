@@ -1,0 +1,136 @@
+// All phases of a recurrent layer in one parallel region. A thread has some of the hidden units for
+// good: it packs their weights once, makes their products and takes their steps, and waits for the
+// others once per phase, because products need all units of the step before.
+#pragma once
+#include "core/tables/recurrent.h"
+#include "cpu/infra/scratch.h"
+#include "cpu/infra/tasks.h"
+#include "cpu/infra/team.h"
+#include "cpu/matmul/gemm_tile.h"
+
+namespace tt::cpu {
+namespace {
+
+// A panel has kCols units of one group (gate), for this many entries of k: it fits the L1 cache.
+constexpr int64_t kPanelDepth = 256;
+
+// c (Rows, cols) = or += a (Rows, depth) @ panel (depth, kCols), (+ bias).
+template <class T, int Rows>
+void multiply_panel(const T* a, int64_t a_row, const T* panel, int64_t depth, T* c, int64_t c_row,
+                    int64_t cols, bool add, const T* bias) {
+  constexpr int n = lanes<T>;
+  for (int r = 0; r < Rows; ++r) {
+    __builtin_prefetch(c + r * c_row, 1);
+    __builtin_prefetch(c + r * c_row + n, 1);
+  }
+  Vec<T> sum[Rows][2] = {};
+  add_products<T, Rows>(sum, a, a_row, 1, panel, depth);
+  for (int v = 0; v < 2; ++v) {
+    const int64_t some = cols - v * n;
+    for (int r = 0; r < Rows && some > 0; ++r) {
+      T* to = c + r * c_row + v * n;
+      Vec<T> value = sum[r][v];
+      if (some >= n) {
+        if (add) value = load(to) + value;
+        if (bias) value += load(bias + v * n);
+        store(to, value);
+      } else {
+        if (add) value = load_partial(to, some) + value;
+        if (bias) value += load_partial(bias + v * n, some);
+        store_partial(to, value, some);
+      }
+    }
+  }
+}
+
+template <class T, int Rows = kRows, class... Rest>
+void multiply_rows(int64_t rows, const Rest&... rest) {
+  if (rows == Rows) return multiply_panel<T, Rows>(rest...);
+  if constexpr (Rows > 1) multiply_rows<T, Rows - 1>(rows, rest...);
+}
+
+// The units [begin, begin + count) of all groups of the weight.
+template <class T>
+struct UnitPanels {
+  const RecurrentSequence& s;
+  int64_t begin, count;
+  T* panels;
+
+  static int64_t size(const RecurrentSequence& s) { return s.groups * s.k * kCols<T>; }
+
+  void pack() const {
+    const T* weight = static_cast<const T*>(s.weight);
+    for (int64_t group = 0; group < s.groups; ++group) {
+      const int64_t column = group * s.hidden + begin;
+      const int64_t readable =
+          (s.k - 1) * s.weight_row + (s.groups * s.hidden - 1 - column) * s.weight_col + 1;
+      cpu::pack<T, kCols<T>>(panels + group * s.k * kCols<T>, weight + column * s.weight_col,
+                             s.weight_row, s.weight_col, s.k, count, readable);
+    }
+  }
+
+  void multiply(const RecurrentProduct& p) const {
+    const int64_t tiles = blocks(p.rows, kRows), width = s.groups * s.hidden;
+    for (int64_t group = 0; group < s.groups; ++group) {
+      const int64_t column = group * s.hidden + begin;
+      const T *a = static_cast<const T*>(p.a), *panel = panels + group * s.k * kCols<T>;
+      const T* bias = static_cast<const T*>(s.bias);
+      for (int64_t at = 0; at < s.k; at += kPanelDepth) {
+        const int64_t depth = smaller(kPanelDepth, s.k - at);
+        for (int64_t tile = 0; tile < tiles; ++tile) {
+          const int64_t row = p.rows * tile / tiles, end = p.rows * (tile + 1) / tiles;
+          multiply_rows<T>(end - row, a + row * s.k + at, s.k, panel + at * kCols<T>, depth,
+                           static_cast<T*>(p.c) + row * width + column, width, count,
+                           s.accumulate || at > 0,
+                           bias && at + depth == s.k ? bias + column : nullptr);
+        }
+      }
+    }
+  }
+};
+
+// Multiply-adds of a phase that are worth a second thread.
+constexpr double kTeamWork = 64 * 1024;
+
+// Takes a step of the units [begin, end).
+using StepOfUnits = void(const RecurrentStep&, int64_t begin, int64_t end);
+
+template <class T>
+void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
+  if (!s.weight) {
+    for (int64_t i = 0; i < s.count; ++i) step(s.phases[i].step, 0, s.hidden);
+    return;
+  }
+  const int64_t parts = blocks(s.hidden, kCols<T>), size = UnitPanels<T>::size(s);
+  double work = 0;
+  for (int64_t i = 0; i < s.count; ++i)
+    for (const RecurrentProduct& p : s.phases[i].products)
+      work += double(p.rows) * double(s.hidden) * double(s.groups * s.k);
+  const int64_t wanted = work > kTeamWork * double(s.count) ? num_threads() : 1;
+  const Scratch<T> panels(parts * size);
+  with_team(int(smaller(wanted, parts)), [&](int64_t member, int64_t members) {
+    const int64_t first = parts * member / members, last = parts * (member + 1) / members;
+    const auto units = [&](int64_t part) {
+      const int64_t begin = part * kCols<T>;
+      return UnitPanels<T>{s, begin, smaller(kCols<T>, s.hidden - begin),
+                           panels.data + part * size};
+    };
+    for (int64_t part = first; part < last; ++part) units(part).pack();
+    for (int64_t i = 0; i < s.count; ++i) {
+      if (i > 0) wait_for_team();
+      for (int64_t part = first; part < last; ++part) {
+        const UnitPanels<T> own = units(part);
+        for (const RecurrentProduct& p : s.phases[i].products) own.multiply(p);
+        step(s.phases[i].step, own.begin, own.begin + own.count);
+      }
+    }
+  });
+}
+
+template <class T, StepOfUnits& step>
+void run(const RecurrentSequence& s) {
+  run_phases<T>(s, step);
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,129 @@
+// Rows that need no scratch memory: sums of pairs of neighbours, in the order of sum_rows and
+// sum_windows (resample.h); their gradient, in which each element becomes two; and copies.
+#pragma once
+#include "cpu/resample/pixels.h"
+
+namespace tt::cpu {
+namespace {
+
+enum class RowKind { Any, Sums, Twice, Copy };
+
+// Whether every output is an input.
+inline bool copies(const LinearAxis& axis) {
+  for (int64_t i = 0; i <= axis.out; ++i)
+    if (axis.begin[i] != i) return false;
+  return !axis.weight && !axis.divisor;
+}
+
+template <class T>
+RowKind kind_of_rows(const ResampleArgs& g) {
+  const LinearAxis& w = g.axis[2];
+  if (!g.channels_last && g.x_strides[4] == 1 && w.repeat == 1 && w.step == 1 && w.first < w.last &&
+      copies(g.axis[0]) && copies(g.axis[1]) && copies(w) && g.weight == 1 && g.divisor == 1)
+    return RowKind::Copy;
+  if (!std::is_floating_point_v<T> || g.channels_last || g.x_strides[4] != 1 || w.first != 0 ||
+      w.last != w.out || w.weight || w.divisor)
+    return RowKind::Any;
+  if (w.repeat == 2) return RowKind::Twice;
+  return w.taps == 2 && w.step == 2 && !g.transposed ? RowKind::Sums : RowKind::Any;
+}
+
+// Even[k] is element 2 * k of two vectors, Odd[k] the next one; Low and High are the way back.
+template <class T, int Lanes>
+struct PairLanes {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using E = typename Element<M>::type;
+  M even{}, odd{}, low{}, high{};
+
+  PairLanes() {
+    for (int k = 0; k < Lanes; ++k) {
+      even[k] = E(2 * k);
+      odd[k] = E(2 * k + 1);
+      low[k] = E(k / 2);
+      high[k] = E((k + Lanes) / 2);
+    }
+  }
+};
+
+template <int Lanes, class T>
+inline void sum_pairs(const SeenRows<T>& seen, T divisor, int64_t i, T* y) {
+  using Form = PairLanes<T, Lanes>;
+  using V = typename Form::V;
+  const Form form;
+  V low{}, high{};
+  for (int r = 0; r < seen.count; ++r) {
+    const T* from = seen.row[r] + 2 * i;
+    V first, second;
+    __builtin_memcpy(&first, from, sizeof first);
+    __builtin_memcpy(&second, from + Lanes, sizeof second);
+    low = r == 0 ? seen.weight[r] * first : low + seen.weight[r] * first;
+    high = r == 0 ? seen.weight[r] * second : high + seen.weight[r] * second;
+  }
+  V sum;
+  if constexpr (Lanes == 1) {
+    sum = low + high;
+  } else {
+    sum = __builtin_shuffle(low, high, form.even) + __builtin_shuffle(low, high, form.odd);
+  }
+  if (divisor != T(1)) sum /= divisor;
+  __builtin_memcpy(y + i, &sum, sizeof sum);
+}
+
+template <int Lanes, class T>
+inline void put_twice(const T* x, T weight, T divisor, int64_t i, T* y) {
+  using Form = PairLanes<T, Lanes>;
+  using V = typename Form::V;
+  const Form form;
+  V v;
+  __builtin_memcpy(&v, x + i, sizeof v);
+  v *= weight;
+  if (divisor != T(1)) v /= divisor;
+  if constexpr (Lanes == 1) {
+    y[2 * i] = y[2 * i + 1] = v[0];
+  } else {
+    const V low = __builtin_shuffle(v, form.low), high = __builtin_shuffle(v, form.high);
+    __builtin_memcpy(y + 2 * i, &low, sizeof low);
+    __builtin_memcpy(y + 2 * i + Lanes, &high, sizeof high);
+  }
+}
+
+template <class T>
+void copy_row(const LinearAxis& axis, const T* x, T* y) {
+  for (int64_t i = 0; i < axis.first; ++i) y[i] = x[axis.source[i]];
+  copy_run(x + axis.source[axis.first], axis.last - axis.first, y + axis.first);
+  for (int64_t i = axis.last; i < axis.out; ++i) y[i] = x[axis.source[i]];
+}
+
+// The row of y at `at`; answers false if it must be computed in another way.
+template <class T>
+bool resample_row_as(const ResampleArgs& g, RowKind kind, const T* x, const int64_t* at, T* y) {
+  const LinearAxis &d = g.axis[0], &h = g.axis[1], &w = g.axis[2];
+  if (kind == RowKind::Copy) {
+    copy_row(w, x + d.source[at[0]] * g.x_strides[2] + h.source[at[1]] * g.x_strides[3], y);
+    return true;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    const int64_t i = d.begin[at[0]], j = h.begin[at[1]];
+    const int64_t rows = (d.begin[at[0] + 1] - i) * (h.begin[at[1] + 1] - j);
+    if (rows == 0 || rows > (kind == RowKind::Sums ? SeenRows<T>::kMost : 1)) return false;
+    const SeenRows<T> seen(g, x + w.source[0], at);
+    if (kind == RowKind::Sums) {
+      const T divisor = T(g.divisor) * number<T>(d.divisor, at[0]) * number<T>(h.divisor, at[1]);
+      by_lanes<T, true>(w.out, [&](auto lanes, int64_t k) {
+        sum_pairs<decltype(lanes)::value>(seen, divisor, k, y);
+      });
+    } else {
+      const int64_t p = g.transposed ? d.source[i] : at[0], q = g.transposed ? h.source[j] : at[1];
+      const T divisor = T(g.divisor) * number<T>(d.divisor, p) * number<T>(h.divisor, q);
+      by_lanes<T, true>(w.out / 2, [&](auto lanes, int64_t k) {
+        put_twice<decltype(lanes)::value>(seen.row[0], seen.weight[0], divisor, k, y);
+      });
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+}  // namespace tt::cpu

@@ -1,0 +1,225 @@
+// Finding elements: among sorted boundaries, among others, and those that occur again.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/gil.h"
+#include "core/storage.h"
+#include "core/with_type.h"
+#include "cpu/sort/order.h"
+
+namespace tt::cpu {
+
+namespace {
+
+constexpr int64_t kWork = 8;  // what finding an element costs, in simple operations
+
+// For each of the searches, how many of the first n positions come before its place: before(k, i)
+// is true up to it. Side by side, the searches hide each other's latency; and halves are chosen by
+// arithmetic, as a branch would be mispredicted every other time. Positions are tried in PyTorch's
+// order: among boundaries that are not sorted, it decides.
+constexpr int64_t kTogether = 8;
+template <class Before>
+void count_before(int64_t n, int64_t (&low)[kTogether], Before&& before) {
+  std::fill_n(low, kTogether, 0);
+  if (n == 0) return;
+  int64_t left[kTogether];
+  std::fill_n(left, kTogether, n);
+  for (int64_t most = n; most > 0; most /= 2)
+    for (int64_t k = 0; k < kTogether; ++k) {
+      const int64_t half = left[k] / 2;  // of none left, the answer is ignored
+      const bool taken = before(k, std::min(low[k] + half, n - 1)) & (left[k] > 0);
+      const int64_t all = -static_cast<int64_t>(taken);
+      low[k] += all & (half + 1);
+      left[k] = half + (all & (left[k] - 2 * half - 1));
+    }
+}
+
+// The values [begin, end), counted through all rows.
+template <class T>
+void search(const SearchArgs& a, int64_t begin, int64_t end) {
+  int64_t found[kTogether];
+  T value[kTogether];
+  for (int64_t i = begin, n; i < end; i += n) {
+    const int64_t row = a.rows == 1 ? 0 : i / a.each, first = row * a.size;
+    n = std::min({kTogether, end - i, a.rows == 1 ? end : (row + 1) * a.each - i});
+    for (int64_t k = 0; k < kTogether; ++k)
+      value[k] = read<T>(a.values + (i + std::min(k, n - 1)) * sizeof(T));
+    auto boundary = [&](int64_t place) {
+      if (a.order) place = read<int64_t>(a.order + 8 * (first + place));
+      return read<T>(a.boundaries + (first + place) * static_cast<int64_t>(sizeof(T)));
+    };
+    if (a.right)
+      count_before(a.size, found, [&](int64_t k, int64_t b) { return !(boundary(b) > value[k]); });
+    else
+      count_before(a.size, found, [&](int64_t k, int64_t b) { return !(boundary(b) >= value[k]); });
+    for (int64_t k = 0; k < n; ++k)
+      if (a.int32)
+        write<int32_t>(a.out + 4 * (i + k), static_cast<int32_t>(found[k]));
+      else
+        write<int64_t>(a.out + 8 * (i + k), found[k]);
+  }
+}
+
+// Whether the elements of x from `begin` on, of which these are the keys, are among the sorted.
+template <class Key>
+void search(const IsinArgs& a, const Key* sorted, const Key* keys, int64_t begin, int64_t count) {
+  int64_t place[kTogether];
+  for (int64_t i = 0; i < count; i += kTogether) {
+    auto key = [=](int64_t k) { return keys[std::min(i + k, count - 1)]; };
+    count_before(a.count, place, [=](int64_t k, int64_t at) { return sorted[at] < key(k); });
+    for (int64_t k = 0; k < std::min(kTogether, count - i); ++k) {
+      const bool nan = is_floating(a.dtype) && key(k) == kLargestKey<Key>;
+      const bool found = !nan && place[k] < a.count && sorted[place[k]] == key(k);
+      a.out[begin + i + k] = found != a.invert;
+    }
+  }
+}
+
+// From element `begin` to `end`, of which the first is in group g, or starts the next one. What it
+// takes are values, which stay in registers whatever is written.
+template <class At, class Same, class Put>
+void fill_groups(int64_t begin, int64_t end, int64_t g, char* first, int64_t* sizes,
+                 int64_t* inverse, At at, Same same, Put put) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t position = at(i);
+    if (i == 0 || !same(at(i - 1), position)) {
+      put(first, ++g, position);
+      if (sizes) sizes[g] = i;  // so far where it starts
+    }
+    if (inverse) inverse[position] = g;
+  }
+}
+
+// Groups of equal elements: at(i) is the position of the i-th, same(a, b) tells whether two that
+// follow each other are equal, put(first, g, position) takes the first of each.
+template <class At, class Same, class Put>
+int64_t group(const UniqueArgs& a, At at, Same same, Put put) {
+  const int64_t n = a.rows;
+  const int blocks = n > kGrain ? num_threads() : 1;
+  auto block = [=](int64_t b) { return n * b / blocks; };
+  std::vector<int64_t> before(blocks + 1);  // groups that start before each block
+  parallel_for(blocks, 1, [=, &before](int64_t from, int64_t to) {
+    for (int64_t b = from; b < to; ++b) {
+      const int64_t begin = block(b), end = block(b + 1);
+      int64_t count = begin == 0 && end > 0;
+      for (int64_t i = std::max<int64_t>(begin, 1); i < end; ++i) count += !same(at(i - 1), at(i));
+      before[b + 1] = count;
+    }
+  });
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  const int64_t count = before[blocks];
+  parallel_for(blocks, 1, [&](int64_t from, int64_t to) {
+    fill_groups(block(from), block(to), before[from] - 1, a.first, a.sizes, a.inverse, at, same,
+                put);
+  });
+  if (a.sizes)
+    for (int64_t g = 0; g < count; ++g)
+      a.sizes[g] = (g + 1 < count ? a.sizes[g + 1] : n) - a.sizes[g];
+  return count;
+}
+
+// The same, of elements in the order of `items`, or as they stand.
+template <class Same, class Put>
+int64_t group_items(const UniqueArgs& a, const uint64_t* items, Same same, Put put) {
+  if (a.consecutive) return group(a, [](int64_t i) { return i; }, same, put);
+  return group(a, [=](int64_t i) { return position_of(items[i]); }, same, put);
+}
+
+template <class T>
+bool equal(T x, T y) {
+  return x == y;  // NaN equals nothing
+}
+
+}  // namespace
+
+void searchsorted(const SearchArgs& a) {
+  const int64_t n = a.rows * a.each;
+  const WithoutGil unlocked(n * kWork > kGrain);
+  with_type(a.dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (!std::is_same_v<T, bool>)
+      parallel_for(n, kGrain / kWork,
+                   [&](int64_t begin, int64_t end) { search<T>(a, begin, end); });
+  });
+}
+
+void isin(const IsinArgs& a) {
+  const WithoutGil unlocked((a.n + a.count) * kWork > kGrain);
+  with_key(a.dtype, [&](auto type) {
+    using Key = decltype(type);
+    const int64_t item = itemsize(a.dtype);
+    const int threads = a.count * kWork > kGrain ? num_threads() : 1;
+    const Scratch<Key> keys(a.count), sorted(a.count);
+    const Scratch<char> memory(Sorter::bytes(a.count, threads));
+    load_keys(a.dtype, a.others, item, a.count, false, keys.data);
+    Sorter sorter(memory.data, a.count, threads);
+    const uint64_t* const items = sorter.sort(keys.data, a.count);
+    for (int64_t i = 0; i < a.count; ++i) sorted.data[i] = keys.data[position_of(items[i])];
+    parallel_for(a.n, kGrain / kWork, [&](int64_t begin, int64_t end) {
+      constexpr int64_t kBlock = 512;
+      Key block[kBlock];
+      for (int64_t i = begin; i < end; i += kBlock) {
+        const int64_t count = std::min(kBlock, end - i);
+        load_keys(a.dtype, a.x + i * item, item, count, false, block);
+        search(a, sorted.data, block, i, count);
+      }
+    });
+  });
+}
+
+int64_t unique(const UniqueArgs& a) {
+  const WithoutGil unlocked(a.rows * kWork > kGrain);
+  int64_t count = 0;
+  auto group_elements = [&](const uint64_t* items) {
+    with_type(a.dtype, [&](auto type) {
+      using T = decltype(type);
+      auto at = [x = a.x](int64_t i) { return read<T>(x + i * sizeof(T)); };
+      count = group_items(
+          a, items, [=](int64_t i, int64_t j) { return equal(at(i), at(j)); },
+          [=](char* first, int64_t g, int64_t i) { write<T>(first + g * sizeof(T), at(i)); });
+    });
+  };
+  if (a.consecutive) {
+    group_elements(nullptr);
+    return count;
+  }
+  with_key(a.dtype, [&](auto type) {
+    using Key = decltype(type);
+    const int threads = a.rows * kWork > kGrain ? num_threads() : 1;
+    const Scratch<Key> keys(a.rows);
+    const Scratch<char> memory(Sorter::bytes(a.rows, threads));
+    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows, false, keys.data);
+    group_elements(Sorter(memory.data, a.rows, threads).sort(keys.data, a.rows));
+  });
+  return count;
+}
+
+int64_t unique_rows(const UniqueArgs& a) {
+  const WithoutGil unlocked(a.rows * a.width * kWork > kGrain);
+  int64_t count = 0;
+  with_key(a.dtype, [&](auto type) {
+    using Key = decltype(type);
+    const Scratch<Key> keys(a.rows * a.width);
+    load_keys(a.dtype, a.x, itemsize(a.dtype), a.rows * a.width, false, keys.data);
+    auto row = [=, keys = keys.data](int64_t i) { return keys + i * a.width; };
+    std::vector<uint64_t> order(a.consecutive ? 0 : a.rows);
+    std::iota(order.begin(), order.end(), uint64_t{0});
+    std::stable_sort(order.begin(), order.end(), [=](uint64_t i, uint64_t j) {
+      const Key* const end = row(i) + a.width;
+      const auto [x, y] = std::mismatch<const Key*, const Key*>(row(i), end, row(j));
+      return x != end && *x < *y;
+    });
+    auto same = [=](int64_t i, int64_t j) {
+      const Key *const x = row(i), *const end = x + a.width;
+      const bool nan = is_floating(a.dtype) && std::find(x, end, kLargestKey<Key>) != end;
+      return !nan && std::equal(x, end, row(j));
+    };
+    count = group_items(a, order.data(), same, [](char* first, int64_t g, int64_t i) {
+      write<int64_t>(first + 8 * g, i);
+    });
+  });
+  return count;
+}
+
+}  // namespace tt::cpu

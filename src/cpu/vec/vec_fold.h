@@ -1,0 +1,28 @@
+// The lanes of vectors combined, of as many vectors as they have lanes at once. Built once per
+// instruction set.
+#pragma once
+#include "cpu/vec/vec.h"
+
+namespace tt::cpu {
+namespace {
+
+// x and y hold rows of kWidth lanes each, one after the other. Their halves combined: a vector of
+// twice as many rows, half as wide.
+template <class T, int kWidth, class F>
+inline Vec<T> combine_halves(Vec<T> x, Vec<T> y, F f) {
+  constexpr int kHalf = kWidth / 2;
+  Mask<T> first{};
+  for (int i = 0; i < lanes<T>; ++i) first[i] = i / kHalf * kWidth + i % kHalf;
+  return f(__builtin_shuffle(x, y, first), __builtin_shuffle(x, y, first + kHalf));
+}
+
+// The same of kWidth vectors of one row each, down to one vector: rows[0][r] are row r's lanes.
+template <class T, int kWidth, class F>
+inline void halve(Vec<T>* rows, F f) {
+  for (int v = 0; v < kWidth / 2; ++v)
+    rows[v] = combine_halves<T, kWidth>(rows[2 * v], rows[2 * v + 1], f);
+  if constexpr (kWidth > 2) halve<T, kWidth / 2>(rows, f);
+}
+
+}  // namespace
+}  // namespace tt::cpu
