@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "autograd/tensor.h"
-#include "bindings/types.h"
 #include "core/result.h"
 
 namespace tt::py {

@@ -3,7 +3,6 @@
 #include <structmember.h>
 
 #include "autograd/tensor.h"
-#include "bindings/types.h"
 
 namespace tt::py {
 

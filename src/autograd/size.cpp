@@ -1,7 +1,6 @@
 // What torch.Size, which is Python's, inherits: a tuple whose slices are sizes, too. And what a
 // tensor is asked in every other line: its shape, dtype, number of dims and device.
 #include "autograd/tensor.h"
-#include "bindings/types.h"
 
 namespace tt::py {
 

@@ -4,8 +4,6 @@
 
 #include <structmember.h>
 
-#include "bindings/types.h"
-
 namespace tt::py {
 
 PyTypeObject* tensor_type;
@@ -160,6 +158,13 @@ PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x) {
   return tensors;
 }
 
+PyObject* untracked_view(PyObject* array, PyObject* x) {
+  PyObject* const view = array ? view_of(array, x, false) : nullptr;
+  if (view) return make_tensor(tensor_type, array, Py_NewRef(Py_None), view);
+  Py_XDECREF(array);
+  return nullptr;
+}
+
 namespace {
 
 // finish(result, node=None, x=None): tensors_of.
@@ -211,14 +216,13 @@ PyObject* requires_grad(PyObject*, PyObject* x) {
   return PyBool_FromLong(tensor_of(x).edge != Py_None || has_lost_edge(tensor_of(x)));
 }
 
-// Whether it does not require grad, also as a view whose memory has been written since.
+}  // namespace
+
 bool is_untracked(const TensorObject& x) {
   return x.edge == Py_None && !has_lost_edge(x) &&
          (x.view == Py_None || !is_array(x.array) ||
           stamp_of_array(x.array) == reinterpret_cast<ViewObject*>(x.view)->stamp);
 }
-
-}  // namespace
 
 bool may_record(PyObject* const* inputs, Py_ssize_t count) {
   if (mode_bits & kModesOff) return false;
@@ -310,26 +314,6 @@ PyObject* any_tensor(PyObject*, PyObject* values) {
   return PyErr_Occurred() ? nullptr : PyBool_FromLong(found);
 }
 
-// basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
-// index, where it does not fit, and where x requires grad or a mode wants to see the op.
-PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !is_tensor(args[0]))
-    return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
-  const TensorObject& x = tensor_of(args[0]);
-  if (mode_bits & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
-  try {
-    std::optional<NDArray> array = indexed(array_of(x.array), args[1]);
-    if (!array) Py_RETURN_NONE;
-    PyObject* const result = to_python(*std::move(array));
-    PyObject* const view = result ? view_of(result, args[0], false) : nullptr;
-    if (view) return make_tensor(tensor_type, result, Py_NewRef(Py_None), view);
-    Py_XDECREF(result);
-    return nullptr;
-  } catch (...) {
-    return raise_current();
-  }
-}
-
 // ---------------------------------------------------------------------------------------- modes
 PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
 int set_bits(PyObject*, PyObject* value, void*) {
@@ -382,7 +366,6 @@ PyMethodDef functions[] = {
     {"untracked_arrays", untracked_arrays, METH_O, nullptr},
     {"stands_alone", stands_alone, METH_O, nullptr},
     {"any_tensor", any_tensor, METH_O, nullptr},
-    {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
     {"register_graph", register_graph, METH_VARARGS, nullptr},
     {"register_classes", register_classes, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};

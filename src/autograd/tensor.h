@@ -1,6 +1,6 @@
 // The fields of classes that are Python's: tensor.py and view.py say what they mean.
 #pragma once
-#include "bindings/bind.h"
+#include "autograd/python.h"
 
 namespace tt::py {
 
@@ -34,11 +34,15 @@ PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference, kWatched = 16;
 long thread_modes();
 
+// Whether a tensor does not require grad, also as a view whose memory has been written since.
+bool is_untracked(const TensorObject& x);
 // Whether one of the inputs may have a history, and this thread would record it.
 bool may_record(PyObject* const* inputs, Py_ssize_t count);
 // An op's array, or its tuple of them, as tensors: outputs of the node, or without a history if
 // that is null; views of x, unless that is null.
 PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x);
+// An array, whose reference it takes, as a view of x without a history.
+PyObject* untracked_view(PyObject* array, PyObject* x);
 // Node(op, edges, saved, inputs, constants), as graph.py calls it.
 PyObject* make_node(PyObject* op, PyObject* edges, PyObject* saved, PyObject* inputs,
                     PyObject* constants);
@@ -47,8 +51,10 @@ extern PyGetSetDef tensor_properties[];  // Tensor's shape, dtype, ndim, device
 // The type of those shapes, and the devices by name, which are to be made known first.
 void register_answers(PyTypeObject* size, PyObject* devices);
 
-// array[index] for ints, slices, None and Ellipsis; nothing for any other index, and where it does
-// not fit. Throws PythonError.
-std::optional<NDArray> indexed(const NDArray& array, PyObject* index);
+// Each adds its part to the extension module; throws PythonError.
+void add_apply(PyObject* module);
+void add_graph(PyObject* module);
+void add_size(PyObject* module);
+void add_tensor(PyObject* module);
 
 }  // namespace tt::py

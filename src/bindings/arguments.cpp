@@ -1,6 +1,7 @@
 // What Python files ask about arguments in every call, so that it should cost little: are these
 // ints, which view does this index name.
 #include "autograd/tensor.h"
+#include "bindings/bind.h"
 #include "bindings/types.h"
 
 namespace tt::py {
@@ -220,8 +221,8 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return result;
 }
 
-}  // namespace
-
+// The view for ints, slices, None and Ellipsis; nothing for any other index, and where it does not
+// fit.
 std::optional<NDArray> indexed(const NDArray& array, PyObject* index) {
   const Items given(index);
   if (!given.fit(array.ndim()) || given.size == given.ellipses) return std::nullopt;
@@ -232,7 +233,21 @@ std::optional<NDArray> indexed(const NDArray& array, PyObject* index) {
   return view;
 }
 
-namespace {
+// basic_index(x, index): the view x[index] for ints, slices, None and Ellipsis; None for any other
+// index, where it does not fit, and where x requires grad or a mode wants to see the op.
+PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !is_tensor(args[0]))
+    return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
+  const TensorObject& x = tensor_of(args[0]);
+  if (thread_modes() & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  try {
+    std::optional<NDArray> view = indexed(array_of(x.array), args[1]);
+    if (!view) Py_RETURN_NONE;
+    return untracked_view(to_python(*std::move(view)), args[0]);
+  } catch (...) {
+    return raise_current();
+  }
+}
 
 // is_result_shape(out, operands): whether arrays or tensors (and numbers) broadcast to the shape of
 // `out`.
@@ -392,6 +407,7 @@ PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
                            {"check_tensors", fast(check_tensors), METH_FASTCALL, nullptr},
                            {"fits", fast(fits), METH_FASTCALL, nullptr},
                            {"show", fast(show), METH_FASTCALL, nullptr},
+                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
                            {"basic_steps", fast(basic_steps), METH_FASTCALL, nullptr},
                            {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
                            {"fits_slices", fast(fits_slices), METH_FASTCALL, nullptr},

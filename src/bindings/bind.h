@@ -13,40 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/slots.h"
+#include "autograd/python.h"
 #include "core/iter.h"
 #include "core/promote.h"
 #include "core/result.h"
 
 namespace tt::py {
 
-// A Python exception is set already.
-struct PythonError {};
-
-// Sets the Python exception of the C++ one being handled; answers nullptr.
-PyObject* raise_current();
-
-// -------------------------------------------------------------------- the NDArray's Python type
-struct ArrayObject {
-  PyObject_HEAD NDArray array;
-};
-extern PyTypeObject* array_type;
-
-inline bool is_array(PyObject* object) { return Py_TYPE(object) == array_type; }
-inline const NDArray& array_of(PyObject* object) {
-  return reinterpret_cast<ArrayObject*>(object)->array;
-}
-PyObject* to_python(NDArray&& array);
-
 // --------------------------------------------------------------------------------- conversions
-PyObject* dtype_object(DType dtype);  // borrowed
-DType dtype_from(PyObject* object);
 int64_t int_from(PyObject* object);
 Dims dims_from(PyObject* object);
 // Whether a type is PyTorch's Tensor, or of its kind.
 bool is_of_pytorch(const PyTypeObject* type);
-// The name of its type in messages; of PyTorch's tensors, which are called as ours, what to do.
-std::string type_name(PyObject* object);
 // nullopt where the object is no number.
 std::optional<Scalar> scalar_from(PyObject* object);
 PyObject* to_tuple(const Dims& dims);
@@ -192,7 +170,6 @@ struct Argument<const std::vector<const NDArray*>&> {
 
 inline PyObject* to_python(bool value) { return PyBool_FromLong(value); }
 inline PyObject* to_python(int64_t value) { return PyLong_FromLongLong(value); }
-inline PyObject* to_python(DType dtype) { return Py_NewRef(dtype_object(dtype)); }
 inline PyObject* to_python(std::vector<NDArray>&& arrays) {
   PyObject* tuple = PyTuple_New(arrays.size());
   for (size_t i = 0; tuple && i < arrays.size(); ++i)

@@ -2,7 +2,6 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "autograd/slots.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
 

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/allocator.h"

@@ -7,13 +7,9 @@
 namespace tt::py {
 
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
-void add_apply(PyObject* module);             // throws PythonError
 void add_array_type(PyObject* module);        // throws PythonError
 void add_arguments(PyObject* module);         // throws PythonError
 void add_dtypes(PyObject* module);            // throws PythonError
-void add_graph(PyObject* module);             // throws PythonError
-void add_size(PyObject* module);              // throws PythonError
-void add_tensor(PyObject* module);            // throws PythonError
 void add_dlpack(pybind11::module_& module);
 void add_function(pybind11::module_& module);
 void add_generator(pybind11::module_& module);

@@ -1,10 +1,42 @@
-// What classes written in C++ share: C functions as their tables take them, and fields that hold
-// Python objects, as the garbage collector asks for them.
+// Python's objects in C++: arrays and dtypes as Python has them, errors, and what classes written
+// in C++ share: C functions as their tables take them, and fields that hold Python objects, as the
+// garbage collector asks for them. Functions that stand here without a body are those of bindings/.
 #pragma once
 #include <Python.h>
 
+#include <string>
+
+#include "core/ndarray.h"
+
 namespace tt::py {
 
+// ----------------------------------------------------------------------------------------- errors
+// A Python exception is set already.
+struct PythonError {};
+
+// Sets the Python exception of the C++ one being handled; answers nullptr.
+PyObject* raise_current();
+
+// The name of its type in messages; of PyTorch's tensors, which are called as ours, what to do.
+std::string type_name(PyObject* object);
+
+// ------------------------------------------------------------------------------ arrays and dtypes
+struct ArrayObject {
+  PyObject_HEAD NDArray array;
+};
+extern PyTypeObject* array_type;
+
+inline bool is_array(PyObject* object) { return Py_TYPE(object) == array_type; }
+inline const NDArray& array_of(PyObject* object) {
+  return reinterpret_cast<ArrayObject*>(object)->array;
+}
+PyObject* to_python(NDArray&& array);
+
+PyObject* dtype_object(DType dtype);  // borrowed
+DType dtype_from(PyObject* object);
+inline PyObject* to_python(DType dtype) { return Py_NewRef(dtype_object(dtype)); }
+
+// ---------------------------------------------------------------------------------------- classes
 template <class F>
 void* slot(F* function) {
   return reinterpret_cast<void*>(function);
