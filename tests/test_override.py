@@ -12,7 +12,7 @@ from tiny_torch.backends import cpu
 
 SOFTMAX = """
 #include <cmath>
-#include "core/tables/norm.h"
+#include "core/tables/softmax.h"
 #include "core/override.h"
 
 // One line after the other, of contiguous float32, in three passes. `calls` lets the test see it.
@@ -31,7 +31,7 @@ static void softmax(const tt::SoftmaxArgs& args) {
       y[i] = args.log ? x[i] - top - std::log(sum) : y[i] / sum;
   }
 }
-TT_OVERRIDE(NormTable, softmax, softmax)
+TT_OVERRIDE(SoftmaxTable, softmax, softmax)
 """
 MATMUL = """
 #include "core/tables/matmul.h"

@@ -141,7 +141,8 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
         end = next(n for _, n, _ in find("^};", [header]) if n > start)
         for owner, word in calls if any(find(rf'^#include.*/{header.name}"', [path])) else ():
             for row in find(rf"^  \S.*(\(\*|\W){word}[\[);]", [header]):
-                if start < row[1] < end and (owner == "kernels" or owner in struct.lower()):
+                family = owner.replace("_", "")
+                if start < row[1] < end and (owner == "kernels" or family in struct.lower()):
                     yield "table", row
                     kinds = "|".join(re.findall(r"\b[A-Z]\w+", row[2])) or word
                     for _, _, alias in find(rf"^ *using ({kinds}) = ", [header]):

@@ -7,6 +7,7 @@
 #include "core/api/arrange.h"
 #include "core/api/brackets.h"
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/api/gather.h"
 #include "core/api/histogram.h"
@@ -16,6 +17,8 @@
 #include "core/api/scan.h"
 #include "core/api/search.h"
 #include "core/api/sort.h"
+#include "core/api/unique.h"
+#include "core/api/vectors.h"
 #include "core/result.h"
 
 namespace tt::py {

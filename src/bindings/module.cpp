@@ -8,6 +8,7 @@
 #include "bindings/types.h"
 #include "core/allocator.h"
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
 #include "core/backend.h"

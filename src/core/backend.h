@@ -7,43 +7,39 @@ namespace tt {
 struct Iter;
 using Kernel = void (*)(const Iter&);
 
-struct AttentionTable;
-struct ConvTable;
-struct ElementwiseTable;
-struct HistogramTable;
-struct IndexTable;
-struct LossTable;
-struct MatmulTable;
-struct NormTable;
-struct OptimTable;
-struct OrderTable;
-struct PoolTable;
-struct RandomTable;
-struct RangeTable;
-struct RecurrentTable;
-struct ReduceTable;
-struct ScanTable;
-
 struct Backend {
   const char* name = nullptr;
   const char* instruction_set = nullptr;
-  Kernel copy = nullptr;  // out = input, from iter.compute to iter.result: any two dtypes
-  const AttentionTable* attention = nullptr;
-  const ConvTable* conv = nullptr;
-  const ElementwiseTable* elementwise = nullptr;
-  const HistogramTable* histogram = nullptr;
-  const IndexTable* index = nullptr;
-  const LossTable* loss = nullptr;
-  const MatmulTable* matmul = nullptr;
-  const NormTable* norm = nullptr;
-  const OptimTable* optim = nullptr;
-  const OrderTable* order = nullptr;
-  const PoolTable* pool = nullptr;
-  const RandomTable* random = nullptr;
-  const RangeTable* range = nullptr;
-  const RecurrentTable* recurrent = nullptr;
-  const ReduceTable* reduce = nullptr;
-  const ScanTable* scan = nullptr;
+  const struct ArrangeTable* arrange = nullptr;
+  const struct AttentionTable* attention = nullptr;
+  const struct BatchNormTable* batch_norm = nullptr;
+  const struct CastTable* cast = nullptr;
+  const struct ConvTable* conv = nullptr;
+  const struct CreationTable* creation = nullptr;
+  const struct CrossEntropyTable* cross_entropy = nullptr;
+  const struct CtcTable* ctc = nullptr;
+  const struct ElementwiseTable* elementwise = nullptr;
+  const struct EmbeddingTable* embedding = nullptr;
+  const struct FoldTable* fold = nullptr;
+  const struct GatherTable* gather = nullptr;
+  const struct HistogramTable* histogram = nullptr;
+  const struct JoinTable* join = nullptr;
+  const struct LayerNormTable* layer_norm = nullptr;
+  const struct LossesTable* losses = nullptr;
+  const struct MasksTable* masks = nullptr;
+  const struct MatmulTable* matmul = nullptr;
+  const struct OptimTable* optim = nullptr;
+  const struct PoolTable* pool = nullptr;
+  const struct RandomTable* random = nullptr;
+  const struct RecurrentTable* recurrent = nullptr;
+  const struct ReduceTable* reduce = nullptr;
+  const struct ResampleTable* resample = nullptr;
+  const struct ScanTable* scan = nullptr;
+  const struct SearchTable* search = nullptr;
+  const struct SoftmaxTable* softmax = nullptr;
+  const struct SortTable* sort = nullptr;
+  const struct UniqueTable* unique = nullptr;
+  const struct VectorsTable* vectors = nullptr;
 };
 
 // The CPU's, for the instruction set that cpuid or TINY_TORCH_ISA names.

@@ -1,7 +1,7 @@
 // Launches: how core/api calls a kernel of the device that an array is on.
 //
-//   launch(x)->norm->softmax(args);            // by its place in the device's tables
-//   launch(x)(kernel, Iter(out, inputs, ...)); // which was looked up in them before
+//   launch(x)->softmax->softmax(args);            // by its place in the device's tables
+//   launch(x)(kernel, Iter(out, inputs, ...));    // which was looked up in them before
 //
 // Nothing else touches elements: they may lie in memory that the host cannot reach.
 #pragma once

@@ -5,22 +5,36 @@
 #include "core/backend.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/tables/arrange.h"
 #include "core/tables/attention.h"
+#include "core/tables/batch_norm.h"
+#include "core/tables/cast.h"
 #include "core/tables/conv.h"
 #include "core/tables/creation.h"
+#include "core/tables/cross_entropy.h"
+#include "core/tables/ctc.h"
 #include "core/tables/elementwise.h"
+#include "core/tables/embedding.h"
+#include "core/tables/fold.h"
 #include "core/tables/gather.h"
 #include "core/tables/histogram.h"
+#include "core/tables/join.h"
+#include "core/tables/layer_norm.h"
 #include "core/tables/losses.h"
+#include "core/tables/masks.h"
 #include "core/tables/matmul.h"
-#include "core/tables/norm.h"
 #include "core/tables/optim.h"
 #include "core/tables/pool.h"
 #include "core/tables/random.h"
 #include "core/tables/recurrent.h"
 #include "core/tables/reduce.h"
+#include "core/tables/resample.h"
 #include "core/tables/scan.h"
+#include "core/tables/search.h"
+#include "core/tables/softmax.h"
 #include "core/tables/sort.h"
+#include "core/tables/unique.h"
+#include "core/tables/vectors.h"
 
 namespace tt {
 
@@ -57,7 +71,7 @@ void silence(Steps<Args>& steps) {
 // A copy of the CPU's table without its kernels. `fields` are all of its fields: a structured
 // binding that names too few of them does not compile.
 #define TT_SILENT(Table, from, ...)                         \
-  [] {                                                      \
+  [&] {                                                     \
     static Table table = *(from);                           \
     auto& [__VA_ARGS__] = table;                            \
     const auto all = [](auto&... f) { (silence(f), ...); }; \
@@ -70,30 +84,43 @@ const Backend& meta_backend() {
     const Backend& cpu = cpu_backend();
     Backend meta = cpu;
     meta.name = "meta";
-    silence(meta.copy);
-    meta.attention = TT_SILENT(AttentionTable, cpu_backend().attention, a, b, c, d, e);
-    meta.conv = TT_SILENT(ConvTable, cpu_backend().conv, a, b, c, d, e, f);
-    meta.elementwise = TT_SILENT(ElementwiseTable, cpu_backend().elementwise, a, b, c, d, e, f);
-    meta.histogram = TT_SILENT(HistogramTable, cpu_backend().histogram, a, b);
-    auto* const index =
-        TT_SILENT(IndexTable, cpu_backend().index, a, b, c, d, e, f, g, h, i, j, k, l, m);
-    refuse(index->mask_count);
-    refuse(index->total_count);
-    meta.index = index;
-    meta.loss = TT_SILENT(LossTable, cpu_backend().loss, a, b, c, d, e, f, g, h, i);
-    meta.matmul = TT_SILENT(MatmulTable, cpu_backend().matmul, a, b);
-    meta.norm = TT_SILENT(NormTable, cpu_backend().norm, a, b, c, d, e, f, g, h, i, j, k);
-    auto* const order = TT_SILENT(OrderTable, cpu_backend().order, a, b, c, d, e, f, g, h, i);
-    refuse(order->unique);
-    refuse(order->unique_rows);
-    meta.order = order;
-    meta.pool = TT_SILENT(PoolTable, cpu_backend().pool, a, b, c, d, e, f);
-    meta.random = TT_SILENT(RandomTable, cpu_backend().random, a, b, c, d, e, f, g, h, i, j, k, l,
-                            m, n, o, p, q, r, s, t);
-    meta.range = TT_SILENT(RangeTable, cpu_backend().range, a, b, c, d);
-    meta.recurrent = TT_SILENT(RecurrentTable, cpu_backend().recurrent, a, b);
-    meta.reduce = TT_SILENT(ReduceTable, cpu_backend().reduce, a, b, c);
-    meta.scan = TT_SILENT(ScanTable, cpu_backend().scan, a, b, c, d, e, f, g);
+    auto* const arrange = TT_SILENT(ArrangeTable, cpu.arrange, a, b, c, d);
+    refuse(arrange->total_count);
+    meta.arrange = arrange;
+    meta.attention = TT_SILENT(AttentionTable, cpu.attention, a, b);
+    meta.batch_norm = TT_SILENT(BatchNormTable, cpu.batch_norm, a, b, c, d);
+    meta.cast = TT_SILENT(CastTable, cpu.cast, a);
+    meta.conv = TT_SILENT(ConvTable, cpu.conv, a, b, c, d, e, f);
+    meta.creation = TT_SILENT(CreationTable, cpu.creation, a, b, c, d);
+    meta.cross_entropy = TT_SILENT(CrossEntropyTable, cpu.cross_entropy, a, b, c, d, e, f);
+    meta.ctc = TT_SILENT(CtcTable, cpu.ctc, a, b, c);
+    meta.elementwise = TT_SILENT(ElementwiseTable, cpu.elementwise, a, b, c, d, e, f);
+    meta.embedding = TT_SILENT(EmbeddingTable, cpu.embedding, a, b, c);
+    meta.fold = TT_SILENT(FoldTable, cpu.fold, a, b);
+    meta.gather = TT_SILENT(GatherTable, cpu.gather, a, b, c, d);
+    meta.histogram = TT_SILENT(HistogramTable, cpu.histogram, a, b);
+    meta.join = TT_SILENT(JoinTable, cpu.join, a);
+    meta.layer_norm = TT_SILENT(LayerNormTable, cpu.layer_norm, a, b);
+    meta.losses = TT_SILENT(LossesTable, cpu.losses, a, b);
+    auto* const masks = TT_SILENT(MasksTable, cpu.masks, a, b, c, d);
+    refuse(masks->mask_count);
+    meta.masks = masks;
+    meta.matmul = TT_SILENT(MatmulTable, cpu.matmul, a, b);
+    meta.pool = TT_SILENT(PoolTable, cpu.pool, a, b, c);
+    meta.random = TT_SILENT(RandomTable, cpu.random, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p,
+                            q, r, s, t);
+    meta.recurrent = TT_SILENT(RecurrentTable, cpu.recurrent, a, b);
+    meta.reduce = TT_SILENT(ReduceTable, cpu.reduce, a, b, c, d);
+    meta.resample = TT_SILENT(ResampleTable, cpu.resample, a);
+    meta.scan = TT_SILENT(ScanTable, cpu.scan, a, b, c, d, e, f);
+    meta.search = TT_SILENT(SearchTable, cpu.search, a, b);
+    meta.softmax = TT_SILENT(SoftmaxTable, cpu.softmax, a, b);
+    meta.sort = TT_SILENT(SortTable, cpu.sort, a, b, c, d, e);
+    auto* const unique = TT_SILENT(UniqueTable, cpu.unique, a, b);
+    refuse(unique->unique);
+    refuse(unique->unique_rows);
+    meta.unique = unique;
+    meta.vectors = TT_SILENT(VectorsTable, cpu.vectors, a);
     static OptimTable optim = *cpu.optim;
     static ForeachTable foreach = *optim.foreach;
     {

@@ -2,14 +2,15 @@
 
 #include "core/backend.h"
 #include "core/error.h"
-#include "core/tables/attention.h"
+#include "core/tables/batch_norm.h"
+#include "core/tables/cast.h"
+#include "core/tables/cross_entropy.h"
 #include "core/tables/elementwise.h"
-#include "core/tables/histogram.h"
-#include "core/tables/losses.h"
+#include "core/tables/layer_norm.h"
 #include "core/tables/matmul.h"
-#include "core/tables/norm.h"
 #include "core/tables/reduce.h"
-#include "core/tables/scan.h"
+#include "core/tables/search.h"
+#include "core/tables/softmax.h"
 #include "core/tables/sort.h"
 
 namespace tt {
@@ -69,23 +70,23 @@ std::vector<KernelSlot> kernel_slots() {
   SLOT(*cpu.reduce, argmax)
   SLOT(*cpu.reduce, argmin)
   slots.add("matmul", cpu.matmul->product);
-  SLOT(cpu, copy)
-  SLOT(*cpu.norm, softmax)
-  SLOT(*cpu.norm, softmax_backward)
-  SLOT(*cpu.norm, logsumexp)
-  SLOT(*cpu.norm, cross_entropy)
-  SLOT(*cpu.norm, cross_entropy_backward)
-  SLOT(*cpu.norm, layer_norm)
-  SLOT(*cpu.norm, layer_norm_backward)
-  SLOT(*cpu.norm, batch_norm)
-  SLOT(*cpu.norm, batch_norm_backward)
-  SLOT(*cpu.order, sort)
-  SLOT(*cpu.order, topk)
-  SLOT(*cpu.order, kthvalue)
-  SLOT(*cpu.order, median)
-  SLOT(*cpu.order, mode)
-  SLOT(*cpu.order, searchsorted)
-  SLOT(*cpu.order, isin)
+  SLOT(*cpu.cast, copy)
+  SLOT(*cpu.softmax, softmax)
+  SLOT(*cpu.softmax, softmax_backward)
+  SLOT(*cpu.reduce, logsumexp)
+  SLOT(*cpu.cross_entropy, cross_entropy)
+  SLOT(*cpu.cross_entropy, cross_entropy_backward)
+  SLOT(*cpu.layer_norm, layer_norm)
+  SLOT(*cpu.layer_norm, layer_norm_backward)
+  SLOT(*cpu.batch_norm, batch_norm)
+  SLOT(*cpu.batch_norm, batch_norm_backward)
+  SLOT(*cpu.sort, sort)
+  SLOT(*cpu.sort, topk)
+  SLOT(*cpu.sort, kthvalue)
+  SLOT(*cpu.sort, median)
+  SLOT(*cpu.sort, mode)
+  SLOT(*cpu.search, searchsorted)
+  SLOT(*cpu.search, isin)
 #undef SLOT
   return slots.found;
 }

@@ -1,11 +1,10 @@
 // Kernels replaced by name while the library runs, by functions of a shared object that a user has
 // compiled from a file by itself:
 //
-//   #include "core/tables/norm.h"
+//   #include "core/tables/softmax.h"
 //   #include "core/override.h"
 //   static void my_softmax(const tt::SoftmaxArgs& args) { ... }
-//   TT_OVERRIDE(NormTable, softmax, my_softmax)  // an op of ops.def: TT_OVERRIDE_AS(Kernel, exp,
-//   ..)
+//   TT_OVERRIDE(SoftmaxTable, softmax, my_softmax)  // of an op of ops.def: TT_OVERRIDE_AS
 //
 //   g++ -std=c++17 -shared -fPIC -I src -o mine.so mine.cpp
 //

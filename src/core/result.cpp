@@ -62,4 +62,10 @@ void refuse_overlap(const NDArray& out, const NDArray& input, bool same) {
     throw_overlap();
 }
 
+NDArray over(const NDArray& x, bool overwrite) {
+  if (!overwrite || !x.is_contiguous()) return x.new_empty(x.shape(), x.dtype());
+  x.mark_written();
+  return x;
+}
+
 }  // namespace tt

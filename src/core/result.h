@@ -30,4 +30,7 @@ inline bool is_direct(const NDArray& result, const NDArray* out) {
   return out && result.storage() == out->storage();
 }
 
+// Where a gradient like x goes, of which the kernels read each element before they write it there.
+NDArray over(const NDArray& x, bool overwrite);
+
 }  // namespace tt

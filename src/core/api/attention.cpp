@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/gil.h"
 #include "core/launch.h"

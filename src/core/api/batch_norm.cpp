@@ -1,12 +1,14 @@
 // Batch, group and instance norm: x (N, C, *), a weight and a bias per channel.
+#include "core/api/batch_norm.h"
+
 #include <algorithm>
 
 #include "core/api/cast.h"
-#include "core/api/norm.h"
 #include "core/gil.h"
 #include "core/launch.h"
 #include "core/layout.h"
-#include "core/tables/norm.h"
+#include "core/result.h"
+#include "core/tables/batch_norm.h"
 
 namespace tt {
 
@@ -139,7 +141,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   if (args.fixed) {
     if (!running_mean || !running_var)
       throw RuntimeError("[batch_norm] expected running statistics outside of training");
-    launch(given)->norm->running_read(statistics);
+    launch(given)->batch_norm->running_read(statistics);
   }
   args.out = y.data();
   args.mean = mean.data();
@@ -148,10 +150,10 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   args.eps = eps;
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)->norm->batch_norm(args);
+    launch(given)->batch_norm->batch_norm(args);
   }
   if (training && given.numel() > 0 && (running_mean || running_var)) {
-    launch(given)->norm->running_update(statistics);
+    launch(given)->batch_norm->running_update(statistics);
     for (const NDArray* array : {running_mean, running_var})
       if (array) array->mark_written();
   }
@@ -184,7 +186,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)->norm->batch_norm_backward(args);
+    launch(given)->batch_norm->batch_norm_backward(args);
   } else {
     copy_into(weight_grad, Scalar::of_int(0));
     copy_into(bias_grad, Scalar::of_int(0));

@@ -161,13 +161,13 @@ struct Indexed {
     bool fine = true;
     if (whole.size() == 1) {
       args.index = positions.data();
-      fine = launch(x)->index->inside(args);
+      fine = launch(x)->gather->inside(args);
     } else {
       positions = x.new_empty(index_shape, DType::Int64);
       for (size_t k = 0; k < whole.size(); ++k)
-        fine &= launch(x)->index->offsets(reinterpret_cast<int64_t*>(positions.data()), k == 0,
-                                          index_shape, whole[k].strides(), whole[k].data(),
-                                          x.shape()[dims[k]], x.strides()[dims[k]]);
+        fine &= launch(x)->gather->offsets(reinterpret_cast<int64_t*>(positions.data()), k == 0,
+                                           index_shape, whole[k].strides(), whole[k].data(),
+                                           x.shape()[dims[k]], x.strides()[dims[k]]);
       args.index = positions.data();
       args.size = reach();
       args.stride = 1;
@@ -222,7 +222,7 @@ NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   if (indexed.dims.empty()) return clone(x);
   NDArray out = x.new_empty_strided(indexed.shape(), indexed.strides(), x.dtype());
   NDArray to = indexed.is_flat(out) ? out : x.new_empty(out.shape(), x.dtype());
-  indexed.along(to, [&](const AlongArgs& args) { launch(x)->index->pick(args); });
+  indexed.along(to, [&](const AlongArgs& args) { launch(x)->gather->pick(args); });
   if (!(to.storage() == out.storage())) copy_into(out, &to);
   return out;
 }
@@ -258,7 +258,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   if (!indexed.is_flat(source)) source = contiguous(source);
   write_into(x, [&] {
     indexed.along(source, [&](const AlongArgs& args) {
-      launch(x)->index->place(args, accumulate ? Place::Add : Place::Set);
+      launch(x)->gather->place(args, accumulate ? Place::Add : Place::Set);
     });
   });
 }

@@ -4,7 +4,7 @@
 
 #include "core/launch.h"
 #include "core/result.h"
-#include "core/tables/creation.h"
+#include "core/tables/cast.h"
 
 namespace tt {
 
@@ -21,7 +21,7 @@ NDArray astype(const NDArray& x, DType dtype, const NDArray* wanted) {
   NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, x.device(), {&x})
                        : x.new_empty_strided(x.shape(), like_strides(x), dtype);
   const Operand inputs[] = {&x};
-  launch(x)->copy(Iter(out, inputs, 1, x.dtype(), dtype));
+  launch(x)->cast->copy(Iter(out, inputs, 1, x.dtype(), dtype));
   return out;
 }
 
@@ -88,43 +88,7 @@ void copy_into(const NDArray& out, const Operand& x) {
       input = &*copy;
     }
   }
-  write_into(out, [&] { launch(out)->copy(Iter(out, &input, 1, from, out.dtype())); });
-}
-
-NDArray full(const Dims& shape, const Scalar& value, DType dtype, const Device& device) {
-  NDArray out = NDArray::empty(shape, dtype, device);
-  const Operand input = value;
-  launch(out)->copy(Iter(out, &input, 1, dtype, dtype));
-  return out;
-}
-
-NDArray new_full(const NDArray& x, const Dims& shape, const Scalar& value, DType dtype) {
-  return full(shape, value, dtype, x.device());
-}
-
-NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dtype,
-               const NDArray* wanted, const Device& device) {
-  NDArray out = result_in(wanted, {count}, dtype, device, {});
-  if (start.kind == Category::Float || step.kind == Category::Float)
-    launch(out)->range->of_floats(out.data(), dtype, count, start.to<double>(), step.to<double>());
-  else
-    launch(out)->range->of_ints(out.data(), dtype, count, start.i, step.i);
-  return out;
-}
-
-NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* wanted,
-                 const Device& device) {
-  NDArray out = result_in(wanted, {count}, dtype, device, {});
-  launch(out)->range->linspace(out.data(), dtype, count, first, last);
-  return out;
-}
-
-NDArray logspace(double first, double last, int64_t count, double base, DType dtype,
-                 const Device& device) {
-  const NDArray powers = NDArray::empty({count}, DType::Float64, device);
-  launch(powers)->range->logspace(reinterpret_cast<double*>(powers.data()), dtype, count, first,
-                                  last, base);
-  return astype(powers, dtype);
+  write_into(out, [&] { launch(out)->cast->copy(Iter(out, &input, 1, from, out.dtype())); });
 }
 
 }  // namespace tt

@@ -1,12 +1,13 @@
+#include "core/api/cross_entropy.h"
+
 #include <cmath>
 
 #include "core/api/cast.h"
-#include "core/api/norm.h"
+#include "core/api/creation.h"
 #include "core/launch.h"
 #include "core/lines_of.h"
 #include "core/result.h"
-#include "core/tables/losses.h"
-#include "core/tables/norm.h"
+#include "core/tables/cross_entropy.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -30,7 +31,7 @@ Dims without(const Dims& shape, int dim) {
 
 // Throws for a class out of range.
 void check_classes(const NDArray& target, int64_t classes, int64_t ignore_index) {
-  if (launch(target)->loss->labels(
+  if (launch(target)->cross_entropy->labels(
           {data_of<int64_t>(target), target.numel(), classes, ignore_index}))
     return;
   const NDArray seen = on_host(target);
@@ -46,8 +47,9 @@ NDArray averaged(const NDArray& losses, Reduction reduction, const DivisorArgs& 
                  DType dtype) {
   const bool each = reduction == Reduction::None;
   const NDArray out = each ? converted(losses, dtype) : losses.new_empty({}, dtype);
-  launch(losses)->loss->average({losses.dtype(), by, losses.data(), reduction == Reduction::Mean,
-                                 divisor, dtype, each ? nullptr : out.data()});
+  launch(losses)->cross_entropy->average({losses.dtype(), by, losses.data(),
+                                          reduction == Reduction::Mean, divisor, dtype,
+                                          each ? nullptr : out.data()});
   return out;
 }
 
@@ -112,41 +114,6 @@ struct CrossEntropy {
 
 }  // namespace
 
-NDArray over(const NDArray& x, bool overwrite) {
-  if (!overwrite || !x.is_contiguous()) return x.new_empty(x.shape(), x.dtype());
-  x.mark_written();
-  return x;
-}
-
-// ---------------------------------------------------------------------------------------- softmax
-
-NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out) {
-  check_floating(log ? "log_softmax" : "softmax", x);
-  const int at = wrap_dim(dim, x.ndim());
-  if (x.ndim() == 0) return softmax(x.view({1}), 0, log).view({});
-  NDArray y = result_in(out, x.shape(), x.dtype(), x.device(), {&x});
-  if (y.numel() > 0)
-    launch(x)->norm->softmax({lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
-  return y;
-}
-
-NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, bool log,
-                         bool overwrite) {
-  const int at = wrap_dim(dim, y.ndim());
-  if (grad.shape() != y.shape())
-    throw RuntimeError("[softmax] expected a gradient of shape ", y.shape(), ", got ",
-                       grad.shape());
-  if (y.ndim() == 0)
-    return softmax_backward(grad.view({1}), y.view({1}), 0, log, overwrite).view({});
-  NDArray dx = over(y, overwrite);
-  if (dx.numel() > 0)
-    launch(y)->norm->softmax_backward(
-        {lines_of(y.shape(), at, computed_in(y.dtype()), {&grad, &y, &dx}), log});
-  return dx;
-}
-
-// ---------------------------------------------------------------------------------- cross-entropy
-
 std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, const NDArray* weight,
                                    int64_t dim, int64_t reduction, int64_t ignore_index,
                                    double smoothing) {
@@ -166,7 +133,7 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
                            : new_full(x, without(x.shape(), at), Scalar::of_int(0), call.compute);
   args.stats = stats.data();
   args.loss = loss.data();
-  launch(x)->norm->cross_entropy(args);
+  launch(x)->cross_entropy->cross_entropy(args);
   const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index};
   NDArray result =
       averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats), x.dtype());
@@ -194,7 +161,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
   args.divisor =
       static_cast<Reduction>(reduction) == Reduction::Mean ? call.divisor(stats) : nullptr;
-  launch(x)->norm->cross_entropy_backward(args);
+  launch(x)->cross_entropy->cross_entropy_backward(args);
   return dx;
 }
 
@@ -230,7 +197,7 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   NllArgs args = nll_args(x, checked, at, ignore_index);
   const NDArray loss = x.new_empty(args.shape, compute), total = x.new_empty({}, compute);
   args.loss = loss.data();
-  launch(x)->loss->nll(args);
+  launch(x)->cross_entropy->nll(args);
   const DivisorArgs by{args.lines, args.classes, args.weight, ignore_index};
   return {averaged(loss, static_cast<Reduction>(reduction), by, total.data(), x.dtype()), total};
 }
@@ -247,7 +214,7 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
   args.grad = grads.data();
   args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
   args.divisor = static_cast<Reduction>(reduction) == Reduction::Mean ? total.data() : nullptr;
-  launch(grad)->loss->nll_backward(args);
+  launch(grad)->cross_entropy->nll_backward(args);
   return dx;
 }
 

@@ -3,7 +3,7 @@
 #include "core/api/cast.h"
 #include "core/api/gather.h"
 #include "core/launch.h"
-#include "core/tables/attention.h"
+#include "core/tables/embedding.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -82,7 +82,7 @@ struct Bags {
     args.bags = from.numel();
     args.entries = index.numel();
     args.index = ints_of(index);
-    if (!launch(index)->attention->bag_starts(
+    if (!launch(index)->embedding->bag_starts(
             {ints_of(from), args.index, args.bags, args.entries, rows, to}))
       refuse_bags(from, index, rows);
     if (factors) weights = contiguous(*factors);
@@ -121,7 +121,7 @@ NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t ro
   args.padding = padding;
   args.by_frequency = by_frequency;
   args.accumulate = total != nullptr;
-  launch(grad)->attention->bag_backward(args);
+  launch(grad)->embedding->bag_backward(args);
   if (total) total->mark_written();
   return table;
 }
@@ -142,7 +142,7 @@ std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
     results.push_back(table.new_empty(shape, DType::Int64));
     args.largest = reinterpret_cast<int64_t*>(results[1].data());
   }
-  launch(table)->attention->bag_forward(args);
+  launch(table)->embedding->bag_forward(args);
   return results;
 }
 
@@ -155,7 +155,7 @@ NDArray embedding_bag_backward(const NDArray& grad, const NDArray* weights, cons
   set_grad(bags.args, from, table);
   bags.args.by_frequency = by_frequency;
   bags.args.largest = largest ? reinterpret_cast<int64_t*>(largest->data()) : nullptr;
-  launch(grad)->attention->bag_backward(bags.args);
+  launch(grad)->embedding->bag_backward(bags.args);
   return table;
 }
 

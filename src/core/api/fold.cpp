@@ -3,7 +3,7 @@
 #include "core/api/cast.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/tables/pool.h"
+#include "core/tables/fold.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -35,7 +35,7 @@ void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArra
   std::copy_n(image.strides().begin(), 4, g.image_strides);
   std::copy_n(columns.strides().begin(), 3, g.column_strides);
   const WithoutGil unlocked(columns.numel() > kGilGrain);
-  launch(image)(kernels[pool_kind(image.dtype())], g);
+  launch(image)(kernels[image.dtype() == DType::Float64], g);
 }
 
 NDArray computed(const NDArray& x, const char* name) {
@@ -53,7 +53,7 @@ NDArray unfold_image(const NDArray& image, const Dims& taps, const Dims& dilatio
   const NDArray columns = x.new_empty({x.shape()[0], checked_mul(x.shape()[1], seen, "unfold"),
                                        checked_mul(g.windows[0], g.windows[1], "unfold")},
                                       x.dtype());
-  run(backend_of(x).pool->unfold, g, x, columns);
+  run(backend_of(x).fold->unfold, g, x, columns);
   return converted(columns, image.dtype());
 }
 
@@ -68,7 +68,7 @@ NDArray fold_image(const NDArray& columns, const Dims& size, const Dims& taps, c
                        columns.shape());
   const NDArray image =
       x.new_empty({x.shape()[0], x.shape()[1] / seen, size[0], size[1]}, x.dtype());
-  run(backend_of(x).pool->fold, g, image, x);
+  run(backend_of(x).fold->fold, g, image, x);
   return converted(image, columns.dtype());
 }
 

@@ -1,6 +1,7 @@
 #include "core/api/histogram.h"
 
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/gather.h"
 #include "core/api/reduce.h"
 #include "core/gil.h"

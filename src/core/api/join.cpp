@@ -5,7 +5,7 @@
 #include "core/layout.h"
 #include "core/promote.h"
 #include "core/result.h"
-#include "core/tables/gather.h"
+#include "core/tables/join.h"
 
 namespace tt {
 
@@ -25,7 +25,7 @@ void join_rows(const std::vector<const NDArray*>& arrays, int dim, const NDArray
   args.out_row = out.shape()[dim] * inner;
   args.out = out.data();
   auto flush = [&] {
-    launch(out)->index->join(args);
+    launch(out)->join->join(args);
     for (int k = 0; k < args.count; ++k) args.out += args.bytes[k];
     args.count = 0;
   };

@@ -1,9 +1,11 @@
+#include "core/api/layer_norm.h"
+
 #include "core/api/cast.h"
-#include "core/api/norm.h"
 #include "core/error.h"
 #include "core/launch.h"
 #include "core/lines_of.h"
-#include "core/tables/norm.h"
+#include "core/result.h"
+#include "core/tables/layer_norm.h"
 
 namespace tt {
 
@@ -60,7 +62,7 @@ std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* 
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&in, &y});
   call.args.eps = eps;
   call.args.stats = stats.data();
-  launch(x)->norm->layer_norm(call.args);
+  launch(x)->layer_norm->layer_norm(call.args);
   return {y.view(x.shape()), stats};
 }
 
@@ -87,7 +89,7 @@ std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
     call.args.weight_grad = weight_grad.data();
     call.args.bias_grad = bias_grad.data();
   }
-  launch(x)->norm->layer_norm_backward(call.args);
+  launch(x)->layer_norm->layer_norm_backward(call.args);
   return {dx.view(x.shape()), weight_grad, bias_grad};
 }
 

@@ -1,7 +1,5 @@
-// Losses: sums of elementwise ones without a temporary, and those that walk over classes.
+// Losses: sums of elementwise ones without a temporary, and margins between classes.
 #pragma once
-#include <vector>
-
 #include "core/tables/elementwise.h"
 
 namespace tt {
@@ -24,17 +22,5 @@ NDArray total3(const NDArray& x, const NDArray& y, const Operand& z, bool mean) 
 // target out of range.
 NDArray multilabel_margin(const NDArray& x, const NDArray& targets);
 NDArray multilabel_margin_backward(const NDArray& grad, const NDArray& x, const NDArray& targets);
-
-// Connectionist temporal classification of log-probabilities (T, N, C): (loss (N), alpha, which
-// backward needs). Targets (N, S), or all behind each other; of each of the N the lengths.
-std::vector<NDArray> ctc_loss(const NDArray& log_probs, const NDArray& targets,
-                              const std::vector<int64_t>& input_lengths,
-                              const std::vector<int64_t>& target_lengths, int64_t blank);
-// Of the log-probabilities as outputs of log_softmax, as PyTorch has it: the gradient's sum over
-// classes is 0.
-NDArray ctc_loss_backward(const NDArray& grad, const NDArray& log_probs, const NDArray& targets,
-                          const std::vector<int64_t>& input_lengths,
-                          const std::vector<int64_t>& target_lengths, int64_t blank,
-                          const NDArray& loss, const NDArray& alpha, bool zero_infinity);
 
 }  // namespace tt

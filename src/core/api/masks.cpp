@@ -3,7 +3,7 @@
 #include "core/api/cast.h"
 #include "core/launch.h"
 #include "core/tables/elementwise.h"
-#include "core/tables/gather.h"
+#include "core/tables/masks.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -18,7 +18,7 @@ struct Counted {
   explicit Counted(const NDArray& mask)
       : flat(contiguous(converted(mask, DType::Bool))),
         starts(flat.new_empty({(flat.numel() + kMaskBlock - 1) / kMaskBlock + 1}, DType::Int64)),
-        total(launch(flat)->index->mask_count(args())) {}
+        total(launch(flat)->masks->mask_count(args())) {}
   MaskArgs args() const {
     return {flat.data(), flat.numel(), reinterpret_cast<int64_t*>(starts.data())};
   }
@@ -35,7 +35,7 @@ NDArray nonzero(const NDArray& x) {
   // As in PyTorch each dim's positions lie together: they are read one dim at a time.
   NDArray out = x.new_empty_strided({mask.total, x.ndim()}, {1, mask.total}, DType::Int64);
   if (out.numel() > 0)
-    launch(x)->index->mask_positions(mask.args(), x.shape(),
+    launch(x)->masks->mask_positions(mask.args(), x.shape(),
                                      reinterpret_cast<int64_t*>(out.data()));
   return out;
 }
@@ -44,7 +44,7 @@ NDArray masked_select(const NDArray& x, const NDArray& mask) {
   Counted counted(mask);
   NDArray out = x.new_empty({counted.total}, x.dtype());
   const NDArray flat = contiguous(x);
-  launch(x)->index->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
+  launch(x)->masks->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
   return out;
 }
 
@@ -73,7 +73,7 @@ void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source
     throw RuntimeError("Number of elements of source < number of ones in mask");
   const NDArray from = contiguous(detached(source, x));
   const NDArray flat = contiguous(x);
-  launch(x)->index->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
+  launch(x)->masks->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
   if (!x.is_contiguous()) copy_into(x, &flat);
   x.mark_written();
 }

@@ -1,7 +1,6 @@
 // Reading and writing where a bool mask holds, in row-major order.
 #pragma once
 #include "core/iter.h"
-#include "core/tables/gather.h"
 
 namespace tt {
 

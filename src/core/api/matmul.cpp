@@ -1,13 +1,12 @@
 #include "core/api/matmul.h"
 
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/lines_of.h"
 #include "core/result.h"
 #include "core/tables/matmul.h"
-#include "core/tables/scan.h"
 #include "core/type_name.h"
 
 namespace tt {
@@ -169,15 +168,6 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const ND
 
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
   return product(backend_of(a).matmul->naive, a, b, bias, nullptr, nullptr);
-}
-
-NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {
-  const NDArray out = a.new_empty(broadcast(a.shape(), b.shape()), a.dtype());
-  const NDArray x = a.expand(out.shape()), y = b.expand(out.shape());
-  const Lines lines = lines_of(out.shape(), wrap_dim(dim, out.ndim()), a.dtype(), {&x, &y, &out});
-  const WithoutGil unlocked(out.numel() > kGilGrain);
-  launch(a)->scan->cross(lines);
-  return out;
 }
 
 }  // namespace tt

@@ -13,7 +13,4 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr
 // The same, as the kernels' definition has it.
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr);
 
-// The cross products of vectors of 3 elements along `dim`; the other dims broadcast.
-NDArray cross(const NDArray& a, const NDArray& b, int64_t dim);
-
 }  // namespace tt

@@ -2,7 +2,7 @@
 
 #include "core/api/resample.h"
 #include "core/layout.h"
-#include "core/tables/pool.h"
+#include "core/tables/resample.h"
 
 namespace tt {
 

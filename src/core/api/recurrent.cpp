@@ -1,6 +1,7 @@
 #include "core/api/recurrent.h"
 
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/api/matmul.h"
 #include "core/api/reduce.h"

@@ -6,7 +6,6 @@
 #include "core/launch.h"
 #include "core/lines_of.h"
 #include "core/promote.h"
-#include "core/tables/norm.h"
 #include "core/tables/reduce.h"
 #include "core/type_name.h"
 
@@ -118,7 +117,7 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
   constexpr int64_t kPart = 1 << 15;
   const int64_t n = lines.shape().back(), parts = (n - 1) / kPart;
   if (out.numel() > 1 || parts < 2)
-    return launch(lines)->norm->logsumexp(
+    return launch(lines)->reduce->logsumexp(
         {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data()});
   const NDArray line = reshape(lines, {n}), sums = lines.new_empty({parts + 1}, out.dtype());
   logsumexp_of(line.slice(0, 0, parts * kPart, 1).unfold(0, kPart, kPart),

@@ -7,7 +7,7 @@
 #include "core/gil.h"
 #include "core/launch.h"
 #include "core/layout.h"
-#include "core/tables/pool.h"
+#include "core/tables/resample.h"
 
 namespace tt {
 
@@ -159,7 +159,7 @@ void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes)
     axis.weight = numbers_of(map.weight, weights[d]);
     axis.divisor = numbers_of(map.divisor, divisors[d]);
   }
-  launch(x)->pool->resample[pool_kind(dtype_of<T>())](args);
+  launch(x)->resample->resample[pool_kind(dtype_of<T>())](args);
 }
 
 // Every output of the transposed maps is the one input there is, divided: that once, and a copy.

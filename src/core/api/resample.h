@@ -7,7 +7,7 @@
 
 namespace tt {
 
-// The linear map of a dim, as LinearAxis (core/tables/pool.h) has it.
+// The linear map of a dim, as LinearAxis (core/tables/resample.h) has it.
 struct AxisMap {
   int64_t in, out;
   std::vector<int64_t> begin, source;

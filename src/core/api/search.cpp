@@ -3,7 +3,7 @@
 #include "core/api/cast.h"
 #include "core/api/gather.h"
 #include "core/launch.h"
-#include "core/tables/sort.h"
+#include "core/tables/search.h"
 
 namespace tt {
 
@@ -25,25 +25,6 @@ void check_sorter(const NDArray& boundaries, const NDArray& sorter) {
                        sorter.dtype());
 }
 
-// What the kernel finds of the groups of n rows, of a dtype; the inverse, of a shape; the sizes.
-std::vector<NDArray> groups_of(int64_t (*kernel)(const UniqueArgs&), const NDArray& x, int64_t n,
-                               DType dtype, const Dims& shape, bool consecutive, bool inverse,
-                               bool counts) {
-  if (n > int64_t{UINT32_MAX})
-    throw NotImplementedError("unique elements of over 2^32 are not implemented");
-  const NDArray first = x.new_empty({n}, dtype),
-                sizes = x.new_empty({counts ? n : 0}, DType::Int64);
-  const NDArray groups = x.new_empty(inverse ? shape : Dims{0}, DType::Int64);
-  const int64_t count =
-      launch(x)(kernel, UniqueArgs{x.dtype(), x.data(), n, n ? x.numel() / n : 0, consecutive,
-                                   inverse ? data_of<int64_t>(groups) : nullptr, first.data(),
-                                   counts ? data_of<int64_t>(sizes) : nullptr});
-  auto found = [=](const NDArray& all) {
-    return all.numel() > count ? clone(all.slice(0, 0, count, 1)) : all;
-  };
-  return {found(first), groups, found(sizes)};
-}
-
 }  // namespace
 
 NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bool int32,
@@ -62,9 +43,9 @@ NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bo
   NDArray out = result_in(wanted, values.shape(), int32 ? DType::Int32 : DType::Int64,
                           given.device(), {&boundaries, &flat, &order});
   if (out.numel() == 0) return out;
-  launch(given)->order->searchsorted({given.dtype(), rows, size, values.numel() / rows,
-                                      boundaries.data(), flat.data(),
-                                      sorter ? order.data() : nullptr, right, int32, out.data()});
+  launch(given)->search->searchsorted({given.dtype(), rows, size, values.numel() / rows,
+                                       boundaries.data(), flat.data(),
+                                       sorter ? order.data() : nullptr, right, int32, out.data()});
   return out;
 }
 
@@ -73,21 +54,9 @@ NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray
     throw RuntimeError("[isin] expected others of dtype ", x.dtype(), ", got ", others.dtype());
   const NDArray flat = contiguous(x), flat_others = contiguous(others);
   NDArray out = result_in(wanted, x.shape(), DType::Bool, x.device(), {&flat, &flat_others});
-  launch(x)->order->isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(),
-                          flat_others.numel(), invert, data_of<bool>(out)});
+  launch(x)->search->isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(),
+                           flat_others.numel(), invert, data_of<bool>(out)});
   return out;
-}
-
-std::vector<NDArray> unique(const NDArray& x, bool consecutive, bool inverse, bool counts) {
-  return groups_of(backend_of(x).order->unique, contiguous(x), x.numel(), x.dtype(), x.shape(),
-                   consecutive, inverse, counts);
-}
-
-std::vector<NDArray> unique_rows(const NDArray& x, bool consecutive, bool inverse, bool counts) {
-  if (x.ndim() != 2) throw RuntimeError("[unique_rows] expected a matrix, got ", x.shape());
-  const int64_t n = x.shape()[0];
-  return groups_of(backend_of(x).order->unique_rows, contiguous(x), n, DType::Int64, {n},
-                   consecutive, inverse, counts);
 }
 
 }  // namespace tt

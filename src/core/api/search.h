@@ -1,8 +1,5 @@
-// Finding elements: among sorted boundaries, among others, and those that occur again. `out`:
-// core/result.h.
+// Finding elements: among sorted boundaries, and among others. `out`: core/result.h.
 #pragma once
-#include <vector>
-
 #include "core/result.h"
 
 namespace tt {
@@ -15,12 +12,5 @@ NDArray searchsorted(const NDArray& boundaries, const NDArray& values, bool righ
 
 // Whether each element (not) equals some of the others; NaN equals nothing. Contiguous.
 NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray* out = nullptr);
-
-// [different elements, which of them each element is (of x's shape), how often each occurs], in
-// ascending order, or in order of appearance where only neighbours are compared (`consecutive`).
-// What is not wanted of the last two is empty.
-std::vector<NDArray> unique(const NDArray& x, bool consecutive, bool inverse, bool counts);
-// The same for the rows of a matrix: [where each first stands, which one each is, how often].
-std::vector<NDArray> unique_rows(const NDArray& x, bool consecutive, bool inverse, bool counts);
 
 }  // namespace tt

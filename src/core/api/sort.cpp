@@ -1,6 +1,7 @@
 #include "core/api/sort.h"
 
 #include "core/api/cast.h"
+#include "core/api/creation.h"
 #include "core/iter.h"
 #include "core/launch.h"
 #include "core/lines_of.h"
@@ -11,7 +12,7 @@ namespace tt {
 
 namespace {
 
-const OrderTable& table(const NDArray& x) { return *backend_of(x).order; }
+const SortTable& table(const NDArray& x) { return *backend_of(x).sort; }
 
 // [of the dtype, of int64], uninitialised.
 std::vector<NDArray> results(const NDArray& x, const Dims& shape, const Outs& outs) {
@@ -66,7 +67,7 @@ std::vector<NDArray> sort(const NDArray& x, int64_t wanted, bool descending, con
   std::vector<NDArray> out = outs[0] || outs[1]
                                  ? results(x, x.shape(), outs)
                                  : std::vector{fresh(x.dtype()), fresh(DType::Int64)};
-  if (x.numel() > 0) launch(x)->order->sort(lines_of(x, dim, out), descending);
+  if (x.numel() > 0) launch(x)->sort->sort(lines_of(x, dim, out), descending);
   return out;
 }
 
@@ -81,7 +82,7 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   shape[dim] = k;
   std::vector<NDArray> out = results(x, shape, outs);
   if (out[0].numel() == 0) return out;
-  launch(x)->order->topk(lines_of(x, dim, out), k, largest);
+  launch(x)->sort->topk(lines_of(x, dim, out), k, largest);
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 namespace tt {
 
-struct RangeTable {
+struct CreationTable {
   // out[i] = start + step * i, computed in double, or in int64, which wraps around.
   void (*of_floats)(void* out, DType dtype, int64_t count, double start, double step);
   void (*of_ints)(void* out, DType dtype, int64_t count, int64_t start, int64_t step);

@@ -2,6 +2,7 @@
 #pragma once
 #include "core/dims.h"
 #include "core/dtype.h"
+#include "core/lines.h"
 
 namespace tt {
 
@@ -33,9 +34,16 @@ struct ArgArgs {
 };
 using ArgKernel = void (*)(const ArgArgs&);
 
+// out, of dtype `compute`, per line: log(sum(exp(x))). Stream x.
+struct LogSumExpArgs {
+  Lines lines;
+  char* out;
+};
+
 struct ReduceTable {
   ReduceKernel kernels[static_cast<int>(Reduce::kCount)][kDTypes];
   ArgKernel argmax[kDTypes], argmin[kDTypes];
+  void (*logsumexp)(const LogSumExpArgs&);
 };
 
 }  // namespace tt

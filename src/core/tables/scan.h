@@ -1,8 +1,7 @@
-// Of every line along one dim: scans, and the cross product with another.
+// Scans: what has been seen so far along a dim.
 #pragma once
 #include "core/dims.h"
 #include "core/dtype.h"
-#include "core/lines.h"
 
 namespace tt {
 
@@ -26,7 +25,6 @@ struct ScanTable {
   void (*maximum)(const ScanArgs&);
   void (*minimum)(const ScanArgs&);
   void (*linear)(const ScanArgs&);  // floating point
-  void (*cross)(const Lines&);      // x, y, out: lines of 3 elements of one dtype, not bool
 };
 
 }  // namespace tt

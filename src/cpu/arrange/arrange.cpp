@@ -1,14 +1,18 @@
-// Copies in another order: reversed, one triangle of each matrix, rows side by side, repeated.
+// Copies in another order: reversed, one triangle of each matrix, repeated.
+#include "core/tables/arrange.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
-#include "cpu/gather/gather.h"
 #include "cpu/infra/parallel.h"
+#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
+
+namespace {
 
 void copy_reversed(const char* x, char* out, const Dims& shape, const Dims& x_strides,
                    const Dims& out_strides, int64_t item) {
@@ -81,14 +85,8 @@ void repeat(const int64_t* counts, int64_t step, int64_t size, int64_t* out) {
   for (int64_t k = 0; k < size; ++k) out = std::fill_n(out, counts[k * step], k);
 }
 
-void join(const JoinArgs& args) {
-  for (int64_t row = 0; row < args.rows; ++row) {
-    char* to = args.out + row * args.out_row;
-    for (int k = 0; k < args.count; ++k) {
-      std::memcpy(to, args.parts[k] + row * args.bytes[k], args.bytes[k]);
-      to += args.bytes[k];
-    }
-  }
-}
+}  // namespace
+
+extern const ArrangeTable arrange_table = {copy_reversed, triangle, total_count, repeat};
 
 }  // namespace tt::cpu

@@ -7,7 +7,6 @@
 // Queries are columns throughout, so that maxima and sums need no sum across a vector. A block of
 // probabilities (keys, kCols) then is a panel for the register tile of gemm_tile.h as it stands:
 //   scores^T = k q^T,  out^T = v^T p^T,  dq^T = k^T ds^T,  dk = ds^T q,  dv = p^T grad.
-#include "cpu/attention/attention.h"
 
 #include "cpu/attention/backward.h"
 #include "cpu/attention/tile.h"
@@ -115,11 +114,8 @@ void forward(const AttentionArgs& a) {
 }  // namespace
 
 namespace TT_ISA {
-const AttentionTable attention_table = {{forward<float>, forward<double>},
-                                        {backward<float>, backward<double>},
-                                        nullptr,
-                                        nullptr,
-                                        nullptr};
+extern const AttentionTable attention_table = {{forward<float>, forward<double>},
+                                               {backward<float>, backward<double>}};
 }
 
 }  // namespace tt::cpu

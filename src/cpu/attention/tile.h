@@ -1,7 +1,7 @@
 // What both directions of attention are made of: matrices and how they are laid out, tiles of
 // scores.
 #pragma once
-#include "cpu/attention/attention.h"
+#include "core/tables/attention.h"
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/tasks.h"
 #include "cpu/matmul/gemm.h"

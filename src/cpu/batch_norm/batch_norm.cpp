@@ -371,10 +371,6 @@ void backward(const BatchNormArgs& a) {
   }
 }
 
-}  // namespace
-
-namespace TT_ISA {
-
 void batch_norm(const BatchNormArgs& a) {
   a.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
 }
@@ -382,6 +378,11 @@ void batch_norm_backward(const BatchNormArgs& a) {
   a.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
 }
 
-}  // namespace TT_ISA
+}  // namespace
+
+namespace TT_ISA {
+extern const BatchNormTable batch_norm_table = {batch_norm, batch_norm_backward, running_update,
+                                                running_read};
+}
 
 }  // namespace tt::cpu

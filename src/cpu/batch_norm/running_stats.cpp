@@ -1,9 +1,10 @@
 // Batch norm's running mean and variance. They are few: compiled once.
+#include "cpu/batch_norm/running_stats.h"
+
 #include <cmath>
 
 #include "core/storage.h"
 #include "core/with_type.h"
-#include "cpu/infra/lines.h"
 
 namespace tt::cpu {
 

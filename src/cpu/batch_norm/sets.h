@@ -1,7 +1,7 @@
 // What the two layouts of batch norm share. Built once per instruction set.
 #pragma once
+#include "cpu/batch_norm/running_stats.h"
 #include "cpu/infra/line_views.h"
-#include "cpu/infra/lines.h"
 #include "cpu/infra/scratch.h"
 
 namespace tt::cpu {

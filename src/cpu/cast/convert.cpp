@@ -1,9 +1,10 @@
 // Rows converted from one dtype to another; built once per instruction set.
+#include "cpu/cast/convert.h"
+
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "cpu/infra/tables.h"
 #include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
@@ -157,6 +158,8 @@ constexpr ConversionTable make_table() {
 
 }  // namespace
 
-const ConversionTable TT_ISA::conversion_table = make_table();
+namespace TT_ISA {
+extern const ConversionTable conversion_table = make_table();
+}
 
 }  // namespace tt::cpu

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "core/gil.h"
-#include "cpu/gather/gather.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/walk.h"
+#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 

@@ -7,7 +7,7 @@
 // matrix is the source, and matmul/gemm.cpp multiplies it. In weight.h is the gradient of w, whose
 // sum is over pixels; in depthwise.h and depthwise_weight.h, channels that do not mix; in
 // naive.cpp, the definition of all.
-#include "cpu/conv/conv.h"
+#include "core/tables/conv.h"
 
 #include <utility>
 
@@ -19,6 +19,11 @@
 #include "cpu/matmul/gemm.h"
 
 namespace tt::cpu {
+
+namespace TT_ISA {
+extern const MatmulTable matmul_table;  // matmul/gemm.cpp
+}
+
 namespace {
 
 // Whether channels are columns of the product: if they are next to each other in the result, and
@@ -224,7 +229,8 @@ void image_products(const ConvSum& g) {
   product.c_batch = c;
   product.bias = g.bias;
   product.bias_stride = g.bias_stride;
-  (sizeof(T) == 4 ? TT_ISA::gemm_table.f32 : TT_ISA::gemm_table.f64)(product);
+  constexpr DType kDType = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
+  TT_ISA::matmul_table.product[static_cast<int>(kDType)](product);
 }
 
 template <class T>
@@ -246,13 +252,13 @@ void sum(const ConvSum& g) {
 }  // namespace
 
 namespace TT_ISA {
-extern const ConvTable conv_table;
-const ConvTable conv_table = {{},
-                              {sum<float>, sum<double>},
-                              {sum_weight<float>, sum_weight<double>},
-                              {depthwise<float>, depthwise<double>},
-                              {depthwise_weight<float>, depthwise_weight<double>},
-                              {}};
+// What is missing here is in naive.cpp.
+extern const ConvTable conv_table = {{},
+                                     {sum<float>, sum<double>},
+                                     {sum_weight<float>, sum_weight<double>},
+                                     {depthwise<float>, depthwise<double>},
+                                     {depthwise_weight<float>, depthwise_weight<double>},
+                                     {}};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

@@ -1,9 +1,9 @@
 // Convolutions as they are defined: all products of x and w that meet in an element of y.
 #include <cmath>
 
+#include "core/tables/conv.h"
 #include "core/threads.h"
 #include "core/wrapping.h"
-#include "cpu/conv/conv.h"
 
 namespace tt::cpu {
 
@@ -75,7 +75,7 @@ bool is_finite(const ConvSum& g) {
 
 }  // namespace
 
-const ConvTable conv_naive_table = {
+extern const ConvTable conv_naive_table = {
     {nullptr, naive<uint8_t>, naive<int8_t>, naive<int16_t>, naive<int32_t>, naive<int64_t>},
     {},
     {},

@@ -6,7 +6,6 @@
 #include "core/with_type.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/infra/tables.h"
 
 namespace tt::cpu {
 namespace {
@@ -94,7 +93,7 @@ void logspace(double* out, DType dtype, int64_t count, double first, double last
 }  // namespace
 
 namespace TT_ISA {
-const RangeTable range_table = {of_floats, of_ints, linspace, logspace};
+extern const CreationTable creation_table = {of_floats, of_ints, linspace, logspace};
 }
 
 }  // namespace tt::cpu

@@ -1,5 +1,7 @@
 // The negative log-likelihood of classes, and what it shares with cross-entropy: the check of
 // labels, and the mean by the weights of those that count.
+#include "cpu/cross_entropy/nll.h"
+
 #include <cstdint>
 #include <type_traits>
 
@@ -7,8 +9,6 @@
 #include "core/storage.h"
 #include "core/walker.h"
 #include "core/with_type.h"
-#include "cpu/infra/lines.h"
-#include "cpu/losses/losses.h"
 
 namespace tt::cpu {
 

@@ -3,14 +3,16 @@
 // The labels are spread out, l' = blank l1 blank l2 ... blank, of which a path may leave out blanks
 // between different labels. alpha[t, s] is the log-probability of all paths that reach l'[s] at
 // time t, beta[t, s] of all that go on from there.
+#include "core/tables/ctc.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "core/gil.h"
+#include "cpu/cross_entropy/nll.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/losses/losses.h"
 
 namespace tt::cpu {
 
@@ -123,8 +125,6 @@ void backward(const CtcArgs& a) {
   });
 }
 
-}  // namespace
-
 bool ctc_labels(const CtcArgs& a) {
   for (int64_t b = 0; b < a.batch; ++b)
     if (!labels({a.targets + a.starts[b], a.target_lengths[b], a.classes, 0})) return false;
@@ -135,5 +135,9 @@ void ctc(const CtcArgs& a) { a.dtype == DType::Float32 ? forward<float>(a) : for
 void ctc_backward(const CtcArgs& a) {
   a.dtype == DType::Float32 ? backward<float>(a) : backward<double>(a);
 }
+
+}  // namespace
+
+extern const CtcTable ctc_table = {ctc_labels, ctc, ctc_backward};
 
 }  // namespace tt::cpu

@@ -7,8 +7,7 @@ constexpr bool kFastKernels = false;
 }  // namespace tt::cpu
 
 #include "cpu/elementwise/rows.h"
-#include "cpu/infra/tables.h"
 
 namespace tt::cpu {
-const ElementwiseTable elementwise_common_table = make_elementwise_table();
+extern const ElementwiseTable elementwise_common_table = make_elementwise_table();
 }

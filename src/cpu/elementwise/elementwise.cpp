@@ -6,8 +6,7 @@ constexpr bool kFastKernels = true;
 }  // namespace tt::cpu
 
 #include "cpu/elementwise/rows.h"
-#include "cpu/infra/tables.h"
 
 namespace tt::cpu::TT_ISA {
-const ElementwiseTable elementwise_table = make_elementwise_table();
+extern const ElementwiseTable elementwise_table = make_elementwise_table();
 }

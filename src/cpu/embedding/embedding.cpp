@@ -3,12 +3,13 @@
 //
 // The gradient adds in the order of the entries: threads share out the columns, or, where those
 // are few, the rows that are written; never the entries.
+#include "core/tables/embedding.h"
+
 #include <algorithm>
 
 #include "core/gil.h"
 #include "core/half.h"
 #include "core/storage.h"
-#include "cpu/attention/attention.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
 
@@ -191,6 +192,6 @@ bool bag_starts(const BagStartArgs& a) {
 
 }  // namespace
 
-const AttentionTable embedding_table = {{}, {}, run_typed<true>, run_typed<false>, bag_starts};
+extern const EmbeddingTable embedding_table = {run_typed<true>, run_typed<false>, bag_starts};
 
 }  // namespace tt::cpu

@@ -1,6 +1,6 @@
 // Images as columns, one per window, and back.
 #pragma once
-#include "core/tables/pool.h"
+#include "core/tables/fold.h"
 #include "cpu/infra/parallel.h"
 
 namespace tt::cpu {
@@ -45,7 +45,7 @@ void unfold(const FoldArgs& g) {
   const int64_t taps = g.taps[0] * g.taps[1], rows = g.batch * g.channels * taps;
   const int64_t work = g.windows[0] * g.windows[1] + 1;
   // Two windows inside are less than the image apart; the stride of one alone might overflow.
-  const int64_t step = std::min(g.stride[1], g.size[1]) * g.image_strides[3];
+  const int64_t step = (g.stride[1] < g.size[1] ? g.stride[1] : g.size[1]) * g.image_strides[3];
   parallel_for(rows, kGrain / work + 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       for_each_row<T>(g, r / taps / g.channels, r / taps % g.channels, r % taps,

@@ -9,10 +9,11 @@
 
 #include "core/gil.h"
 #include "core/storage.h"
+#include "core/tables/gather.h"
 #include "core/walker.h"
 #include "core/wrapping.h"
-#include "cpu/gather/gather.h"
 #include "cpu/infra/parallel.h"
+#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 
@@ -279,8 +280,6 @@ bool place_any(const AlongArgs& a) {
   return true;
 }
 
-}  // namespace
-
 bool pick(const AlongArgs& args) {
   bool fine = true;
   with_size(itemsize(args.dtype),
@@ -369,5 +368,9 @@ bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& stride
         return !outside;
       });
 }
+
+}  // namespace
+
+extern const GatherTable gather_table = {pick, place, inside, offsets};
 
 }  // namespace tt::cpu

@@ -1,6 +1,6 @@
 // Counts are integers: threads may each count for themselves. Weights are summed in their order, as
 // nothing else would give the same bits each time.
-#include "cpu/histogram/histogram.h"
+#include "core/tables/histogram.h"
 
 #include <algorithm>
 #include <vector>
@@ -84,6 +84,6 @@ void run_histogram(const HistogramArgs& a) {
 
 }  // namespace
 
-const HistogramTable histogram_table = {count, run_histogram};
+extern const HistogramTable histogram_table = {count, run_histogram};
 
 }  // namespace tt::cpu

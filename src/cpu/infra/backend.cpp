@@ -3,72 +3,115 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
+#include "core/tables/arrange.h"
+#include "core/tables/attention.h"
+#include "core/tables/batch_norm.h"
+#include "core/tables/cast.h"
+#include "core/tables/conv.h"
+#include "core/tables/creation.h"
+#include "core/tables/cross_entropy.h"
+#include "core/tables/ctc.h"
 #include "core/tables/elementwise.h"
+#include "core/tables/embedding.h"
+#include "core/tables/fold.h"
 #include "core/tables/gather.h"
+#include "core/tables/histogram.h"
+#include "core/tables/join.h"
+#include "core/tables/layer_norm.h"
+#include "core/tables/losses.h"
+#include "core/tables/masks.h"
 #include "core/tables/matmul.h"
+#include "core/tables/optim.h"
+#include "core/tables/pool.h"
+#include "core/tables/random.h"
+#include "core/tables/recurrent.h"
 #include "core/tables/reduce.h"
-#include "cpu/attention/attention.h"
-#include "cpu/conv/conv.h"
-#include "cpu/gather/gather.h"
-#include "cpu/histogram/histogram.h"
-#include "cpu/infra/lines.h"
-#include "cpu/infra/run.h"
-#include "cpu/infra/tables.h"
-#include "cpu/losses/losses.h"
-#include "cpu/matmul/gemm.h"
-#include "cpu/optim/optim.h"
-#include "cpu/pool/pool.h"
+#include "core/tables/resample.h"
+#include "core/tables/scan.h"
+#include "core/tables/search.h"
+#include "core/tables/softmax.h"
+#include "core/tables/sort.h"
+#include "core/tables/unique.h"
+#include "core/tables/vectors.h"
+#include "cpu/cast/convert.h"
 #include "cpu/random/box_muller.h"
-#include "cpu/random/random.h"
-#include "cpu/recurrent/recurrent.h"
-#include "cpu/scan/scan.h"
-#include "cpu/sort/order.h"
 
 namespace tt {
 
 namespace cpu {
+
+// The families, by where their kernels are built: once for each instruction set, or once. Each
+// exports a constant table, <family>_table.
+// clang-format off
+#define TT_BUILT_PER_ISA(X)                                                               \
+  X(attention) X(batch_norm) X(conv) X(creation) X(cross_entropy) X(elementwise) X(fold)  \
+  X(layer_norm) X(matmul) X(optim) X(pool) X(recurrent) X(reduce) X(resample) X(softmax)
+#define TT_BUILT_ONCE(X)                                                                  \
+  X(arrange) X(cast) X(ctc) X(embedding) X(gather) X(histogram) X(join) X(losses)         \
+  X(masks) X(random) X(scan) X(search) X(sort) X(unique) X(vectors)
+// clang-format on
+
+#define TT_DECLARE(family) extern std::remove_pointer_t<decltype(Backend::family)> family##_table;
+TT_BUILT_ONCE(TT_DECLARE)
+// What of a family is built once although the rest is not.
+extern const ConvTable conv_naive_table;
+extern const ElementwiseTable elementwise_common_table;
+extern const MatmulTable matmul_integers_table;
+extern const ReduceTable reduce_integers_table;
+
 namespace {
+
+// A family's table as the backend has it. It is the process's own, so that core/override.h can
+// replace entries.
+template <class Table>
+Table own;
 
 struct Isa {
   const char* name;
   bool (*supported)();
+  void (*fill)(Backend&);
   const ConversionTable* conversion;
-  const ElementwiseTable* elementwise;
-  const RangeTable* range;
-  const ReduceTable* reduce;
-  const GemmTable* gemm;
   const BoxMullerTable* box_muller;
-  const OptimTable* optim;
-  const ConvTable* conv;
-  const NormTable* norm;
-  const RecurrentTable* recurrent;
-  const PoolTable* pool;
-  const AttentionTable* attention;
 };
 
-#define TT_ISA(isa, is_supported)                                                            \
-  Isa {                                                                                      \
-    #isa, [] { return is_supported != 0; }, &isa::conversion_table, &isa::elementwise_table, \
-        &isa::range_table, &isa::reduce_table, &isa::gemm_table, &isa::box_muller_table,     \
-        &isa::optim_table, &isa::conv_table, &isa::norm_table, &isa::recurrent_table,        \
-        &isa::pool_table, &isa::attention_table                                              \
+}  // namespace
+
+#define TT_OWN(family) \
+  backend.family = &(own<std::remove_const_t<decltype(family##_table)>> = family##_table);
+#define TT_ISA(isa, is_supported)                                                                \
+  namespace isa {                                                                                \
+  TT_BUILT_PER_ISA(TT_DECLARE)                                                                   \
+  extern const ConversionTable conversion_table;                                                 \
+  extern const BoxMullerTable box_muller_table;                                                  \
+  static const Isa kIsa = {#isa, [] { return is_supported != 0; },                               \
+                           [](Backend& backend) { TT_BUILT_PER_ISA(TT_OWN) }, &conversion_table, \
+                           &box_muller_table};                                                   \
   }
 #if defined(__x86_64__)
-const Isa kIsas[] = {TT_ISA(v4, __builtin_cpu_supports("x86-64-v4")),
-                     TT_ISA(v3, __builtin_cpu_supports("x86-64-v3")),
-                     TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))};
+TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
+TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
+TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
 #else
-const Isa kIsas[] = {TT_ISA(base, 1)};
+TT_ISA(base, 1)
 #endif
 #undef TT_ISA
+
+namespace {
+
+#if defined(__x86_64__)
+const Isa* const kIsas[] = {&v4::kIsa, &v3::kIsa, &v2::kIsa};
+#else
+const Isa* const kIsas[] = {&base::kIsa};
+#endif
 
 // TINY_TORCH_ISA, or the best that this machine has.
 const Isa& find_isa() {
   const char* wanted = std::getenv("TINY_TORCH_ISA");
-  for (const Isa& isa : kIsas) {
-    if (wanted && *wanted && std::strcmp(wanted, isa.name) != 0) continue;
-    if (isa.supported()) return isa;
+  for (const Isa* isa : kIsas) {
+    if (wanted && *wanted && std::strcmp(wanted, isa->name) != 0) continue;
+    if (isa->supported()) return *isa;
     if (wanted && *wanted)
       throw RuntimeError("TINY_TORCH_ISA=", wanted, " is not supported by this machine");
   }
@@ -81,36 +124,36 @@ const Isa& chosen() {
   return isa;
 }
 
-// A copy that belongs to the process, so that core/override.h can replace entries.
-template <class Table>
-Table* own(const Table& table) {
-  static Table copy = table;
-  return &copy;
+// Entries that `table` has not from `other`.
+template <class Result, class... Args>
+void complete(Result (*&entry)(Args...), Result (*other)(Args...)) {
+  if (!entry) entry = other;
+}
+template <class Entry, size_t count>
+void complete(Entry (&entries)[count], const Entry (&others)[count]) {
+  for (size_t i = 0; i < count; ++i) complete(entries[i], others[i]);
 }
 
-// Every entry of `best`, or of `common` where it has none.
-template <class Table>
-Table merged(const Table& best, const Table& common) {
-  using Entry = void (*)();
-  static_assert(sizeof(Table) % sizeof(Entry) == 0 && alignof(Table) == alignof(Entry));
-  Table table = best;
-  auto* entries = reinterpret_cast<Entry*>(&table);
-  auto* others = reinterpret_cast<const Entry*>(&common);
-  for (size_t i = 0; i < sizeof(Table) / sizeof(Entry); ++i)
-    if (!entries[i]) entries[i] = others[i];
-  return table;
+void complete(ConvTable& table, const ConvTable& other) {
+  complete(table.naive, other.naive);
+  complete(table.is_finite, other.is_finite);
 }
-
-// Matrix products of integers are the baseline's; halves are computed in float32 (core/api/matmul).
-void fill_matmul(MatmulKernel (&kernels)[kDTypes], MatmulKernel f32, MatmulKernel f64) {
-  auto set = [&](DType dtype, MatmulKernel kernel) { kernels[static_cast<int>(dtype)] = kernel; };
-  set(DType::UInt8, gemm_uint8);
-  set(DType::Int8, gemm_int8);
-  set(DType::Int16, gemm_int16);
-  set(DType::Int32, gemm_int32);
-  set(DType::Int64, gemm_int64);
-  set(DType::Float32, f32);
-  set(DType::Float64, f64);
+void complete(ElementwiseTable& table, const ElementwiseTable& other) {
+  complete(table.unary, other.unary);
+  complete(table.binary, other.binary);
+  complete(table.ternary, other.ternary);
+  complete(table.quaternary, other.quaternary);
+  complete(table.where, other.where);
+  complete(table.nan_to_num, other.nan_to_num);
+}
+void complete(MatmulTable& table, const MatmulTable& other) {
+  complete(table.product, other.product);
+  complete(table.naive, other.naive);
+}
+void complete(ReduceTable& table, const ReduceTable& other) {
+  complete(table.kernels, other.kernels);
+  complete(table.argmax, other.argmax);
+  complete(table.argmin, other.argmin);
 }
 
 }  // namespace
@@ -123,34 +166,20 @@ const BoxMullerTable& box_muller() { return *chosen().box_muller; }
 }  // namespace cpu
 
 const Backend& cpu_backend() {
-  static Backend backend = [] {
-    const cpu::Isa& isa = cpu::chosen();
-    static MatmulTable matmul;
-    cpu::fill_matmul(matmul.product, isa.gemm->f32, isa.gemm->f64);
-    cpu::fill_matmul(matmul.naive, isa.gemm->naive_f32, isa.gemm->naive_f64);
-    Backend table;
-    table.name = "cpu";
-    table.instruction_set = isa.name;
-    table.copy = cpu::copy;
-    table.elementwise = cpu::own(cpu::merged(*isa.elementwise, cpu::elementwise_common_table));
-    table.index = &cpu::index_table;
-    table.matmul = &matmul;
-    table.reduce = cpu::own(cpu::merged(*isa.reduce, cpu::reduce_int_table));
-    table.attention = cpu::own(cpu::merged(*isa.attention, cpu::embedding_table));
-    table.conv = cpu::own(cpu::merged(*isa.conv, cpu::conv_naive_table));
-    table.histogram = &cpu::histogram_table;
-    table.loss = &cpu::loss_table;
-    table.norm = cpu::own(*isa.norm);
-    table.optim = isa.optim;
-    table.order = cpu::own(cpu::order_table);
-    table.pool = isa.pool;
-    table.random = &cpu::random_table;
-    table.range = isa.range;
-    table.recurrent = isa.recurrent;
-    table.scan = &cpu::scan_table;
-    return table;
+  static const Backend all = [] {
+    using namespace cpu;
+    Backend backend;
+    backend.name = "cpu";
+    backend.instruction_set = chosen().name;
+    chosen().fill(backend);
+    TT_BUILT_ONCE(TT_OWN)
+    complete(own<ConvTable>, conv_naive_table);
+    complete(own<ElementwiseTable>, elementwise_common_table);
+    complete(own<MatmulTable>, matmul_integers_table);
+    complete(own<ReduceTable>, reduce_integers_table);
+    return backend;
   }();
-  return backend;
+  return all;
 }
 
 }  // namespace tt

@@ -1,28 +1,8 @@
-// The kernels of softmax, cross-entropy and the normalisations, per instruction set.
+// How softmax and its like walk lines: contiguous rows, columns side by side, or through scratch.
 #pragma once
-#include "core/tables/norm.h"
+#include "core/lines.h"
 
 namespace tt::cpu {
-
-// Compiled once, for the baseline.
-void running_update(const RunningArgs& args);
-void running_read(const RunningArgs& args);
-double sum_of(const float* x, int64_t n);  // in an order that depends on n alone
-double sum_of(const double* x, int64_t n);
-
-#define TT_DECLARE_NORM(isa)                      \
-  namespace isa {                                 \
-  extern const NormTable norm_table;              \
-  void layer_norm(const LayerNormArgs&);          \
-  void layer_norm_backward(const LayerNormArgs&); \
-  void batch_norm(const BatchNormArgs&);          \
-  void batch_norm_backward(const BatchNormArgs&); \
-  }
-TT_DECLARE_NORM(v2)
-TT_DECLARE_NORM(v3)
-TT_DECLARE_NORM(v4)
-TT_DECLARE_NORM(base)
-#undef TT_DECLARE_NORM
 
 // How some lines that are neighbours are computed; elements are of dtype `compute`. The first
 // line's number is `position`.

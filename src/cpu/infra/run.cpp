@@ -1,13 +1,22 @@
 #include "cpu/infra/run.h"
 
-#include <cstring>
-
-#include "core/gil.h"
-#include "cpu/cast/copy_blocks.h"
-#include "cpu/infra/parallel.h"
-#include "cpu/infra/walk.h"
+#include "cpu/infra/drive.h"
 
 namespace tt::cpu {
+
+void run_rows(const Iter& iter, Loop loop) {
+  if (iter.ndim == 1 && iter.numel <= kGrain) {
+    char* data[Iter::kMaxOperands];
+    int64_t strides[Iter::kMaxOperands];
+    for (int k = 0; k < iter.count; ++k) {
+      data[k] = iter.operands[k].data;
+      strides[k] = iter.operands[k].strides[0];
+    }
+    loop(data, strides, iter.numel);
+    return;
+  }
+  drive(iter, iter.numel, true, [loop] { return loop; });
+}
 
 namespace {
 
@@ -55,35 +64,6 @@ struct Converter {
   }
 };
 
-// make() makes what is called for each row, once per thread. `fetches`: see Tiles.
-template <class Make>
-void drive(const Iter& iter, int64_t longest, bool fetches, const Make& make) {
-  const WithoutGil unlocked(iter.numel > kGrain);
-  if (const Tiles tiles(iter); tiles.any()) {
-    const int64_t grain = iter.numel > kGrain ? 1 : tiles.count();
-    return parallel_for(tiles.count(), grain, [&](int64_t begin, int64_t end) {
-      tiles.walk(begin, end, longest, fetches, make());
-    });
-  }
-  parallel_for(iter.numel, kGrain,
-               [&](int64_t begin, int64_t end) { walk(iter, begin, end, longest, make()); });
-}
-
-// The rows as they are.
-void run_rows(const Iter& iter, Loop loop) {
-  if (iter.ndim == 1 && iter.numel <= kGrain) {
-    char* data[Iter::kMaxOperands];
-    int64_t strides[Iter::kMaxOperands];
-    for (int k = 0; k < iter.count; ++k) {
-      data[k] = iter.operands[k].data;
-      strides[k] = iter.operands[k].strides[0];
-    }
-    loop(data, strides, iter.numel);
-    return;
-  }
-  drive(iter, iter.numel, true, [loop] { return loop; });
-}
-
 void run_as(const Iter& iter, Loop loop, const Wanted& wanted) {
   if (iter.numel == 0) return;
   for (int k = 0; k < iter.count; ++k) {
@@ -112,55 +92,6 @@ void run(const Iter& iter, Loop loop) {
 }
 void run(const Iter& iter, Loop loop, DType half) {
   run_as(iter, loop, {half, half, iter.compute});
-}
-
-namespace {
-
-// Elements as they are, in rows that follow one another where both have neighbours there.
-struct Copy {
-  Loop strided;
-  int64_t item;
-  bool past_caches;  // what is written is more than they hold: it need not be read into them first
-
-  ~Copy() {
-#ifdef __SSE2__
-    if (past_caches) __builtin_ia32_sfence();
-#endif
-  }
-  void operator()(char* const* data, const int64_t* strides, int64_t n) const {
-    if (strides[0] != item || strides[1] != item) return strided(data, strides, n);
-    char* to = data[0];
-    const char* from = data[1];
-    int64_t bytes = n * item;
-#ifdef __SSE2__
-    if (past_caches && bytes >= 64) {
-      typedef long long Words __attribute__((vector_size(16)));
-      const int64_t head = -reinterpret_cast<intptr_t>(to) & 15;
-      if (head) std::memcpy(to, from, 16);
-      to += head, from += head, bytes -= head;
-      for (; bytes >= 16; to += 16, from += 16, bytes -= 16) {
-        Words words;
-        std::memcpy(&words, from, sizeof words);
-        __builtin_ia32_movntdq(reinterpret_cast<Words*>(to), words);
-      }
-    }
-#endif
-    std::memcpy(to, from, bytes);
-  }
-};
-
-}  // namespace
-
-void copy(const Iter& iter) {
-  if (iter.numel == 0) return;
-  const Loop loop = conversion(iter.compute, iter.result);
-  const DType from = iter.operands[1].dtype, to = iter.operands[0].dtype;
-  if (iter.compute != from || iter.result != to) return run(iter, loop);
-  if (iter.ndim == 1 || from != to) return run_rows(iter, loop);
-  if (copy_in_blocks(iter)) return;
-  const int64_t item = itemsize(to);
-  const bool past_caches = iter.numel * item >= kPastCaches;
-  drive(iter, iter.numel, !past_caches, [=] { return Copy{loop, item, past_caches}; });
 }
 
 }  // namespace tt::cpu

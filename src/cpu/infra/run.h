@@ -14,12 +14,13 @@ using Loop = void (*)(char* const* data, const int64_t* strides, int64_t n);
 void run(const Iter& iter, Loop loop);
 // As that, of rows of halves, but one element is still of iter.compute.
 void run(const Iter& iter, Loop loop, DType half);
+// The rows as they are, which need no conversion.
+void run_rows(const Iter& iter, Loop loop);
 // Whether all operands are of a dtype, or one number of iter.compute.
 bool is_all(const Iter& iter, DType dtype);
 constexpr int64_t kBlock = 1024;
 
-// out = x, converted.
-void copy(const Iter& iter);
+// out[i] = x[i], converted.
 Loop conversion(DType from, DType to);
 
 // n elements of a row to another place, by a conversion; strides in bytes.

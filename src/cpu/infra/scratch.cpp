@@ -1,8 +1,9 @@
 // The kernels' scratch memory comes from the caching allocator.
+#include "cpu/infra/scratch.h"
+
 #include <cstring>
 
 #include "core/allocator.h"
-#include "cpu/matmul/gemm.h"
 
 namespace tt::cpu {
 

@@ -1,9 +1,15 @@
 // Scratch memory, and parallel loops whose threads need some of their own.
 #pragma once
+#include <cstddef>
+
 #include "cpu/infra/parallel.h"
-#include "cpu/matmul/gemm.h"
 
 namespace tt::cpu {
+
+// Memory for packed panels, 64-byte aligned; acquire may throw, and is called outside of parallel
+// loops only.
+void* scratch_acquire(size_t bytes);
+void scratch_release(void* block);
 
 namespace {  // Note [No weak symbols]
 

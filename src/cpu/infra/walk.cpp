@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cpu/gather/gather.h"
+#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 

@@ -1,5 +1,7 @@
 // Layer norm and RMS norm: the means and variances of a few rows while they are in the first cache,
 // then their answers. Built once per instruction set.
+#include "core/tables/layer_norm.h"
+
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/lines.h"
 #include "cpu/infra/parallel.h"
@@ -116,10 +118,6 @@ void run_backward(const LayerNormArgs& a) {
   if (a.sums) add_groups<T>(a);
 }
 
-}  // namespace
-
-namespace TT_ISA {
-
 void layer_norm(const LayerNormArgs& a) {
   if (a.lines.compute == DType::Float32)
     run<float>(a, a.centered ? forward_rows<float, true> : forward_rows<float, false>);
@@ -131,6 +129,10 @@ void layer_norm_backward(const LayerNormArgs& a) {
   a.lines.compute == DType::Float32 ? run_backward<float>(a) : run_backward<double>(a);
 }
 
-}  // namespace TT_ISA
+}  // namespace
+
+namespace TT_ISA {
+extern const LayerNormTable layer_norm_table = {layer_norm, layer_norm_backward};
+}
 
 }  // namespace tt::cpu

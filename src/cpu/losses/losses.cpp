@@ -1,4 +1,4 @@
-#include "cpu/losses/losses.h"
+#include "core/tables/losses.h"
 
 #include <algorithm>
 #include <optional>
@@ -113,7 +113,6 @@ void multilabel_margin(const MarginArgs& a) {
 
 }  // namespace
 
-const LossTable loss_table = {total,      labels, average,     nll, nll_backward, multilabel_margin,
-                              ctc_labels, ctc,    ctc_backward};
+extern const LossesTable losses_table = {total, multilabel_margin};
 
 }  // namespace tt::cpu

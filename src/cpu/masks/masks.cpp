@@ -1,8 +1,10 @@
 // Indexing by masks, in blocks: how many are true in each, and from there each block on its own.
+#include "core/tables/masks.h"
+
 #include "core/gil.h"
 #include "core/storage.h"
-#include "cpu/gather/gather.h"
 #include "cpu/infra/parallel.h"
+#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 
@@ -35,8 +37,6 @@ void for_each_block(const MaskArgs& args, const Body& body) {
     }
   });
 }
-
-}  // namespace
 
 int64_t mask_count(const MaskArgs& args) {
   const int64_t blocks = blocks_of(args.numel);
@@ -99,5 +99,9 @@ void mask_place(const MaskArgs& args, char* x, const char* from, int64_t item) {
     });
   });
 }
+
+}  // namespace
+
+extern const MasksTable masks_table = {mask_count, mask_positions, mask_pick, mask_place};
 
 }  // namespace tt::cpu

@@ -260,11 +260,18 @@ void fast(const Gemm& request) {
   }
 }
 
+constexpr MatmulTable make_table() {
+  MatmulTable table{};
+  constexpr int f32 = static_cast<int>(DType::Float32), f64 = static_cast<int>(DType::Float64);
+  table.product[f32] = fast<float>, table.product[f64] = fast<double>;
+  table.naive[f32] = naive<float>, table.naive[f64] = naive<double>;
+  return table;
+}
+
 }  // namespace
 
 namespace TT_ISA {
-extern const GemmTable gemm_table;
-const GemmTable gemm_table = {fast<float>, fast<double>, naive<float>, naive<double>};
+extern const MatmulTable matmul_table = make_table();
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

@@ -81,12 +81,23 @@ void multiply(const Gemm& g) {
   });
 }
 
+// Of halves there is no kernel: they are computed in float32 (core/api/matmul.cpp).
+template <class T>
+constexpr void set(MatmulTable& table, DType dtype) {
+  table.product[static_cast<int>(dtype)] = table.naive[static_cast<int>(dtype)] = multiply<T>;
+}
+constexpr MatmulTable make_table() {
+  MatmulTable table{};
+  set<uint8_t>(table, DType::UInt8);
+  set<int8_t>(table, DType::Int8);
+  set<int16_t>(table, DType::Int16);
+  set<int32_t>(table, DType::Int32);
+  set<int64_t>(table, DType::Int64);
+  return table;
+}
+
 }  // namespace
 
-void gemm_int64(const Gemm& g) { multiply<int64_t>(g); }
-void gemm_int32(const Gemm& g) { multiply<int32_t>(g); }
-void gemm_int16(const Gemm& g) { multiply<int16_t>(g); }
-void gemm_int8(const Gemm& g) { multiply<int8_t>(g); }
-void gemm_uint8(const Gemm& g) { multiply<uint8_t>(g); }
+extern const MatmulTable matmul_integers_table = make_table();
 
 }  // namespace tt::cpu

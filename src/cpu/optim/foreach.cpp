@@ -1,6 +1,5 @@
 // What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
 #include "cpu/optim/loop.h"
-#include "cpu/optim/optim.h"
 
 namespace tt::cpu {
 namespace {
@@ -115,5 +114,5 @@ void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) 
 }  // namespace tt::cpu
 
 namespace tt::cpu::TT_ISA {
-const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
+extern const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
 }

@@ -1,8 +1,8 @@
 // The loop over lists of arrays that optim.cpp and foreach.cpp share, for their anonymous
 // namespaces.
 #pragma once
+#include "core/tables/optim.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/optim/optim.h"
 #include "cpu/vec/vec_machine.h"
 #include "cpu/vec/vec_math.h"
 

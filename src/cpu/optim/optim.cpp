@@ -339,9 +339,10 @@ struct Asgd {
 }  // namespace tt::cpu
 
 namespace tt::cpu::TT_ISA {
-const OptimTable optim_table = {
+extern const ForeachTable foreach_table;  // foreach.cpp
+extern const OptimTable optim_table = {
     steps<Sgd>(),    steps<Adam>(),    steps<Nadam>(),   steps<Radam>(),
     steps<Adamax>(), steps<Rmsprop>(), steps<Adagrad>(), steps<Adadelta>(),
     steps<Rprop>(),  steps<Asgd>(),    &foreach_table,
 };
-}
+}  // namespace tt::cpu::TT_ISA

@@ -1,6 +1,7 @@
 // Max pooling: vectors of outputs that lie side by side, which are a stretch of a row or, where
 // channels come last, the channels of a pixel.
 #pragma once
+#include "core/tables/pool.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/pool/lanes.h"
 

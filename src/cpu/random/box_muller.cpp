@@ -94,8 +94,7 @@ void f32(float* u, int64_t blocks, float mean, float std) {
 }  // namespace
 
 namespace TT_ISA {
-extern const BoxMullerTable box_muller_table;
-const BoxMullerTable box_muller_table = {f32};
+extern const BoxMullerTable box_muller_table = {f32};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

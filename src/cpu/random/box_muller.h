@@ -8,19 +8,6 @@ struct BoxMullerTable {
   void (*f32)(float* u, int64_t blocks, float mean, float std);
 };
 
-namespace v2 {
-extern const BoxMullerTable box_muller_table;
-}
-namespace v3 {
-extern const BoxMullerTable box_muller_table;
-}
-namespace v4 {
-extern const BoxMullerTable box_muller_table;
-}
-namespace base {
-extern const BoxMullerTable box_muller_table;
-}
-
 // The table of the instruction set that was chosen at import.
 const BoxMullerTable& box_muller();
 

@@ -331,4 +331,25 @@ void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) 
   });
 }
 
+extern const RandomTable random_table = {uniform,
+                                         normal,
+                                         log_normal,
+                                         exponential,
+                                         cauchy,
+                                         geometric,
+                                         random,
+                                         random_range,
+                                         bernoulli,
+                                         bernoulli_each,
+                                         randperm,
+                                         multinomial,
+                                         poisson,
+                                         binomial,
+                                         standard_gamma,
+                                         dirichlet,
+                                         standard_gamma_grad,
+                                         dirichlet_grad,
+                                         gammainc,
+                                         gamma_density};
+
 }  // namespace tt::cpu

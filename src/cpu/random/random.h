@@ -1,4 +1,4 @@
-// The samplers' table; each is compiled once, for the baseline.
+// The samplers, compiled once, for the baseline.
 #pragma once
 #include "core/tables/random.h"
 
@@ -25,26 +25,5 @@ void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
                     const Strided& total);
 void gammainc(const Strided& out, const Strided& alpha, const Strided& x);
 void gamma_density(const Strided& out, const Strided& alpha, const Strided& x);
-
-constexpr RandomTable random_table = {uniform,
-                                      normal,
-                                      log_normal,
-                                      exponential,
-                                      cauchy,
-                                      geometric,
-                                      random,
-                                      random_range,
-                                      bernoulli,
-                                      bernoulli_each,
-                                      randperm,
-                                      multinomial,
-                                      poisson,
-                                      binomial,
-                                      standard_gamma,
-                                      dirichlet,
-                                      standard_gamma_grad,
-                                      dirichlet_grad,
-                                      gammainc,
-                                      gamma_density};
 
 }  // namespace tt::cpu

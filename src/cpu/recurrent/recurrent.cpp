@@ -1,6 +1,5 @@
 // The time steps of RNN, LSTM and GRU: each is products with the state's weights (in
 // product.h), and one pass over its units. Built once per instruction set.
-#include "cpu/recurrent/recurrent.h"
 
 #include "cpu/recurrent/product.h"
 #include "cpu/vec/vec_machine.h"

@@ -6,7 +6,7 @@
 #include "core/walker.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/run.h"
-#include "cpu/infra/tables.h"
+#include "cpu/reduce/driver.h"
 
 namespace tt::cpu {
 

@@ -2,7 +2,7 @@
 // counts as both. Over floats per instruction set, over the other dtypes once, as kernels.h.
 #pragma once
 #include "core/tables/reduce.h"
-#include "cpu/infra/tables.h"
+#include "cpu/reduce/driver.h"
 #include "cpu/vec/dtype_sets.h"
 #include "cpu/vec/vec_machine.h"
 

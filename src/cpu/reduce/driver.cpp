@@ -1,4 +1,6 @@
 // Walks a reduction: chooses how the input is read, cuts it in chunks, combines their states.
+#include "cpu/reduce/driver.h"
+
 #include <cstring>
 #include <vector>
 
@@ -7,7 +9,6 @@
 #include "core/walker.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/run.h"
-#include "cpu/infra/tables.h"
 
 namespace tt::cpu {
 

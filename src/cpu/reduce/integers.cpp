@@ -9,5 +9,5 @@ constexpr bool kFloatKernels = false;
 #include "cpu/reduce/kernels.h"
 
 namespace tt::cpu {
-const ReduceTable reduce_int_table = make_reduce_table();
+extern const ReduceTable reduce_integers_table = make_reduce_table();
 }

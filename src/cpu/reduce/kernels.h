@@ -3,8 +3,8 @@
 // are 32 whatever the width of a vector.
 #pragma once
 #include "core/tables/reduce.h"
-#include "cpu/infra/tables.h"
 #include "cpu/reduce/arg_kernels.h"
+#include "cpu/reduce/driver.h"
 #include "cpu/vec/dtype_sets.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_fold.h"
@@ -320,6 +320,7 @@ constexpr void fill(ReduceKernel (&entries)[kDTypes]) {
 #undef X
 }
 
+// All but logsumexp.
 constexpr ReduceTable make_reduce_table() {
   ReduceTable table{};
   int op = 0;

@@ -6,7 +6,13 @@ constexpr bool kFloatKernels = true;
 }  // namespace tt::cpu
 
 #include "cpu/reduce/kernels.h"
+#include "cpu/reduce/logsumexp.h"
 
 namespace tt::cpu::TT_ISA {
-const ReduceTable reduce_table = make_reduce_table();
+constexpr ReduceTable make_table() {
+  ReduceTable table = make_reduce_table();
+  table.logsumexp = logsumexp;
+  return table;
 }
+extern const ReduceTable reduce_table = make_table();
+}  // namespace tt::cpu::TT_ISA

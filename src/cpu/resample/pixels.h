@@ -1,6 +1,7 @@
 // Where channels come last: pixels of the result, a block of their channels at a time, as sums of
 // pixels of x. What runs along D and H is summed first, in the order of sum_rows (resample.h).
 #pragma once
+#include "core/tables/resample.h"
 #include "cpu/pool/lanes.h"
 #include "cpu/vec/int_math.h"
 

@@ -1,8 +1,9 @@
 // A linear map of each dim, one row of the result after another: what the maps of D and H say is
 // summed over whole rows of x first, then the map of W runs along that one row.
 #pragma once
+#include "core/tables/resample.h"
+#include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
-#include "cpu/matmul/gemm.h"
 #include "cpu/resample/pixels.h"
 #include "cpu/resample/rows.h"
 

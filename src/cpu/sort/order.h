@@ -1,27 +1,14 @@
-// Kernels of order: those that walk lines (sort.cpp), and those that search (search.cpp). What they
-// share is elements as keys, and the sorting of those.
+// Elements as keys, and the sorting of those: what the kernels that sort, search and find elements
+// that occur again share.
 //
 // A key is an unsigned integer: of floats, NaN has the largest, and -0 that of 0. An item is a key
 // in its upper half and the element's position in its lower half: no two items are equal, so every
 // way to sort or select them gives what a stable sort would.
 #pragma once
-#include "core/tables/sort.h"
+#include "core/dtype.h"
 #include "cpu/infra/scratch.h"
 
 namespace tt::cpu {
-
-void sort(const Lines& lines, bool descending);
-void topk(const Lines& lines, int64_t k, bool largest);
-void kthvalue(const Lines& lines, int64_t k);
-void median(const Lines& lines, bool ignore_nan);
-void mode(const Lines& lines);
-void searchsorted(const SearchArgs& args);
-void isin(const IsinArgs& args);
-int64_t unique(const UniqueArgs& args);
-int64_t unique_rows(const UniqueArgs& args);
-
-constexpr OrderTable order_table = {sort,         topk, kthvalue, median,     mode,
-                                    searchsorted, isin, unique,   unique_rows};
 
 // The largest key: of floating point elements NaN's, and only that.
 template <class Key>

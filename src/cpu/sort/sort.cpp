@@ -1,11 +1,13 @@
 // Sorting of lines, and the selection of elements by their order.
+#include "core/tables/sort.h"
+
 #include <algorithm>
 
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
-#include "cpu/gather/gather.h"
 #include "cpu/infra/turned.h"
+#include "cpu/infra/with_size.h"
 #include "cpu/sort/order.h"
 
 namespace tt::cpu {
@@ -288,8 +290,6 @@ uint64_t find_mode(const Key* keys, int64_t n, const uint64_t* items, bool float
   return found;
 }
 
-}  // namespace
-
 void sort(const Lines& lines, bool descending) {
   for_each_sorted_line(
       lines, lines.size, descending,
@@ -327,5 +327,9 @@ void mode(const Lines& lines) {
         line.put(&item, 1);
       });
 }
+
+}  // namespace
+
+extern const SortTable sort_table = {sort, topk, kthvalue, median, mode};
 
 }  // namespace tt::cpu

@@ -1,21 +1,11 @@
-// What each per-instruction-set build exports: constant tables of function pointers, nothing else.
+// Walks of reductions, compiled once, and the pieces that they call, which are built per
+// instruction set: a struct of function pointers for each op and dtype.
 #pragma once
-#include "cpu/infra/run.h"
+#include <cstdint>
 
-namespace tt {
-struct ArgArgs;
-struct ElementwiseTable;
-struct RangeTable;
-struct ReduceArgs;
-struct ReduceTable;
-}  // namespace tt
+#include "core/tables/reduce.h"
 
 namespace tt::cpu {
-
-// [from][to]: out[i] = x[i], converted.
-struct ConversionTable {
-  Loop loops[kDTypes][kDTypes];
-};
 
 // How one reduction works on a chunk of the input. A state is one element of compute dtype; each of
 // the outputs has one per lane, states[lane * width + j], until they are combined.
@@ -59,21 +49,6 @@ struct ArgOps {
                 const int64_t* other_positions, int64_t n);
   int64_t record_size;
 };
-
-extern const ElementwiseTable elementwise_common_table;
-extern const ReduceTable reduce_int_table;
-
-#define TT_DECLARE_TABLES(isa)                     \
-  namespace isa {                                  \
-  extern const ConversionTable conversion_table;   \
-  extern const ElementwiseTable elementwise_table; \
-  extern const RangeTable range_table;             \
-  extern const ReduceTable reduce_table;           \
-  }
-TT_DECLARE_TABLES(v2)
-TT_DECLARE_TABLES(v3)
-TT_DECLARE_TABLES(v4)
-TT_DECLARE_TABLES(base)
 
 // Walks ReduceArgs with an op's pieces; Note [Reductions].
 void run_reduce(const ReduceArgs& args, const ReduceOps& ops);

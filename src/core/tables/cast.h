@@ -1,0 +1,11 @@
+// Copies between any two dtypes.
+#pragma once
+#include "core/backend.h"
+
+namespace tt {
+
+struct CastTable {
+  Kernel copy;  // out = input, from iter.compute to iter.result
+};
+
+}  // namespace tt

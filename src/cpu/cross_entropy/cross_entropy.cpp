@@ -1,0 +1,194 @@
+// Cross-entropy: a line's statistics while it is in the first cache, then its answer. Built once
+// per instruction set.
+#include "core/tables/cross_entropy.h"
+
+#include "cpu/cross_entropy/nll.h"
+#include "cpu/infra/line_ops.h"
+
+namespace tt::cpu {
+namespace {
+
+// What is read once for all lines.
+template <class T>
+struct CrossEntropyCall {
+  const CrossEntropyArgs& args;
+  const Lines& lines = args.lines;
+  T weight_sum = 0, scale = 1;  // scale: of grad
+
+  CrossEntropyCall(const CrossEntropyArgs& a) : args(a) {
+    if (a.loss && a.classes && a.smoothing != 0)
+      weight_sum = static_cast<T>(sum_of(numbers<T>(a.weight), lines.size));
+    if (a.divisor) scale = static_cast<T>(1 / static_cast<double>(*numbers<T>(a.divisor)));
+  }
+};
+
+// What targets that are classes add to a line: its element at the class.
+template <class T>
+struct Target {
+  bool counts;
+  int64_t place;
+  T weight;  // of the class, without the share that smoothing gives away
+
+  Target(const CrossEntropyArgs& a, int64_t line)
+      : counts(a.classes[line] != a.ignore_index), place(counts ? a.classes[line] : 0) {
+    weight = counts ? static_cast<T>(1 - a.smoothing) : 0;
+    if (a.weight && counts) weight *= numbers<T>(a.weight)[place];
+  }
+};
+
+constexpr int kStats = 3;
+
+template <class T>
+void write_line(const CrossEntropyArgs& a, int64_t line, T loss, T peak, T log_sum, T mass) {
+  T* const stats = numbers<T>(a.stats) + line * kStats;
+  stats[0] = peak, stats[1] = log_sum, stats[2] = mass;
+  numbers<T>(a.loss)[line] = loss;
+}
+
+template <class T>
+T grad_of(const CrossEntropyCall<T>& call, int64_t line) {
+  const CrossEntropyArgs& a = call.args;
+  return numbers<T>(a.grad)[a.grad_per_line ? line : 0] * call.scale;
+}
+
+// Targets are classes. kSmooth: a share of each target is spread over all classes.
+template <class T, bool kSmooth>
+struct ClassLoss {
+  using Args = CrossEntropyCall<T>;
+  template <class View>
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
+    auto peak = largest<T>(view);
+    typename View::Stat sums[1 + kSmooth];
+    view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[1 + kSmooth]) {
+      at.prefetch_next(0);
+      terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
+      if constexpr (kSmooth)
+        terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(0) - peak[at]);
+    });
+    auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
+    const T share = static_cast<T>(a.smoothing / view.size);
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      const int64_t line = position + k;
+      const Target<T> target(a, line);
+      T loss = 0, mass = 0;
+      if (target.counts) {
+        const T x = *view.at_line(0, target.place, k) - peak.line(k);
+        loss = target.weight * (log_sum.line(k) - x);
+        mass = target.weight;
+        if constexpr (kSmooth) {
+          loss += share * (log_sum.line(k) * call.weight_sum - sums[1].line(k));
+          mass += share * call.weight_sum;
+        }
+      }
+      write_line<T>(a, line, loss, peak.line(k), log_sum.line(k), mass);
+    }
+  }
+};
+
+// dx = (p mass - what the target and smoothing weigh) grad, where p = softmax(x).
+template <class T, bool kSmooth>
+struct ClassLossBackward {
+  using Args = CrossEntropyCall<T>;
+  template <class View>
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
+    typename View::Stat peak, log_sum, factor, share, counts;
+    typename View::Stat taken;
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
+      const Target<T> target(a, position + k);
+      const T grad = grad_of<T>(call, position + k);
+      peak.line(k) = stats[0], log_sum.line(k) = stats[1];
+      counts.line(k) = target.counts;
+      factor.line(k) = target.counts ? grad * stats[2] : 0;
+      share.line(k) = target.counts ? grad * static_cast<T>(a.smoothing / view.size) : 0;
+      taken.line(k) = target.counts ? grad * target.weight : 0;
+    }
+    view.each([&](const auto& at) {
+      at.prefetch(0), at.prefetch(1);
+      Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
+      if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
+      at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
+    });
+    for (int64_t k = 0; k < view.lines(); ++k)
+      *view.at_line(1, Target<T>(a, position + k).place, k) -= taken.line(k);
+  }
+};
+
+// Targets are probabilities. Streams x, target.
+template <class T>
+struct ProbabilityLoss {
+  using Args = CrossEntropyCall<T>;
+  template <class View>
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
+    auto peak = largest<T>(view);
+    const T kept = static_cast<T>(1 - a.smoothing);
+    const T share = static_cast<T>(a.smoothing / view.size);
+    typename View::Stat sums[3];
+    view.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[3]) {
+      terms[0] = exp_below(at.load(0, kLowest<T>) - peak[at]);
+      terms[1] = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
+      terms[2] = terms[1] * (at.load(0) - peak[at]);
+    });
+    auto log_sum = sums[0].map([](Vec<T> v) { return log(v); });
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      const T loss = log_sum.line(k) * sums[1].line(k) - sums[2].line(k);
+      write_line<T>(a, position + k, loss, peak.line(k), log_sum.line(k), sums[1].line(k));
+    }
+  }
+};
+
+template <class T>
+struct ProbabilityLossBackward {
+  using Args = CrossEntropyCall<T>;
+  template <class View>
+  static void apply(const View& view, const Args& call, int64_t position) {
+    const CrossEntropyArgs& a = call.args;
+    const T kept = static_cast<T>(1 - a.smoothing);
+    const T share = static_cast<T>(a.smoothing / view.size);
+    typename View::Stat peak, log_sum, factor, grad;
+    for (int64_t k = 0; k < view.lines(); ++k) {
+      const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
+      peak.line(k) = stats[0], log_sum.line(k) = stats[1];
+      grad.line(k) = grad_of<T>(call, position + k);
+      factor.line(k) = grad.line(k) * stats[2];
+    }
+    view.each([&](const auto& at) {
+      const Vec<T> mass = at.load_class(numbers<T>(a.weight)) * (at.load(1) * kept + share);
+      at.store(2, exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at] - mass * grad[at]);
+    });
+  }
+};
+
+template <class T, template <class, bool> class OfClasses, template <class> class OfProbabilities>
+void run_cross_entropy_in(const CrossEntropyArgs& args) {
+  if (!args.classes)
+    run<T, OfProbabilities<T>>(args);
+  else if (args.smoothing != 0)
+    run<T, OfClasses<T, true>>(args);
+  else
+    run<T, OfClasses<T, false>>(args);
+}
+template <template <class, bool> class OfClasses, template <class> class OfProbabilities>
+void run_cross_entropy(const CrossEntropyArgs& args) {
+  if (args.lines.compute == DType::Float32)
+    run_cross_entropy_in<float, OfClasses, OfProbabilities>(args);
+  else
+    run_cross_entropy_in<double, OfClasses, OfProbabilities>(args);
+}
+
+}  // namespace
+
+namespace TT_ISA {
+extern const CrossEntropyTable cross_entropy_table = {
+    run_cross_entropy<ClassLoss, ProbabilityLoss>,
+    run_cross_entropy<ClassLossBackward, ProbabilityLossBackward>,
+    nll,
+    nll_backward,
+    labels,
+    average};
+}
+
+}  // namespace tt::cpu

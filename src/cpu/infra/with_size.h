@@ -1,0 +1,22 @@
+// From the size of an element to code that moves such.
+#pragma once
+#include <cstdint>
+
+namespace tt::cpu {
+
+// Calls body(T{}) with an unsigned integer as wide as an element: enough to move it.
+template <class Body>
+void with_size(int64_t size, Body&& body) {
+  switch (size) {
+    case 1:
+      return body(uint8_t{});
+    case 2:
+      return body(uint16_t{});
+    case 4:
+      return body(uint32_t{});
+    default:
+      return body(uint64_t{});
+  }
+}
+
+}  // namespace tt::cpu
