@@ -10,13 +10,13 @@
 #include "core/api/fold.h"
 #include "core/api/layer_norm.h"
 #include "core/api/losses.h"
+#include "core/api/nn_layout.h"
 #include "core/api/padding.h"
 #include "core/api/pool.h"
 #include "core/api/recurrent.h"
 #include "core/api/reduce.h"
 #include "core/api/resample_interpolate.h"
 #include "core/api/softmax.h"
-#include "core/layout.h"
 
 namespace tt::py {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "core/api/cast.h"
+#include "core/api/nn_layout.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/layout.h"
 #include "core/result.h"
 #include "core/tables/batch_norm.h"
 

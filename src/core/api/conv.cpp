@@ -6,9 +6,9 @@
 
 #include "core/api/cast.h"
 #include "core/api/conv_plan.h"
+#include "core/api/nn_layout.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/layout.h"
 #include "core/tables/conv.h"
 #include "core/type_name.h"
 

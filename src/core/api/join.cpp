@@ -1,8 +1,8 @@
 #include "core/api/join.h"
 
 #include "core/api/cast.h"
+#include "core/api/nn_layout.h"
 #include "core/launch.h"
-#include "core/layout.h"
 #include "core/promote.h"
 #include "core/result.h"
 #include "core/tables/join.h"

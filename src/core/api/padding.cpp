@@ -1,7 +1,7 @@
 #include "core/api/padding.h"
 
+#include "core/api/nn_layout.h"
 #include "core/api/resample.h"
-#include "core/layout.h"
 #include "core/tables/resample.h"
 
 namespace tt {

@@ -3,10 +3,10 @@
 #include "core/allocator.h"
 #include "core/api/cast.h"
 #include "core/api/creation.h"
+#include "core/api/nn_layout.h"
 #include "core/api/resample.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/layout.h"
 #include "core/tables/pool.h"
 #include "core/tables/resample.h"
 

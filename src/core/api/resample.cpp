@@ -4,9 +4,9 @@
 
 #include "core/api/cast.h"
 #include "core/api/elementwise.h"
+#include "core/api/nn_layout.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/layout.h"
 #include "core/tables/resample.h"
 
 namespace tt {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/api/nn_layout.h"
 #include "core/api/resample.h"
-#include "core/layout.h"
 
 namespace tt {
 

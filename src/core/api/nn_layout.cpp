@@ -1,4 +1,4 @@
-#include "core/layout.h"
+#include "core/api/nn_layout.h"
 
 #include "core/allocator.h"
 
