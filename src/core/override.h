@@ -4,11 +4,12 @@
 //   #include "core/tables/softmax.h"
 //   #include "core/override.h"
 //   static void my_softmax(const tt::SoftmaxArgs& args) { ... }
-//   TT_OVERRIDE(SoftmaxTable, softmax, my_softmax)  // of an op of ops.def: TT_OVERRIDE_AS
+//   TT_OVERRIDE(SoftmaxTable, softmax, my_softmax)
 //
 //   g++ -std=c++17 -shared -fPIC -I src -o mine.so mine.cpp
 //
 // and in Python `torch.backends.cpu.override("softmax", "mine.so")`. The compiler checks the type.
+// A record of ops.def has no field of its own in a table: TT_OVERRIDE_AS(tt::Kernel, exp, my_exp).
 #pragma once
 #include <string>
 #include <type_traits>
