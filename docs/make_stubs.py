@@ -2,7 +2,7 @@
 
 python docs/make_stubs.py    # after an edit of public names; tests/test_types.py says when
 
-tiny_torch/_core.pyi is the C++ module's. tiny_torch/_published.pyi tells what ops/methods.py
+tiny_torch/_core.pyi is the C++ module's. tiny_torch/_published.pyi tells what functions/methods.py
 attaches to Tensor, and the names that __init__.py adds to the package in a loop.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 import tiny_torch
 from tiny_torch import Tensor, _core
-from tiny_torch.ops import methods
+from tiny_torch.functions import methods
 
 PACKAGE = Path(tiny_torch.__file__).parent
 HEAD = '"""{what} Written by docs/make_stubs.py."""\n'
@@ -110,7 +110,9 @@ class Published:
     def page(self) -> str:
         in_class = self.methods()
         functions = self.functions()
-        lines = [HEAD.format(what="What ops/methods.py attaches to Tensor, and torch's names.")]
+        lines = [
+            HEAD.format(what="What functions/methods.py attaches to Tensor, and torch's names.")
+        ]
         lines += sorted(self.imports)
         lines += ["\nclass TensorMethods(TensorBase):", *[f"    {line}" for line in in_class], ""]
         return "\n".join([*lines, *functions]) + "\n"

@@ -1,4 +1,4 @@
-"""Writes tiny_torch/torch_names.txt: PyTorch's public names, of the modules that we have, too.
+"""Writes tiny_torch/compat/torch_names.txt: PyTorch's public names of the modules that we have.
 
 python docs/make_torch_names.py    # needs PyTorch; tests/test_names.py says when it has to be run
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "tiny_torch" / "torch_names.txt"
+PAGE = ROOT / "tiny_torch" / "compat" / "torch_names.txt"
 HEAD = """# The public names of PyTorch {version}, and its submodules, by namespace.
-# Written by docs/make_torch_names.py; tiny_torch/absent.py looks here whether a name is PyTorch's.
+# Written by docs/make_torch_names.py; compat/absent.py looks here whether a name is PyTorch's.
 """
 IMPORTED = {"torch", "TYPE_CHECKING", "T", "F"}  # which modules of PyTorch's have by the way
 
@@ -27,9 +27,10 @@ def namespaces() -> dict[str, Any]:
     import tiny_torch  # noqa: F401 -- loads its modules
 
     found = {}
+    ours = (["compat"], ["functions"], ["ops"])
     for name in sorted(sys.modules):
         parts = name.split(".")
-        if parts[0] == "tiny_torch" and parts[1:2] != ["ops"] and "._" not in name:
+        if parts[0] == "tiny_torch" and parts[1:2] not in ours and "._" not in name:
             path = ".".join(["torch", *parts[1:]])
             try:
                 found[path] = importlib.import_module(path)

@@ -12,8 +12,17 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *("_run", "_serialization", "_where", "__main__", "distributions", "func", "nn", "optim"),
-    *("safetensors", "serialization", "testing", "twins", "utils"),
+    *(
+        "_serialization",
+        "_where",
+        "__main__",
+        "distributions",
+        "func",
+        "nn",
+        "optim",
+        "safetensors",
+    ),
+    *("serialization", "testing", "utils"),
 )
 MODULES = [
     module.name

@@ -13,7 +13,7 @@ import pytest
 from api_names import FIRST, NAMES, NAMESPACES, OF_INSTANCES
 
 import tiny_torch
-from tiny_torch import absent
+from tiny_torch.compat import absent
 
 CLASSES = {  # not modules
     "torch.Tensor", "torch.Size", "torch.Generator", "torch.autograd.Function",
@@ -125,7 +125,7 @@ def test_functions_of_torch_have_their_own_arguments(torch):
 
 # Overloads that ours do not take, as patterns of "name overload", with the reason.
 OTHER = {
-    r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "an old order, which ops/outdated.py takes",
+    r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "an old order, which compat/outdated.py takes",
     r"torch\.is_tensor python": "takes it by position only, in PyTorch, too",
     r"torch\.(Tensor\.)?subtract_? Scalar": "alpha by position is not in its documentation",
     r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",

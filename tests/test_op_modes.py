@@ -16,7 +16,7 @@ import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OpMode
 from tiny_torch.nn import functional as F
-from tiny_torch.ops import join, split
+from tiny_torch.ops.shape import join, split
 
 
 class Autocast(OpMode):

@@ -116,10 +116,11 @@ def test_training_steps_have_the_cpus_bits(make, optimizer, options):
 def test_a_script_runs_there_untouched(twin, tmp_path):
     script = Path(__file__).with_name("scripts") / "dcgan.py"
     program = (
-        "import runpy, sys; import tiny_torch as torch; from tiny_torch import _run, devices\n"
+        "import runpy, sys; import tiny_torch as torch; from tiny_torch import devices\n"
+        "from tiny_torch.compat import run\n"
         "device, library, script, out = sys.argv[1:]\n"
         "devices.register('twin', library); torch.set_default_device(device)\n"
-        "_run.run([script, '--out', out, '--steps', '2'])"
+        "run.run([script, '--out', out, '--steps', '2'])"
     )
     records = []
     for device in ("cpu", "twin"):

@@ -24,18 +24,7 @@ except ImportError:
         "tiny_torch's C++ extension is not built: in the clone, `pip install -e .` builds it"
     ) from None
 
-from tiny_torch import (
-    autograd,
-    creation,
-    devices,
-    dtypes,
-    from_data,
-    layouts,
-    random,
-    return_types,
-    switches,
-    tensor_types,
-)
+from tiny_torch import autograd, creation, devices, dtypes, from_data, layouts, random, return_types
 from tiny_torch._core import (
     dtype,
     get_default_dtype,
@@ -51,8 +40,9 @@ from tiny_torch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tiny_torch.compat import switches, tensor_types
 from tiny_torch.devices import device
-from tiny_torch.ops import methods
+from tiny_torch.functions import methods
 from tiny_torch.random import Generator
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
@@ -86,7 +76,6 @@ def typename(obj: object) -> str:
 
 # These build on the names above.
 from tiny_torch import (
-    absent,
     accelerator,
     backends,
     cuda,
@@ -97,10 +86,10 @@ from tiny_torch import (
     optim,
     serialization,
     testing,
-    twins,
     utils,
     version,
 )
+from tiny_torch.compat import absent, twins
 from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.serialization import load, save
 

@@ -1,6 +1,6 @@
 """`python -m tiny_torch` prints what was built and what of it this machine uses.
 
-`python -m tiny_torch run script.py [args…]` runs a PyTorch script: _run.py.
+`python -m tiny_torch run script.py [args…]` runs a PyTorch script: compat/run.py.
 `python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
 """
 
@@ -38,7 +38,7 @@ def diagnosis() -> str:
 def main(arguments: list[str]) -> int:
     """The exit code of `python -m tiny_torch` with these arguments."""
     if arguments[:1] == ["run"]:
-        from tiny_torch import _run  # which loads multiprocessing
+        from tiny_torch.compat import run as _run  # which loads multiprocessing
 
         _run.run(arguments[1:])
     elif arguments[:1] == ["where"]:

@@ -18,8 +18,9 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import tiny_torch
-from tiny_torch import _core, absent, reference
+from tiny_torch import _core, reference
 from tiny_torch.autograd.graph import Op
+from tiny_torch.compat import absent
 
 SPACES = ("", "nn.functional.", "Tensor.", "nn.", "optim.", "linalg.", "utils.data.", "autograd.")
 OURS = re.compile(r"tiny_torch(?!\.autograd)")  # whose functions lead to the ops that they are for

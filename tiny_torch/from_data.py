@@ -14,7 +14,7 @@ from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
 from tiny_torch.devices import default, device, to_device
 from tiny_torch.dlpack import from_dlpack
 from tiny_torch.dtypes import check_elements, check_range
-from tiny_torch.ops.views import Alias
+from tiny_torch.ops.shape.views import Alias
 from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.ops.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from tiny_torch.ops.lapack import LinAlgError
-from tiny_torch.ops.matmul import matmul
-from tiny_torch.ops.matrices import (
+from tiny_torch.functions.linalg.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from tiny_torch.functions.linalg.matmul import matmul
+from tiny_torch.functions.linalg.matrices import (
     cond,
     lstsq,
     matrix_exp,
@@ -19,13 +18,14 @@ from tiny_torch.ops.matrices import (
     matrix_rank,
     pinv,
 )
-from tiny_torch.ops.methods import publish
-from tiny_torch.ops.norms import matrix_norm, norm, vector_norm
-from tiny_torch.ops.shape import diagonal as torch_diagonal
-from tiny_torch.ops.solve import det, inv, slogdet, solve
-from tiny_torch.ops.triangular import solve_triangular
-from tiny_torch.ops.vectors import linalg_cross as cross
-from tiny_torch.ops.vectors import multi_dot, vecdot
+from tiny_torch.functions.linalg.solve import det, inv, slogdet, solve
+from tiny_torch.functions.linalg.triangular import solve_triangular
+from tiny_torch.functions.linalg.vectors import linalg_cross as cross
+from tiny_torch.functions.linalg.vectors import multi_dot, vecdot
+from tiny_torch.functions.methods import publish
+from tiny_torch.functions.reduce.norms import matrix_norm, norm, vector_norm
+from tiny_torch.functions.shape.parts import diagonal as torch_diagonal
+from tiny_torch.ops.linalg.lapack import LinAlgError
 from tiny_torch.tensor import Tensor
 
 

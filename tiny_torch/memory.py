@@ -11,7 +11,7 @@ from tiny_torch.autograd.graph import Node, Op
 from tiny_torch.autograd.writes import reach_of, rebase
 from tiny_torch.creation import as_dtype, as_sizes, resized
 from tiny_torch.devices import array_module
-from tiny_torch.ops.public import check_tensor
+from tiny_torch.functions.common import check_tensor
 from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
 

@@ -1,6 +1,6 @@
 """Where random numbers come from: PyTorch's streams on the CPU, for the same seeds.
 
-https://pytorch.org/docs/stable/random.html. What is drawn from them: ops/random.py.
+https://pytorch.org/docs/stable/random.html. What is drawn from them: functions/random/draws.py.
 """
 
 from __future__ import annotations

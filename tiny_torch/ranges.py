@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_int
 from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
-from tiny_torch.ops.public import check_int, check_tensor, into, place_of, refuse_history
+from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
 from tiny_torch.tensor import Tensor, wrap
 
 

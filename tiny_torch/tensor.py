@@ -1,8 +1,8 @@
 """Tensor: an array, and its place in the graph.
 
 Here are its own parts: memory, and how it meets Python. The rest stands in the rows above, and is
-attached to the class there (ops/methods.py): gradient and history in autograd/history.py, what a
-tensor computes in ops/, its text in printing.py, how it is pickled in serialization.py.
+attached to the class there (functions/methods.py): gradient and history in autograd/history.py,
+what a tensor computes in ops/, its text in printing.py, how it is pickled in serialization.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ wrap = _core.wrap  # (array, edge=None, cls=Tensor): the one way by which an arr
 INFERENCE_STAMP = _core.inference_stamp
 
 
-if TYPE_CHECKING:  # TensorBase, and what ops/methods.py attaches
+if TYPE_CHECKING:  # TensorBase, and what functions/methods.py attaches
     from tiny_torch._published import TensorMethods as TensorBase
 else:
     TensorBase = _core.TensorBase

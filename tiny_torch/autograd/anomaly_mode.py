@@ -15,7 +15,12 @@ from tiny_torch.modes import ANOMALY, modes, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.
-INNER = (str(PACKAGE / "autograd"), str(PACKAGE / "ops"), str(PACKAGE / "tensor.py"))
+INNER = (
+    str(PACKAGE / "autograd"),
+    str(PACKAGE / "ops"),
+    str(PACKAGE / "functions"),
+    str(PACKAGE / "tensor.py"),
+)
 
 
 class set_detect_anomaly:

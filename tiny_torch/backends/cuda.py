@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import switches
+from tiny_torch.compat import switches
 
 
 def is_built() -> bool:

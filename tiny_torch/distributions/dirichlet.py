@@ -7,8 +7,8 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
+from tiny_torch.functions.random.samples import _sample_dirichlet
 from tiny_torch.nn.functional import one_hot
-from tiny_torch.ops.samples import _sample_dirichlet
 from tiny_torch.tensor import Tensor
 
 

@@ -11,7 +11,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
 from tiny_torch.distributions.utils import broadcast_all
-from tiny_torch.ops.samples import _standard_gamma
+from tiny_torch.functions.random.samples import _standard_gamma
 from tiny_torch.tensor import Tensor
 
 

@@ -1,27 +1,8 @@
-"""`torch.nn.functional`: the functions behind the layers, gathered from `_functional`."""
+"""`torch.nn.functional`: the functions behind the layers, gathered from functions/."""
 
-from ..ops.convolutions import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from ..ops.methods import published
-from ..ops.neural import (
-    celu_,
-    cosine_similarity,
-    leaky_relu_,
-    pairwise_distance,
-    pdist,
-    prelu,
-    relu_,
-    rrelu_,
-    selu_,
-    threshold_,
-)
-from ._functional.activation import (
+from tiny_torch.functions.linalg.distances import cosine_similarity, pairwise_distance, pdist
+from tiny_torch.functions.methods import published
+from tiny_torch.functions.nn.activation import (
     celu,
     elu,
     elu_,
@@ -48,11 +29,19 @@ from ._functional.activation import (
     tanhshrink,
     threshold,
 )
-from ._functional.attention import scaled_dot_product_attention
-from ._functional.common import bilinear, linear, one_hot
-from ._functional.cross_entropy import cross_entropy, nll_loss
-from ._functional.ctc import ctc_loss
-from ._functional.dropout import (
+from tiny_torch.functions.nn.attention import scaled_dot_product_attention
+from tiny_torch.functions.nn.batch_norm import batch_norm, group_norm, instance_norm
+from tiny_torch.functions.nn.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from tiny_torch.functions.nn.cross_entropy import cross_entropy, nll_loss
+from tiny_torch.functions.nn.ctc import ctc_loss
+from tiny_torch.functions.nn.dropout import (
     alpha_dropout,
     dropout,
     dropout1d,
@@ -60,16 +49,11 @@ from ._functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ._functional.embedding import embedding, embedding_bag
-from ._functional.grid import (
-    affine_grid,
-    grid_sample,
-)
-from ._functional.interpolate import (
-    interpolate,
-    upsample,
-)
-from ._functional.loss import (
+from tiny_torch.functions.nn.embedding import embedding, embedding_bag, one_hot
+from tiny_torch.functions.nn.fold import fold, unfold
+from tiny_torch.functions.nn.layer_norm import layer_norm, rms_norm
+from tiny_torch.functions.nn.linear import bilinear, linear
+from tiny_torch.functions.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     huber_loss,
@@ -78,7 +62,7 @@ from ._functional.loss import (
     mse_loss,
     smooth_l1_loss,
 )
-from ._functional.margin_loss import (
+from tiny_torch.functions.nn.margin_losses import (
     cosine_embedding_loss,
     gaussian_nll_loss,
     hinge_embedding_loss,
@@ -91,18 +75,10 @@ from ._functional.margin_loss import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from ._functional.multihead import multi_head_attention_forward
-from ._functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    normalize,
-    rms_norm,
-)
-from ._functional.padding import pad
-from ._functional.pooling import (
+from tiny_torch.functions.nn.multihead import multi_head_attention_forward
+from tiny_torch.functions.nn.normalization import local_response_norm, normalize
+from tiny_torch.functions.nn.padding import pad
+from tiny_torch.functions.nn.pool import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -116,15 +92,19 @@ from ._functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from ._functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
-from ._functional.spatial import (
-    channel_shuffle,
-    fold,
-    pixel_shuffle,
-    pixel_unshuffle,
-    unfold,
+from tiny_torch.functions.nn.rectifiers import (
+    celu_,
+    leaky_relu_,
+    prelu,
+    relu_,
+    rrelu_,
+    selu_,
+    threshold_,
 )
-from ._functional.unpooling import (
+from tiny_torch.functions.nn.resample import affine_grid, grid_sample, interpolate, upsample
+from tiny_torch.functions.nn.shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from tiny_torch.functions.nn.softmax import gumbel_softmax, log_softmax, softmax, softmin
+from tiny_torch.functions.nn.unpool import (
     lp_pool1d,
     lp_pool2d,
     max_unpool1d,

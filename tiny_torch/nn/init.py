@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
+from tiny_torch.functions.linalg.lapack import check_precision
 
 from ..autograd import no_grad
-from ..ops.lapack import check_precision
 from ..tensor import Tensor
 
 _CONV = tuple(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3))

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.functions.nn.losses import _legacy_reduction
+
 from ...tensor import Tensor
 from .. import functional as F
-from .._functional.loss import _legacy_reduction
 from .distance import PairwiseDistance
 from .module import Module
 

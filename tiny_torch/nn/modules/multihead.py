@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.nn.multihead import canonical_mask
 
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
-from .._functional.multihead import canonical_mask
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module

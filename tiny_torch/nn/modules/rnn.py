@@ -8,11 +8,11 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.common import standalone
+from tiny_torch.functions.nn.recurrent import recurrent_layer
 
 from ... import _core
 from ...dtypes import other_type
-from ...ops.recurrent import recurrent_layer
-from ...ops.views import standalone
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -231,7 +231,7 @@ class RNNBase(Module):
     def _run(
         self, data: Tensor, sizes: list[int], state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """All layers on (rows, inputs); sizes as in ops/recurrent.py."""
+        """All layers on (rows, inputs); sizes as in ops/nn/recurrent.py."""
         directions = 2 if self.bidirectional else 1
         ends: list[list[Tensor]] = [[] for _ in state]
         for layer in range(self.num_layers):

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.nn.recurrent import recurrent_layer
 
-from ...ops.recurrent import recurrent_layer
 from ...tensor import Tensor
 from .. import init
 from ..parameter import Parameter

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.nn.multihead import canonical_mask
 
 from ... import _core
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
-from .._functional.multihead import canonical_mask
 from .activation import GELU, ReLU
 from .container import ModuleList
 from .dropout import Dropout

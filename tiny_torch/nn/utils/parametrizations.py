@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
+from tiny_torch.functions.linalg.lapack import check_precision
 
 from ...autograd import no_grad
-from ...ops.lapack import check_precision
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules import Module

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.common import standalone
+from tiny_torch.functions.shape.join import check_tensors
 
-from ...ops.join import check_tensors
-from ...ops.views import standalone
 from ...tensor import Tensor
 
 __all__ = [

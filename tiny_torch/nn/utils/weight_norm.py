@@ -9,8 +9,8 @@ import warnings
 from typing import Any, TypeVar
 
 import tiny_torch as torch
+from tiny_torch.ops.shape.views import wrap_dim
 
-from ...ops.views import wrap_dim
 from ...tensor import Tensor
 from ..modules import Module
 from ..parameter import Parameter

@@ -1,0 +1,1 @@
+"""What imitates PyTorch and teaches nothing: old and absent names, messages, the runner."""

@@ -1,0 +1,164 @@
+"""What asking for a name that is not here answers: its full name, where it was asked, what is near.
+
+`install` gives the modules at PyTorch's paths a `__getattr__`, which Python calls for names that
+a module does not have; Tensor gets a descriptor for each of PyTorch's names that it lacks.
+"""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import functools
+import os
+import re
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from tiny_torch.tensor import Tensor
+
+NAMES = Path(__file__).with_name("torch_names.txt")
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+# Of PyTorch's names: what may come, and what is not meant to be here.
+LATER = {
+    "torch": (
+        "compile", "autocast", "amp", "jit", "vmap", "profiler", "distributed", "multiprocessing",
+    ),
+    "torch.cuda": ("amp", "Event", "Stream", "current_stream", "stream", "memory_*",
+        "max_memory_*"),
+    "torch.func": ("vmap",),
+    "torch.nn": ("DataParallel", "parallel"),
+    "torch.utils": ("checkpoint",),
+}  # fmt: skip
+OUTSIDE = {
+    "torch": (
+        "complex*", "view_as_complex", "view_as_real", "polar", "real", "imag", "conj", "sparse*",
+        "quantize*", "quantization", "ao", "fft", "stft", "istft", "fx", "onnx", "hub", "package",
+        "export",
+    ),
+    "torch.utils": ("tensorboard",),
+    "torch.nn": ("quantized", "quantizable", "qat"),
+    "torch.Tensor": (
+        "cdouble", "cfloat", "chalf", "imag", "real", "conj*", "stft", "istft", "*coalesce*",
+        "*sparse*", "*_indices", "indices", "values", "dense_dim", "to_dense", "to_mkldnn",
+        "dequantize", "int_repr", "q_*", "qscheme",
+    ),
+}  # fmt: skip
+
+
+def public_name(module: str) -> str:
+    """PyTorch's name of a module of ours."""
+    return "torch" + module.removeprefix("tiny_torch")
+
+
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def place(frame: FrameType | None) -> str:
+    """The file and line outside of this package that a frame was called from."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(PACKAGE) and not file.startswith("<frozen"):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "?"
+
+
+@functools.cache
+def names_of_pytorch() -> dict[str, frozenset[str]]:
+    """PyTorch's public names by namespace, as torch_names.txt lists them."""
+    names: dict[str, list[str]] = {}
+    found: list[str] = []
+    for line in NAMES.read_text().splitlines():
+        if line.startswith("  "):
+            found += line.split()
+        elif not line.startswith("#"):
+            found = names.setdefault(line, [])
+    return {namespace: frozenset(found) for namespace, found in names.items()}
+
+
+def message(owner: Any, namespace: str, name: str, frame: FrameType | None) -> str:
+    """What to say of a name that a module or class of ours lacks: is it PyTorch's, what is near?"""
+    text = f"{namespace}.{name} is not in tiny_torch ({place(frame)})"
+    if matches(name, LATER.get(namespace, ())):
+        return text + ": it may come later"
+    if matches(name, OUTSIDE.get(namespace, ())):
+        return text + ": it is outside of what tiny_torch covers"
+    theirs = names_of_pytorch().get(namespace, frozenset())
+    if name in theirs:
+        return text + "; PyTorch has it"
+    if name.startswith("_"):  # of these, the list has modules only
+        return text
+    if theirs:
+        text += ", nor in PyTorch"
+    near = difflib.get_close_matches(name, [n for n in theirs or dir(owner) if n[0] != "_"], n=1)
+    if not near:
+        return text
+    text += f"; did you mean {namespace}.{near[0]}?"
+    return text if hasattr(owner, near[0]) else text[:-1] + ", which is not in tiny_torch either?"
+
+
+def unknown(name: str) -> str:
+    """What to say of a full name, such as "torch.nn.nosuch", that is not here."""
+    short = re.sub(r"^F\.", "nn.functional.", re.sub(r"^(tiny_)?torch\.", "", name))
+    space, _, last = short.rpartition(".")
+    path = f"tiny_torch.{space}".rstrip(".")
+    if path != "tiny_torch.Tensor" and path not in sys.modules:
+        return unknown(space)
+    owner = Tensor if path == "tiny_torch.Tensor" else sys.modules[path]
+    return message(owner, public_name(path), last, None).replace(" (?)", "")
+
+
+def error(owner: Any, namespace: str, name: str, frame: FrameType | None) -> AttributeError:
+    # Python adds name= and obj= where both are missing, and then guesses from dir(obj) by itself.
+    return AttributeError(message(owner, namespace, name, frame), name=name)
+
+
+def getattr_of(module: ModuleType) -> Any:
+    namespace = public_name(module.__name__)
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):  # Python itself asks for these
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        caller = sys._getframe(1)
+        # `from torch import name` would hide an AttributeError's text.
+        if caller.f_code.co_code[caller.f_lasti] == IMPORT_FROM:
+            raise ImportError(message(module, namespace, name, caller), name=module.__name__)
+        raise error(module, namespace, name, caller)
+
+    return __getattr__
+
+
+class Absent:
+    """An attribute that PyTorch's tensors have and ours lack: asking for it says so.
+
+    Unlike a `__getattr__` of the class it costs nothing where attributes are found.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise error(owner, "torch.Tensor", self.name, sys._getframe(1))
+
+
+def names_of_tensor(self: Tensor) -> list[str]:
+    """dir(tensor), without what is absent."""
+    absent = {name for name, value in vars(Tensor).items() if type(value) is Absent}
+    return [name for name in object.__dir__(self) if name not in absent]
+
+
+def install() -> None:
+    """Lets the public modules that are loaded, and Tensor, say what is missing."""
+    for name in names_of_pytorch()["torch.Tensor"]:
+        if name not in vars(Tensor) and not hasattr(Tensor, name):
+            setattr(Tensor, name, Absent(name))
+    Tensor.__dir__ = names_of_tensor  # type: ignore[assignment]
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "tiny_torch" and "._" not in name and ".ops" not in name:
+            vars(module).setdefault("__getattr__", getattr_of(module))

@@ -1,0 +1,198 @@
+"""What PyTorch's argument parser would have said of a call that failed.
+
+No call pays for this: `_core.Function` asks once one has raised. The function's signature is the
+schema: names, defaults, and annotations, whose words are those of KINDS.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Callable
+from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.devices import device
+from tiny_torch.random import Generator
+from tiny_torch.tensor import Tensor
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# What Python says where a function met something of another kind than it expects.
+INTERNAL = re.compile(
+    r"has no attribute|NDArray|not subscriptable|not iterable|unsupported operand|not callable"
+    r"|not supported between|expected a (number|float|tuple|list|dtype)|has no len\(\)"
+    r"|be interpreted as|must be real number|bad operand|incompatible function arguments"
+    r"|\w+\(\) argument must be|indices must be|can't multiply|can only concatenate"
+)
+
+
+def is_int(value: Any) -> bool:
+    if type(value) is int:
+        return True
+    if isinstance(value, bool):
+        return False
+    try:
+        operator.index(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def is_float(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.ndim == 0 and not value.requires_grad
+    return isinstance(value, (int, float, np.number, np.bool_))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, complex) or is_float(value)
+
+
+def are_ints(value: Any) -> bool:
+    """Whether it is an int, or a sequence of such."""
+    return all(map(is_int, value)) if isinstance(value, (tuple, list)) else is_int(value)
+
+
+def are_tensors(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(isinstance(x, Tensor) for x in value)
+
+
+# A word of an annotation: (what PyTorch calls it, whether a value is one).
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "Tensor": ("Tensor", lambda value: isinstance(value, Tensor)),
+    "Tensors": ("tuple of Tensors", are_tensors),
+    "Out": ("Tensor", lambda value: isinstance(value, Tensor) or are_tensors(value)),
+    "int": ("int", is_int),
+    "Ints": ("tuple of ints", are_ints),
+    "Sizes": ("tuple of ints", are_ints),
+    "float": ("float", is_float),
+    "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
+    "Number": ("Number", is_number),
+    "str": ("str", lambda value: isinstance(value, str)),
+    "dtype": ("torch.dtype", lambda value: isinstance(value, _core.dtype)),
+    "Generator": ("torch.Generator", lambda value: isinstance(value, Generator)),
+    "device": ("torch.device", lambda value: isinstance(value, (str, int, device))),
+    "None": ("", lambda value: value is None),
+}
+# Functions that are Python in PyTorch, which speaks of their names; the parser stands behind them.
+PYTHON_FIRST = {
+    f"tiny_torch.functions.nn.{name}" for name in ("batch_norm", "layer_norm", "normalization")
+}
+# Of arguments that are annotated as Any, what their name says.
+BY_NAME = {
+    "dtype": "dtype | None", "device": "device | None", "dim": "Ints | None", "keepdim": "bool",
+    "out": "Out | None", **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
+    **dict.fromkeys(("min", "max", "value"), "Tensor | Number | None"),
+}  # fmt: skip
+
+
+def expected(annotation: str, value: Any) -> str | None:
+    """What PyTorch would have wanted in a value's place; None where it is right, or unknown."""
+    words = annotation.replace("int | tuple[int, ...]", "Ints").split(" | ")
+    if not all(word in KINDS for word in words) or any(KINDS[word][1](value) for word in words):
+        return None
+    return KINDS[words[0]][0]
+
+
+def kind_of(value: Any) -> str:
+    return "torch.dtype" if isinstance(value, _core.dtype) else _core.type_name(value)
+
+
+def too_large(name: str, argument: str, value: Any, annotation: str) -> Exception | None:
+    """What PyTorch says of an int of more than 64 bits."""
+    words = annotation.replace("int | tuple[int, ...]", "Ints").split(" | ")
+    many = isinstance(value, (tuple, list))
+    for position, number in enumerate(value if many else (value,), 1):
+        if type(number) is not int or -(2**63) <= number < 2**63:
+            continue
+        if not many and {"int", "Ints", "Sizes", "device"}.intersection(words):
+            return ValueError("Overflow when unpacking long long")
+        if "Ints" in words or "Sizes" in words:
+            return TypeError(
+                f"{name}(): argument '{argument}' failed to unpack the object at pos {position} "
+                'with error "Overflow when unpacking long long"'
+            )
+        if not many and {"Number", "Any"}.intersection(words) and not -(2**63) <= number < 2**64:
+            return OverflowError("int too big to convert")
+    return None
+
+
+def parsed(function: Any, name: str, arguments: tuple, keywords: dict) -> Exception | None:
+    """The error of PyTorch's parser for a call; None where it has none."""
+    function = unwrap(function)
+    code = function.__code__
+    method = name.startswith("Tensor.")
+    name = name.rpartition(".")[2]
+    takes = code.co_argcount
+    names = code.co_varnames[: takes + code.co_kwonlyargcount]
+    if len(arguments) > takes and not code.co_flags & CO_VARARGS:
+        plural = "" if takes - method == 1 else "s"
+        return TypeError(
+            f"{name}() takes {takes - method} positional argument{plural} but "
+            f"{len(arguments) - method} {'was' if len(arguments) - method == 1 else 'were'} given"
+        )
+    given = dict(zip(names[:takes], arguments, strict=False))
+    required = names[: takes - len(function.__defaults__ or ())]
+    missing = [n for n in required if n not in given and n not in keywords]
+    if missing:
+        listed = ", ".join(f'"{n}"' for n in missing)
+        plural = "" if len(missing) > 1 else "s"  # as PyTorch has it
+        return TypeError(
+            f"{name}() missing {len(missing)} required positional argument{plural}: {listed}"
+        )
+    values = {**keywords, **given}
+    overflow = None
+    for position, argument in enumerate(names, not method):
+        if argument not in values or not position:
+            continue
+        value = values[argument]
+        annotation = function.__annotations__.get(argument, "Any")
+        if annotation == "Any":
+            annotation = BY_NAME.get(argument, "Any")
+        wanted = expected(annotation, value)
+        if wanted is not None:
+            place = f" (position {position})" if argument in given else ""
+            return TypeError(
+                f"{name}(): argument '{argument}'{place} must be {wanted}, not {kind_of(value)}"
+            )
+        overflow = overflow or too_large(name, argument, value, annotation)
+    for keyword in keywords:
+        if keyword in given:
+            return TypeError(f"{name}() got multiple values for argument '{keyword}'")
+        if keyword not in names and not code.co_flags & CO_VARKEYWORDS:
+            return TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
+    return overflow
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether it was raised here, not by a function that the caller gave."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or trace.tb_frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def refused(
+    function: Any, name: str, arguments: tuple, keywords: dict, error: BaseException
+) -> BaseException:
+    """The error to raise in the place of the one that a call of `function` ended in."""
+    if type(error).__module__ != "builtins" or not isinstance(error, Exception):
+        return error
+    if not is_ours(error) or "Overflow when unpacking" in str(error):
+        return error
+    if error.__traceback__ is None and function.__module__ in PYTHON_FIRST:
+        return error
+    found = parsed(function, name, arguments, keywords)
+    internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))
+    if found is None and internal:
+        kinds = [kind_of(value) for value in arguments[name.startswith("Tensor.") :]]
+        kinds += [f"{keyword}={kind_of(value)}" for keyword, value in keywords.items()]
+        found = TypeError(
+            f"{name.rpartition('.')[2]}() received an invalid combination of arguments - got "
+            f"({', '.join(kinds)})"
+        )
+    return error if found is None else found.with_traceback(error.__traceback__)

@@ -1,0 +1,150 @@
+"""`python -m tiny_torch run script.py [args…]`: a PyTorch script, untouched, on tiny_torch.
+
+While it runs, `import torch` and `import torch.x.y` answer with the very modules tiny_torch and
+tiny_torch.x.y, whether PyTorch is installed or not; in child processes too, forked or spawned.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import os
+import runpy
+import sys
+import types
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from multiprocessing import spawn
+from types import ModuleType
+from typing import Any
+
+from tiny_torch.compat import absent
+
+# Built on PyTorch's own C++ library: they cannot work on another.
+NOT_COVERED = ("torchvision", "torchaudio", "torchtext", "torchdata", "functorch", "triton")
+
+USAGE = """\
+usage: python -m tiny_torch run script.py [args…]
+       python -m tiny_torch run -m module [args…]
+
+Runs a PyTorch script, untouched, on tiny_torch: `import torch` answers with tiny_torch."""
+
+
+class _Alias(Loader):
+    """Loads `torch.x` by importing `tiny_torch.x`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.name)
+        absent.install()  # what was loaded just now
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # which the import of an alias has just replaced
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        top, _, rest = fullname.partition(".")
+        if top in NOT_COVERED:
+            where = absent.place(sys._getframe(1))
+            raise ModuleNotFoundError(
+                f"{fullname} is built on PyTorch itself and not covered by tiny_torch ({where})",
+                name=fullname,
+            )
+        if fullname == "safetensors.torch":
+            return ModuleSpec(fullname, _Alias("tiny_torch.safetensors"))
+        if top != "torch":
+            return None
+        ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
+        if not exists(ours):
+            namespace, _, name = ours.rpartition(".")
+            place = sys._getframe(1)
+            owner = sys.modules.get(namespace)
+            text = absent.message(owner, absent.public_name(namespace), name, place)
+            raise ModuleNotFoundError(text, name=fullname)
+        return ModuleSpec(fullname, _Alias(ours), is_package=True)
+
+
+def exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its package does not exist
+        return False
+
+
+class _InChild:
+    """Unpickled by a spawned child before it imports the script: installs the finder there."""
+
+    def __reduce__(self) -> Any:
+        return install, ()
+
+
+def install() -> None:
+    """From now on, in this process and its children, `torch` is tiny_torch."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, _Finder())
+    prepare = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> Any:
+        return {"tiny_torch": _InChild(), **prepare(name)}
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+def run(arguments: list[str]) -> None:
+    """What `python script.py args…` does, or `python -m module args…`."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return
+    if (
+        not arguments
+        or arguments == ["-m"]
+        or (arguments[0].startswith("-") and arguments[0] != "-m")
+    ):
+        print(USAGE, file=sys.stderr)
+        raise SystemExit(2)
+    install()
+    sys.excepthook = print_from_script
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    sys.argv = arguments
+    script = os.path.abspath(arguments[0])
+    if os.path.isdir(script):  # of which __main__.py is run
+        del sys.path[0]
+        runpy.run_path(script, run_name="__main__")
+        return
+    try:
+        with io.open_code(script) as file:
+            source = file.read()
+    except OSError as error:
+        message = f"{sys.executable}: can't open file {script!r}: {error}"
+        print(message, file=sys.stderr)
+        raise SystemExit(2) from None
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    main = types.ModuleType("__main__")
+    main.__file__ = script
+    main.__loader__ = SourceFileLoader("__main__", script)
+    vars(main).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = main
+    exec(compile(source, script, "exec", dont_inherit=True), vars(main))
+
+
+def print_from_script(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Prints a traceback that begins at the script, as if Python had run it."""
+    while trace is not None and is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+
+
+def is_ours(file: str) -> bool:
+    return file.startswith((absent.PACKAGE, "<frozen runpy>", os.path.abspath(runpy.__file__)))

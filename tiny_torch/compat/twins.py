@@ -1,0 +1,245 @@
+"""The functions of torch that do what a method of Tensor or a function of nn.functional does.
+
+Where PyTorch has both, the function of torch is the one in C++: other arguments, or in another
+order; numbers for names of reductions; fewer checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tiny_torch.arguments import check_int
+from tiny_torch.functions.common import check_tensor, check_tensors, into
+from tiny_torch.functions.nn.batch_norm import _check_channels, apply_batch_norm
+from tiny_torch.functions.nn.embedding import apply_embedding
+from tiny_torch.nn import functional
+from tiny_torch.ops.nn.losses import reduced
+from tiny_torch.tensor import Tensor
+
+OF_METHODS = """
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+    atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach detach_ erf_ erfc_
+    exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ get_device index_put_ lcm_ ldexp_ log10_ log1p_
+    log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_
+    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+"""
+SAME = """
+    adaptive_avg_pool1d bilinear channel_shuffle pixel_shuffle pixel_unshuffle
+"""
+
+
+def of_method(name: str) -> Callable:
+    """torch.exp_(input), of Tensor.exp_."""
+    method = getattr(Tensor, name)
+
+    def function(input, *args, **kwargs):
+        if not isinstance(input, Tensor):
+            check_tensor(name, "input", 1, input)
+        return method(input, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"As Tensor.{name}."
+    return function
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input`, filled with a number or a tensor of no dims."""
+    check_tensor("fill", "input", 1, input)
+    return input.clone().fill_(value)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """As nn.functional.hardshrink."""
+    return into(out, functional.hardshrink(input, lambd))
+
+
+# ---------------------------------------------------------------------------------------- losses
+
+# Without a `reduction` they do not reduce: PyTorch's schemas say "mean", its Python functions do 0.
+
+
+def reduction_of(function: str, position: int, number: Any, **tensors: Any) -> str:
+    """PyTorch's numbers for reductions; those that it does not know mean "none"."""
+    check_tensors(function, tensors)
+    return {1: "mean", 2: "sum"}.get(check_int(function, "reduction", position, number), "none")
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
+    """As nn.functional.binary_cross_entropy_with_logits."""
+    kind = reduction_of(
+        "binary_cross_entropy_with_logits", 5, reduction, input=input, target=target
+    )
+    return functional.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=kind, pos_weight=pos_weight
+    )
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+    """As nn.functional.cosine_embedding_loss."""
+    kind = reduction_of(
+        "cosine_embedding_loss", 5, reduction, input1=input1, input2=input2, target=target
+    )
+    return functional.cosine_embedding_loss(input1, input2, target, margin, reduction=kind)
+
+
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False
+):
+    """As nn.functional.ctc_loss."""
+    kind = reduction_of("ctc_loss", 6, reduction, log_probs=log_probs, targets=targets)
+    return functional.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, kind, zero_infinity
+    )
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+    """As nn.functional.hinge_embedding_loss."""
+    kind = reduction_of("hinge_embedding_loss", 4, reduction, input=input, target=target)
+    return functional.hinge_embedding_loss(input, target, margin, reduction=kind)
+
+
+def kl_div(input, target, reduction=0, *, log_target=False):
+    """As nn.functional.kl_div, without "batchmean"."""
+    kind = reduction_of("kl_div", 3, reduction, input=input, target=target)
+    loss = functional.kl_div(input, target, reduction="none", log_target=log_target)
+    return reduced(loss, kind)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+    """As nn.functional.margin_ranking_loss."""
+    kind = reduction_of(
+        "margin_ranking_loss", 5, reduction, input1=input1, input2=input2, target=target
+    )
+    return functional.margin_ranking_loss(input1, input2, target, margin, reduction=kind)
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """As nn.functional.poisson_nll_loss."""
+    kind = reduction_of("poisson_nll_loss", 6, reduction, input=input, target=target)
+    return functional.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=kind)
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=0
+):
+    """As nn.functional.triplet_margin_loss."""
+    kind = reduction_of(
+        "triplet_margin_loss", 8, reduction, anchor=anchor, positive=positive, negative=negative
+    )
+    return functional.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=kind
+    )
+
+
+# --------------------------------------------------------------------------------------- layers
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
+    """As nn.functional.adaptive_max_pool1d, with the positions."""
+    return functional.adaptive_max_pool1d(input, output_size, return_indices=True)
+
+
+def max_pool3d(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    """As nn.functional.max_pool3d, without positions."""
+    return functional.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """As nn.functional.embedding, the weight first; a negative `padding_idx` stands for no row."""
+    padding = max(check_int("embedding", "padding_idx", 3, padding_idx), -1)
+    check_tensor("embedding", "weight", 1, weight)
+    if sparse or padding >= len(weight):  # which says so
+        return functional.embedding(indices, weight, None, None, 2.0, scale_grad_by_freq, sparse)
+    return apply_embedding(weight, indices, padding, scale_grad_by_freq)
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """As nn.functional.batch_norm, of a single value, too; `cudnn_enabled` has no effect."""
+    _check_channels(input, running_mean, running_var, weight, bias, training)
+    return apply_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """As nn.functional.instance_norm; `cudnn_enabled` has no effect."""
+    check_tensor("instance_norm", "input", 1, input)
+    return functional.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """As nn.functional.layer_norm; `cudnn_enable` has no effect."""
+    return functional.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """As nn.functional.rms_norm."""
+    return functional.rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """As nn.functional.group_norm; `cudnn_enabled` has no effect."""
+    if check_int("group_norm", "num_groups", 2, num_groups) <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    return functional.group_norm(input, num_groups, weight, bias, eps)
+
+
+FUNCTIONS: dict[str, Callable] = {
+    **{name: of_method(name) for name in OF_METHODS.split()},
+    **{name: getattr(functional, name) for name in SAME.split()},
+    **{
+        f.__name__: f
+        for f in (
+            adaptive_max_pool1d, batch_norm, binary_cross_entropy_with_logits,
+            cosine_embedding_loss, ctc_loss, embedding, fill, group_norm, hardshrink,
+            hinge_embedding_loss, instance_norm, kl_div, layer_norm, margin_ranking_loss,
+            max_pool3d, poisson_nll_loss, rms_norm, triplet_margin_loss,
+        )
+    },
+}  # fmt: skip

@@ -1,0 +1,202 @@
+"""What public functions share: kinds of arguments, and results written into `out`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core, return_types
+from tiny_torch.autograd.apply import apply_many, compute, compute_into, edges_of, offer
+from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import cannot_cast
+from tiny_torch.tensor import Tensor, wrap
+
+NO_HISTORY = (
+    "functions with out=... arguments don't support automatic differentiation, but one of the "
+    "arguments requires grad."
+)
+BOOL_OUT = {"isposinf", "isneginf", "signbit"}  # `out` has to be bool, though others' may be wider
+SAME_OUT = {  # `out` has to be of the input's dtype
+    *("abs", "bitwise_not", "ceil", "floor", "frac", "heaviside", "nan_to_num", "neg", "round"),
+    *("sgn", "sign", "trunc"),
+}
+
+# is_result_shape(out, operands): whether tensors (and numbers) broadcast to the shape of `out`.
+is_result_shape = _core.is_result_shape
+# check_tensor(function, argument, position, value): TypeError where it is no tensor.
+check_tensor = _core.check_tensor
+# check_tensors(function, {argument: value}): the same of several, the first at position 1.
+check_tensors = _core.check_tensors
+
+
+def is_operand(value: Any) -> bool:
+    """Whether ops take it as it is: a tensor or a number."""
+    if isinstance(value, Tensor | np.number | np.bool_):
+        return True
+    # np.str_ has it, too
+    return hasattr(type(value), "__float__") and not isinstance(value, np.ndarray | np.generic)
+
+
+def check_operand(function: str, argument: str, position: int, value: Any) -> None:
+    if not isinstance(value, Tensor) and not is_operand(value):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
+            f"{_core.type_name(value)}"
+        )
+
+
+def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
+    """The op's result, written into `out`, which records no history."""
+    if not isinstance(out, Tensor):
+        check_tensor(function, "out", len(arguments) + 1, out)
+    if function in BOOL_OUT and out.dtype is not _core.bool:
+        raise RuntimeError(f"{function} does not support non-boolean outputs.")
+    if function in SAME_OUT and out.dtype is not arguments[0].dtype:
+        raise RuntimeError(
+            f"{function}(): found dtype {out.dtype} but expected {arguments[0].dtype}"
+        )
+    if is_result_shape(out.array, arguments) and compute_into(op, out, arguments):
+        return out
+    recorded = "out" not in op.unrecorded
+    if recorded:
+        refuse_history(f"{function}(): ", out, *arguments)
+    return into(out, wrap(compute(op, arguments)[0]), recorded)
+
+
+def refuse_history(function: str, *tensors: Any) -> None:
+    """RuntimeError if one of what `out=` is computed from, or `out` itself, would be recorded."""
+    if edges_of(None, *tensors) is not None:
+        raise RuntimeError(function + NO_HISTORY)
+
+
+def place_of(function: str, out: Any) -> Any:
+    """The array that a result may be written to; None without `out`, which may have no history."""
+    if out is None:
+        return None
+    check_tensor(function, "out", 1, out)
+    refuse_history("", out)
+    return out.array
+
+
+def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
+    """The op's result: in `out`'s own memory, if it is of the result's shape and dtype there.
+
+    To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
+    """
+    result = offer(op, (out,), inputs, constants)
+    if result is not None:
+        return result if result is out else wrap(result)
+    arguments = (*inputs, *constants)
+    check_tensor("out", "out", 1, out)
+    if "out" not in op.unrecorded:
+        refuse_history("", out, *inputs)
+    if op.composite is not None and out.array.device == "ref":
+        return op.composite(*arguments)
+    return wrap(compute(op, arguments, out.array)[0])
+
+
+def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
+    """The op's result; written into `out`, which must be of its dtype, if there is one."""
+    if out is None:
+        return apply_many(op, inputs, *constants)
+    return into_same(out, offered(out, op, inputs, *constants), name)
+
+
+def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:
+    """`offered`, of an op that answers elements of its input and where they stand; for `named`."""
+    check_outs(name, out, 2)
+    values, positions = out
+    found = None
+    if values.array.dtype is input.array.dtype and positions.array.dtype is _core.int64:
+        found = offer(op, (values, positions), (input,), constants)
+    if found is None:
+        refuse_history("", input, *out)
+        found = compute(op, (input, *constants))[0]
+    return tuple([x if isinstance(x, Tensor) else wrap(x) for x in found])
+
+
+def check_outs(name: str, out: Any, count: int) -> None:
+    """TypeError where `out` is no tuple of as many tensors."""
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
+    if len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    for target in out:
+        check_tensor(name, "out", 1, target)
+
+
+def into(out: Tensor | None, result: Tensor, recorded: bool = True) -> Tensor:
+    """The result, copied into `out` if there is one, which gets its shape.
+
+    Raises RuntimeError if `out` cannot hold the result, or, if `recorded`, where one has a history.
+    """
+    if out is None or result is out:
+        return result
+    check_tensor("out", "out", 1, out)
+    if recorded:
+        refuse_history("", out, result)
+    if not _core.can_cast(result.dtype, out.dtype):
+        raise cannot_cast(result.dtype, out.dtype)
+    if out.array.shape != result.array.shape:
+        resize_out(out, result.array)
+    out.array.copy_(result.array)
+    return out
+
+
+def into_same(out: Tensor | None, result: Tensor, function: str = "") -> Tensor:
+    """`into`, for functions whose `out` must have the result's dtype: else RuntimeError."""
+    if result is out:
+        return result
+    if isinstance(out, Tensor) and out.array.dtype is not result.array.dtype:
+        where = f"{function}(): " if function else ""
+        raise RuntimeError(
+            f"{where}Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
+        )
+    return into(out, result)
+
+
+def resize_out(out: Tensor, like: Any) -> None:
+    """Gives `out` the shape and strides of an array; in its own storage, if that has the room."""
+    array = out.array
+    if array.size:
+        warnings.warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(array.shape)}, which does not match the required output shape "
+            f"{list(like.shape)}. This behavior is deprecated, and in a future PyTorch release "
+            "outputs will not be resized unless they have zero elements. You can explicitly reuse "
+            "an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=4,
+        )
+    if (array.offset + like.size) * array.itemsize <= array.storage_nbytes:
+        out.array = array.as_strided(like.shape, like.strides, array.offset)
+    else:
+        out.array, out._view = like.empty_like(array.dtype), None
+
+
+def named(name: str, results: Any, out: Any = None) -> Any:
+    """Results with the names that return_types has for `name`; copied into the tensors of `out`.
+
+    Raises TypeError where those are not as many, RuntimeError where one is of another dtype.
+    """
+    if out is None:
+        return tuple.__new__(getattr(return_types, name), results)  # without looking at them
+    check_outs(name, out, len(results))
+    if all(map(is_, results, out)):  # they are what was written
+        return tuple.__new__(getattr(return_types, name + "_out"), results)
+    for target, result in zip(out, results, strict=True):
+        if target.dtype is not result.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {result.dtype}, but got {target.dtype} instead"
+            )
+    written = [into(target, result) for target, result in zip(out, results, strict=True)]
+    return tuple.__new__(getattr(return_types, name + "_out"), written)
+
+
+def standalone(x: Tensor) -> Tensor:
+    """A view of what nobody else has: a tensor of its own, as PyTorch's functions answer it."""
+    x._view = None
+    return x

@@ -1,0 +1,1 @@
+"""Functions: one element after the other."""

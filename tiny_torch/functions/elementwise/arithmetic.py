@@ -1,0 +1,439 @@
+"""Elementwise functions with arguments of their own.
+
+The plain ones (torch.exp, torch.mul, ...) are declared where their op stands, in ops/elementwise,
+and made in declared.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tiny_torch import _core
+from tiny_torch.arguments import check_int
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
+from tiny_torch.functions.common import check_operand, check_tensor, into, into_same, write_out
+from tiny_torch.functions.elementwise.declared import inplace, scalar
+from tiny_torch.ops.common import fits
+from tiny_torch.ops.elementwise.arithmetic import (
+    Add,
+    Addcdiv,
+    Addcmul,
+    Clamp,
+    Div,
+    DivFloor,
+    DivTrunc,
+    Lerp,
+    Mul,
+    Number,
+    Pow,
+    Sub,
+    result_type,
+)
+from tiny_torch.ops.elementwise.unary import Relu, Round, RoundTo
+from tiny_torch.tensor import Tensor
+
+NUMBERS = (int, float, np.number)
+
+
+def relu(input: Tensor) -> Tensor:
+    """max(x, 0). https://pytorch.org/docs/stable/generated/torch.relu.html
+
+    >>> import tiny_torch as torch
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if not isinstance(input, Tensor):
+        check_tensor("relu", "input", 1, input)
+    return apply(Relu, input)
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
+    if not isinstance(input, Tensor):
+        check_tensor("round", "input", 1, input)
+    if check_int("round", "decimals", 2, decimals) != 0:
+        return into_same(out, apply(RoundTo, input, decimals))
+    return apply(Round, input) if out is None else write_out(Round, "round", out, input)
+
+
+def check_number(function: str, argument: str, value: Any) -> Any:
+    """A number, or a 0-d tensor's; TypeError for other things, OverflowError beyond 64 bits."""
+    if type(value) is float:
+        return value
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value.item()
+    if not isinstance(value, NUMBERS):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
+        )
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
+    """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    if fits(alpha, input, other):
+        return Addcmul, (input, other, alpha)
+    alpha = check_number("add", "alpha", alpha)
+    dtype = result_type(input, other)
+    if isinstance(alpha, bool) and dtype is not _core.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not dtype.is_floating_point:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if dtype is _core.bool:
+        truth = bool(alpha)
+        return Add, (
+            input,
+            apply(Mul, other, truth) if isinstance(other, Tensor) else other and truth,
+        )
+    check_range(alpha, dtype)
+    return Addcmul, (input, other, alpha)
+
+
+def check_subtraction(*operands: Any) -> None:
+    for operand in operands:
+        if operand is True or operand is False or getattr(operand, "dtype", None) is _core.bool:
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
+
+
+def with_tensor(name: str, input: Any, other: Any) -> Any:
+    """The input, as a 0-d tensor where both are numbers; TypeError where one is neither."""
+    check_operand(name, "input", 1, input)
+    check_operand(name, "other", 2, other)
+    return input if isinstance(input, Tensor) or isinstance(other, Tensor) else scalar(input)
+
+
+def add(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input + alpha * other. https://pytorch.org/docs/stable/generated/torch.add.html
+
+    >>> import tiny_torch as torch
+    >>> torch.add(torch.tensor([1, 2]), 10, alpha=2)
+    tensor([21, 22])
+    """
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input = with_tensor("add", input, other)
+    if type(alpha) is not int or alpha != 1:
+        if out is None and fits(alpha, input, other):
+            return apply(Addcmul, input, other, alpha)
+        op, operands = scaled_sum(input, other, alpha)
+        return apply(op, *operands) if out is None else write_out(op, "add", out, *operands)
+    return apply(Add, input, other) if out is None else write_out(Add, "add", out, input, other)
+
+
+def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """input - alpha * other. https://pytorch.org/docs/stable/generated/torch.sub.html"""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input = with_tensor("sub", input, other)
+    if type(alpha) is not int or alpha != 1:
+        if not fits(alpha, input, other):
+            alpha = check_number("sub", "alpha", alpha)
+            check_subtraction(input, other, alpha)
+        return add(input, other, alpha=-alpha, out=out)
+    return apply(Sub, input, other) if out is None else write_out(Sub, "sub", out, input, other)
+
+
+def div(
+    input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """input / other, then rounded by None, "trunc" or "floor".
+
+    https://pytorch.org/docs/stable/generated/torch.div.html
+    """
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input = with_tensor("div", input, other)
+    op = Div if rounding_mode is None else division(rounding_mode)
+    return apply(op, input, other) if out is None else write_out(op, "div", out, input, other)
+
+
+def division(rounding_mode: str | None) -> type[Op]:
+    if rounding_mode is None:
+        return Div
+    if rounding_mode == "floor":
+        return DivFloor
+    if rounding_mode == "trunc":
+        return DivTrunc
+    raise RuntimeError(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        f"'{rounding_mode}'"
+    )
+
+
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """input to the power of exponent; either may be a number.
+
+    https://pytorch.org/docs/stable/generated/torch.pow.html
+    """
+    if not isinstance(input, Tensor):
+        check_tensor("pow", "exponent", 2, exponent)
+        return into(out, rpow(exponent, input))
+    if not isinstance(exponent, Tensor):
+        check_operand("pow", "exponent", 2, exponent)
+    return (
+        apply(Pow, input, exponent) if out is None else write_out(Pow, "pow", out, input, exponent)
+    )
+
+
+def rpow(exponent: Tensor, base: Any) -> Tensor:
+    if isinstance(base, Tensor):
+        return apply(Pow, base, exponent)
+    return apply(Pow, base, exponent.contiguous())  # PyTorch's answer is contiguous
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at least `min` and at most `max` (numbers or tensors; NaN stays).
+
+    https://pytorch.org/docs/stable/generated/torch.clamp.html
+    """
+    if not isinstance(input, Tensor):
+        check_tensor("clamp", "input", 1, input)
+    check_bounds(input, min, max)
+    if out is not None:
+        return write_out(Clamp, "clamp", out, input, min, max)
+    return apply(Clamp, input, min, max)
+
+
+def check_bounds(input: Tensor, min: Any, max: Any) -> None:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if (min is None or fits(min, input)) and (max is None or fits(max, input)):
+        return
+    bounds = [bound for bound in (min, max) if bound is not None]
+    numbers = [bound for bound in bounds if not isinstance(bound, Tensor)]
+    if 0 < len(numbers) < len(bounds) and any(isinstance(b, Tensor) and b.ndim for b in bounds):
+        raise TypeError("clamp(): min and max must be two tensors or two numbers")
+    if not numbers:
+        return
+    dtype = result_type(input, *bounds)
+    if dtype is _core.bool:
+        raise not_implemented("clamp_scalar_cpu", dtype)
+    for bound in numbers:
+        check_range(bound, dtype)
+
+
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at least `min`."""
+    check_operand("clamp_min", "min", 2, min)
+    return clamp(input, min, out=out)
+
+
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at most `max`."""
+    check_operand("clamp_max", "max", 2, max)
+    return clamp(input, None, max, out=out)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
+    """input + weight * (end - input). https://pytorch.org/docs/stable/generated/torch.lerp.html"""
+    check_tensor("lerp", "input", 1, input)
+    weight = lerp_weight(input, end, weight)
+    if out is not None:
+        return write_out(Lerp, "lerp", out, input, end, weight)
+    return apply(Lerp, input, end, weight)
+
+
+def lerp_weight(input: Tensor, end: Tensor, weight: Any) -> Any:
+    """The weight, after the operands were checked: lerp does not promote."""
+    if fits(0 if isinstance(weight, Tensor) else weight, input, end) and (
+        not isinstance(weight, Tensor) or weight.array.dtype is input.array.dtype
+    ):
+        return weight
+    check_tensor("lerp", "end", 2, end)
+    check_operand("lerp", "weight", 3, weight)
+    for name, operand in (("end", end), ("weight", weight)):
+        if not isinstance(operand, Tensor) or operand.dtype is input.dtype:
+            continue
+        if name == "end" or operand.ndim > 0:
+            raise RuntimeError(
+                f"expected dtype {input.dtype} for `{name}` but got dtype {operand.dtype}"
+            )
+    if not isinstance(weight, Tensor) and not input.is_floating_point():
+        return True  # a float would promote; so the missing integer kernel is asked for
+    if not isinstance(weight, Tensor):
+        check_range(weight, _core.float64 if input.dtype is _core.float64 else _core.float32)
+    return weight
+
+
+def product_operands(
+    name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number
+) -> tuple:
+    """input, value * tensor1, tensor2: value does not count in promotion."""
+    if fits(value, input, tensor1, tensor2):
+        return input, tensor1 if value == 1 else apply(Mul, tensor1, value), tensor2
+    for position, operand in enumerate((input, tensor1, tensor2), 1):
+        argument = "input" if position == 1 else f"tensor{position - 1}"
+        check_tensor(name, argument, position, operand)
+    value = check_number(name, "value", value)
+    dtype = result_type(input, tensor1, tensor2)
+    if name == "addcdiv" and not result_type(tensor1, tensor2).is_floating_point:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported. addcdiv(input, tensor1, tensor2)"
+            " is input + value * torch.trunc(tensor1 / tensor2) for integers."
+        )
+    if value == 1 or dtype is _core.bool:
+        return input, tensor1, tensor2
+    number = value
+    check_range(value, _core.float32 if dtype in HALVES else dtype)
+    if not dtype.is_floating_point:
+        number = int(value)
+    factor = tensor1 if tensor1.array.dtype is dtype else tensor1.to(dtype)
+    return input, apply(Mul, factor, number), tensor2
+
+
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    x, a, b = product_operands("addcmul", input, tensor1, tensor2, value)
+    return apply(Addcmul, x, a, b) if out is None else write_out(Addcmul, "addcmul", out, x, a, b)
+
+
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    x, a, b = product_operands("addcdiv", input, tensor1, tensor2, value)
+    return apply(Addcdiv, x, a, b) if out is None else write_out(Addcdiv, "addcdiv", out, x, a, b)
+
+
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Whether |input - other| <= atol + rtol * |other|; equal infinities are close.
+
+    https://pytorch.org/docs/stable/generated/torch.isclose.html
+    """
+    check_tensor("isclose", "input", 1, input)
+    check_tensor("isclose", "other", 2, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{scalar_type(input.dtype)} did not match {scalar_type(other.dtype)}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    a, b = input.detach(), other.detach()
+    equal = a == b
+    if equal_nan:
+        equal = equal | ((a != a) & (b != b))
+    if not a.is_floating_point():
+        a, b = a.double(), b.double()
+    difference = (a - b).abs()
+    return equal | (difference.isfinite() & (difference <= atol + (b * rtol).abs()))
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are close. https://pytorch.org/docs/stable/generated/torch.allclose.html"""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    check_tensor("equal", "input", 1, input)
+    check_tensor("equal", "other", 2, other)
+    a, b = input.array, other.array
+    return a.same_shape(b) and (a == b).all(None, False).item()
+
+
+# ---------------------------------------------------------------------------------------- in place
+
+
+def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(Add, self, other)
+    op, operands = scaled_sum(self, other, alpha)
+    return apply_inplace(op, *operands)
+
+
+def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(Sub, self, other)
+    alpha = check_number("sub_", "alpha", alpha)
+    check_subtraction(self, other, alpha)
+    return add_(self, other, alpha=-alpha)
+
+
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    return apply_inplace(division(rounding_mode), self, other)
+
+
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    return apply_inplace(Pow, self, exponent)
+
+
+def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    return apply_inplace(Lerp, self, end, lerp_weight(self, end, weight))
+
+
+def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+    if check_int("round_", "decimals", 1, decimals) == 0:
+        return apply_inplace(Round, self)
+    return apply_inplace(RoundTo, self, decimals)
+
+
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    check_bounds(self, min, max)
+    return apply_inplace(Clamp, self, min, max)
+
+
+def clamp_min_(self: Tensor, min: Any) -> Tensor:
+    return clamp_(self, min)
+
+
+def clamp_max_(self: Tensor, max: Any) -> Tensor:
+    return clamp_(self, None, max)
+
+
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    x, a, b = product_operands("addcmul", self, tensor1, tensor2, value)
+    return apply_inplace(Addcmul, x, a, b)
+
+
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    x, a, b = product_operands("addcdiv", self, tensor1, tensor2, value)
+    return apply_inplace(Addcdiv, x, a, b)
+
+
+FUNCTIONS: dict[str, Callable] = {
+    **{
+        function.__name__: function
+        for function in (
+            relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
+            isclose, allclose, equal,
+        )
+    },
+}  # fmt: skip
+
+METHODS: dict[str, Callable] = {
+    **FUNCTIONS,
+    "relu_": inplace(Relu),
+    "round_": round_,
+    "pow_": pow_,
+    "lerp_": lerp_,
+    "add_": add_,
+    "sub_": sub_,
+    "div_": div_,
+    "clamp_": clamp_,
+    "clamp_min_": clamp_min_,
+    "clamp_max_": clamp_max_,
+    "addcmul_": addcmul_,
+    "addcdiv_": addcdiv_,
+}

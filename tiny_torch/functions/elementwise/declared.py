@@ -1,0 +1,114 @@
+"""The functions and methods of the elementwise ops that ops/elementwise declares public.
+
+Operands may be tensors or Python numbers; shapes broadcast, dtypes promote; `out` is written into
+and returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.graph import Op
+from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
+from tiny_torch.ops.common import zeros
+from tiny_torch.ops.elementwise import DECLARED
+from tiny_torch.tensor import Tensor, wrap
+
+TWO_NUMBERS = {"mul", "floor_divide"}  # of two numbers they answer a tensor, too
+
+
+def unary(name: str, op: type[Op]) -> Callable[..., Tensor]:
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
+        if not isinstance(input, Tensor):
+            check_tensor(name, "input", 1, input)
+        return apply(op, input) if out is None else write_out(op, name, out, input)
+
+    return function
+
+
+def binary(name: str, op: type[Op], numbers: bool, left: bool) -> Callable[..., Tensor]:
+    check = check_operand if numbers else check_tensor
+
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        # Which op this is, and its kernels: `python -m tiny_torch where` with the function's name.
+        if not isinstance(input, Tensor):
+            return of_number(op, name, input, other, out, left)
+        if not isinstance(other, Tensor):
+            check(name, "other", 2, other)
+        return apply(op, input, other) if out is None else write_out(op, name, out, input, other)
+
+    return function
+
+
+def of_number(
+    op: type[Op], name: str, input: Any, other: Any, out: Tensor | None, allowed: bool = True
+) -> Tensor:
+    """An op of two inputs whose first is a Python number; TypeError where that is not `allowed`."""
+    check = check_operand if allowed else check_tensor
+    check(name, "input", 1, input)
+    if name in TWO_NUMBERS:
+        check_operand(name, "other", 2, other)
+    else:
+        check_tensor(name, "other", 2, other)
+    return into(out, apply(op, input if isinstance(other, Tensor) else scalar(input), other))
+
+
+def scalar(number: Any) -> Tensor:
+    """A number as a 0-d tensor."""
+    dtype = _core.result_type(number)
+    return wrap(_core.full((), number, dtype))
+
+
+def inplace(op: type[Op]) -> Callable[..., Tensor]:
+    written = written_by(op)
+
+    def unary(self: Tensor) -> Tensor:
+        return apply_inplace(written, self)
+
+    def binary(self: Tensor, other: Any) -> Tensor:
+        return apply_inplace(written, self, other)
+
+    return unary if op.arity == 1 else binary
+
+
+def written_by(op: type[Op]) -> type[Op]:
+    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
+    return op if op.backward is not None else forgetful(op)
+
+
+def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
+    """As `inplace`, of an op of two inputs whose second may not be a number."""
+    method = inplace(op)
+
+    def checked(self: Tensor, other: Any) -> Tensor:
+        check_tensor(name + "_", "other", 1, other)
+        return method(self, other)
+
+    return checked
+
+
+def forgetful(op: type[Op]) -> type[Op]:
+    """An op without a gradient, to be used in place: what it overwrites has gradient zero."""
+
+    def backward(saved, grad, needs):
+        nothing = tuple([zeros(grad) if need else None for need in needs])
+        return nothing if op.arity > 1 else nothing[0]
+
+    return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
+
+
+FUNCTIONS: dict[str, Callable] = {}
+METHODS: dict[str, Callable] = {}
+for _name, (_op, _what, _numbers, _left, _in_place) in DECLARED.items():
+    function = unary(_name, _op) if _op.arity == 1 else binary(_name, _op, _numbers, _left)
+    function.__name__ = function.__qualname__ = _name
+    function.__doc__ = f"{_what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{_name}.html"
+    FUNCTIONS[_name] = METHODS[_name] = function
+    if _in_place:
+        method = inplace(_op) if _numbers else inplace_of_tensors(_name, _op)
+        METHODS[_name + "_"] = method
+        method.__name__ = method.__qualname__ = _name + "_"

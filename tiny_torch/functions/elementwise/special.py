@@ -1,0 +1,109 @@
+"""Special functions with arguments of their own: polygamma, logit, heaviside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.dtypes import check_range
+from tiny_torch.functions.common import check_tensor, write_out
+from tiny_torch.ops.elementwise.special import Heaviside, Logit, Polygamma
+from tiny_torch.tensor import Tensor
+
+
+def check_order(n: Any, input: Any) -> None:
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise TypeError(
+            f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}"
+        )
+    check_tensor("polygamma", "input", 2, input)
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The n-th derivative of digamma, n >= 0.
+
+    https://pytorch.org/docs/stable/generated/torch.polygamma.html
+
+    >>> import tiny_torch as torch
+    >>> torch.polygamma(1, torch.tensor([1.0, 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+    check_order(n, input)
+    if out is not None:
+        return write_out(Polygamma, "polygamma", out, input, n)
+    return apply(Polygamma, input, n)
+
+
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    check_order(n, self)
+    return apply_inplace(Polygamma, self, n)
+
+
+def epsilon(input: Any, eps: Any) -> float:
+    """The bound as a number: -1 for none."""
+    check_tensor("logit", "input", 1, input)
+    if eps is None:
+        return -1.0
+    if not isinstance(eps, int | float):
+        raise TypeError(
+            f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
+        )
+    dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
+    check_range(eps, dtype)
+    return float(eps)
+
+
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """ln(x / (1 - x)), the inverse of sigmoid; x is first kept within [eps, 1 - eps], if given.
+
+    https://pytorch.org/docs/stable/generated/torch.logit.html
+    """
+    eps = epsilon(input, eps)
+    return apply(Logit, input, eps) if out is None else write_out(Logit, "logit", out, input, eps)
+
+
+def logit_(self: Tensor, eps: float | None = None) -> Tensor:
+    return apply_inplace(Logit, self, epsilon(self, eps))
+
+
+def check_values(input: Any, values: Any) -> None:
+    check_tensor("heaviside", "input", 1, input)
+    check_tensor("heaviside", "values", 2, values)
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0, `values` or 1 as input is below, at or above 0; both of one dtype.
+
+    https://pytorch.org/docs/stable/generated/torch.heaviside.html
+    """
+    check_values(input, values)
+    if out is not None:
+        return write_out(Heaviside, "heaviside", out, input, values)
+    return apply(Heaviside, input, values)
+
+
+def heaviside_(self: Tensor, values: Tensor) -> Tensor:
+    check_values(self, values)
+    return apply_inplace(Heaviside, self, values)
+
+
+def polygamma_method(self: Tensor, n: int) -> Tensor:
+    return polygamma(n, self)
+
+
+FUNCTIONS: dict[str, Callable] = {
+    function.__name__: function for function in (polygamma, logit, heaviside)
+}
+METHODS: dict[str, Callable] = {
+    **FUNCTIONS,
+    "polygamma": polygamma_method,
+    "polygamma_": polygamma_,
+    "logit_": logit_,
+    "heaviside_": heaviside_,
+}

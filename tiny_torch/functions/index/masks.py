@@ -1,0 +1,195 @@
+"""Functions of masks: masked_fill, masked_select, masked_scatter, where, nonzero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.devices import array_module
+from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
+from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.index.values import checked_number, warn_expanded
+from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.elementwise.arithmetic import Where
+from tiny_torch.ops.index.masks import MaskedFill, MaskedScatter, MaskedSelect, Nonzero
+from tiny_torch.ops.shape.join import broadcast_shapes
+from tiny_torch.tensor import Tensor
+
+OPERANDS = (Tensor, bool, int, float)
+
+
+def not_boolean(name: str, dtype: Any) -> RuntimeError:
+    return RuntimeError(
+        f"{name}_ only supports boolean masks, but got mask with dtype {cpp_name(dtype)}"
+    )
+
+
+def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
+    check_tensor(name, "mask", 1, mask)
+    if mask.array.dtype is not _core.bool:
+        raise not_boolean(name, mask.array.dtype)
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                f"{name}_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.array.ndim} dimension(s)."
+            )
+        return mask, value
+    return mask, checked_number(value, x)
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value (a number, or a 0-d tensor) where the mask holds; they broadcast.
+
+    Raises RuntimeError where the mask is not bool, or the value does not fit the dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_fill_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_fill(torch.zeros(2), torch.tensor([True, False]), 5)
+    tensor([5., 0.])
+    """
+    mask, value = mask_arguments("masked_fill", input, mask, value)
+    return apply(MaskedFill, input, mask, value)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """masked_fill in place; the mask broadcasts to the tensor."""
+    mask, value = mask_arguments("masked_fill", self, mask, value)
+    warn_expanded("masked_fill_", self.array)
+    return apply_inplace(MaskedFill, self, mask, value)
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the first elements of source, in order, where a bool mask holds; they broadcast.
+
+    Raises RuntimeError where source has too few, or another dtype.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.ones(2))
+    tensor([1., 0., 1.])
+    """
+    check_tensor("masked_scatter", "mask", 2, mask)
+    check_tensor("masked_scatter", "source", 3, source)
+    return apply(MaskedScatter, input, mask, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """masked_scatter in place; the mask broadcasts to the tensor."""
+    check_tensor("masked_scatter_", "mask", 1, mask)
+    check_tensor("masked_scatter_", "source", 2, source)
+    return apply_inplace(MaskedScatter, self, mask, source)
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where a bool mask holds, as a vector; input and mask broadcast.
+
+    https://pytorch.org/docs/stable/generated/torch.masked_select.html
+
+    >>> import tiny_torch as torch
+    >>> torch.masked_select(torch.tensor([1, 2]), torch.tensor([False, True]))
+    tensor([2])
+    """
+    check_tensor("masked_select", "mask", 2, mask)
+    if mask.array.dtype is not _core.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if not input.array.same_shape(mask.array):
+        shape = tuple(broadcast_shapes(input.array.shape, mask.array.shape))
+        input, mask = input.expand(shape), mask.expand(shape)
+    refuse_overlap(out, (input, mask))
+    return into_same(out, apply(MaskedSelect, input, mask), "masked_select")
+
+
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
+    """`input` where the condition (bool) holds, else `other`: tensors that broadcast, or numbers.
+
+    With the condition only, the positions where it holds: one index tensor per dim.
+    https://pytorch.org/docs/stable/generated/torch.where.html
+
+    >>> import tiny_torch as torch
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if input is None and other is None and out is None:
+        return nonzero(condition, as_tuple=True)
+    allowed = OPERANDS if out is None else Tensor
+    if (
+        not isinstance(condition, Tensor)
+        or not isinstance(input, allowed)
+        or not isinstance(other, allowed)
+    ):
+        kinds = ", ".join([_core.type_name(value) for value in (condition, input, other)])
+        raise TypeError(f"where() received an invalid combination of arguments - got ({kinds})")
+    if condition.array.dtype is _core.uint8:
+        condition = condition.bool()
+    if condition.array.dtype is not _core.bool:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{scalar_type(condition.array.dtype)}"
+        )
+    if not isinstance(input, Tensor):
+        check_beside(input, other)
+    elif not isinstance(other, Tensor):
+        check_beside(other, input)
+    if out is None:
+        return apply(Where, condition, input, other)
+    refuse_overlap(out, (), (condition, input, other))
+    return into_same(out, offered(out, Where, (condition, input, other)), "where")
+
+
+def check_beside(value: Any, beside: Any) -> None:
+    """RuntimeError where a number does not fit the dtype that it has beside a tensor."""
+    if isinstance(beside, Tensor):
+        dtype = array_module(beside.array.device).result_type(value, beside.array)
+        if dtype not in HALVES:  # there it becomes infinity
+            check_range(value, dtype)
+
+
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """self where the condition holds, else other."""
+    return where(condition, self, other)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The positions of all elements that are not 0: (count, ndim), or one vector per dim.
+
+    https://pytorch.org/docs/stable/generated/torch.nonzero.html
+
+    >>> import tiny_torch as torch
+    >>> torch.nonzero(torch.tensor([[0, 1], [1, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    if not isinstance(as_tuple, bool):
+        raise TypeError(
+            f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
+        )
+    if not as_tuple:
+        refuse_overlap(out, (input,))
+        return into_same(out, apply(Nonzero, input), "nonzero")
+    if out is not None:
+        check_tensor("nonzero", "out", 2, out)
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """nonzero. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
+    return apply(Nonzero, input)
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function
+    for function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere)
+}
+FUNCTIONS: dict[str, Callable] = {**SHARED, "where": where}
+METHODS: dict[str, Callable] = {
+    **SHARED,
+    "where": where_method,
+    "masked_fill_": masked_fill_,
+    "masked_scatter_": masked_scatter_,
+}

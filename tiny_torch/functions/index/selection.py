@@ -1,0 +1,47 @@
+"""What max, sort, cummax, ... share: elements along a dim and where they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.arguments import check_int
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.graph import Op
+from tiny_torch.functions.common import check_outs, check_tensor, named, offered_pair
+from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.shape.views import wrap_dim
+from tiny_torch.tensor import Tensor
+
+# Of those with `out=`: what may not lie where the input does, and what may where it is all of it.
+APART = {"kthvalue": 1, "max": 1, "min": 1, "mode": 2}  # how many of the results
+SAME = {"sort", "topk"}
+
+
+def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) -> Any:
+    """The op's two results with their names, written into those of `out` if it is given."""
+    if out is None:
+        return named(name, apply(op, input, *constants))
+    check_outs(name, out, 2)
+    for target in out[: APART.get(name, 0)]:
+        refuse_overlap(target, (input,))
+    if name in SAME:
+        refuse_overlap(out[0], (), (input,))
+    return named(name, offered_pair(name, out, op, input, *constants), out)
+
+
+def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:
+    """The dim counted from the front; TypeError or IndexError where it is none."""
+    if type(dim) is int and isinstance(input, Tensor):
+        ndim = input.array.ndim
+        if -ndim <= dim < ndim:
+            return dim if dim >= 0 else dim + ndim
+    check_tensor(function, "input", 1, input)
+    return wrap_dim(check_int(function, "dim", position, dim), input.array.ndim)
+
+
+def check_bool(function: str, argument: str, position: int, value: Any) -> None:
+    if value is not True and value is not False:
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be bool, not "
+            f"{type(value).__name__}"
+        )

@@ -1,0 +1,139 @@
+"""Factorisations of matrices: Cholesky, QR, eigenvalues, singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.autograd.apply import apply
+from tiny_torch.dtypes import not_implemented
+from tiny_torch.functions.common import into_same, named
+from tiny_torch.functions.linalg.lapack import (
+    check_floating,
+    check_matrix,
+    check_precision,
+    check_square,
+)
+from tiny_torch.ops.linalg.factor import LinalgCholeskyEx, LinalgEigh, LinalgQr, LinalgSvd
+from tiny_torch.tensor import Tensor
+
+
+def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
+    """The lower triangular L with L L^T = input, of symmetric positive definite matrices.
+
+    Raises LinAlgError where one is not positive definite.
+    https://pytorch.org/docs/stable/generated/torch.linalg.cholesky.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    check_matrix("linalg.cholesky", "linalg_cholesky", "input", input)
+    check_square("linalg.cholesky", input)
+    check_floating("linalg.cholesky", input)
+    check_precision("linalg.cholesky", input)
+    return into_same(out, apply(LinalgCholeskyEx, input, bool(upper)))
+
+
+def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tensor:
+    """linalg.cholesky under its old name."""
+    return cholesky(input, upper=upper, out=out)
+
+
+def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
+    """A = Q R: Q with orthonormal columns, R upper triangular.
+
+    (m, n) -> Q (m, k), R (k, n), where k is min(m, n) in mode "reduced", m in mode "complete"; in
+    mode "r" Q is empty. https://pytorch.org/docs/stable/generated/torch.linalg.qr.html
+    """
+    check_matrix("linalg.qr", "linalg_qr", "A", A)
+    check_floating("linalg.qr", A)
+    check_precision("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    return named("linalg_qr", apply(LinalgQr, A, mode), out)
+
+
+def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """linalg.qr in mode "reduced", or "complete" unless `some`.
+
+    https://pytorch.org/docs/stable/generated/torch.qr.html
+    """
+    return named("qr", qr(input, "reduced" if some else "complete"), out)
+
+
+def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
+    """(eigenvalues, eigenvectors as columns) of symmetric matrices; values ascend.
+
+    Only the lower (UPLO "L") or upper triangle is read. Raises LinAlgError where LAPACK finds none.
+    https://pytorch.org/docs/stable/generated/torch.linalg.eigh.html
+    """
+    check_matrix("linalg.eigh", "linalg_eigh", "input", input)
+    check_square("linalg.eigh", input)
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    if not input.is_floating_point():
+        raise not_implemented("linalg_eigh_cpu", input.dtype)
+    check_precision("linalg.eigh", input)
+    return named("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
+
+
+def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
+    """The eigenvalues of symmetric matrices, ascending.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.eigvalsh.html
+    """
+    check_matrix("linalg.eigh", "linalg_eigvalsh", "input", input)
+    return into_same(out, eigh(input, UPLO)[0])
+
+
+def check_svd(A: Any, function: str, driver: str | None) -> None:
+    check_matrix("linalg.svd", function, "A", A)
+    if driver is not None:
+        raise RuntimeError(
+            f"torch.linalg.{function.removeprefix('linalg_')}: keyword argument `driver=` is only "
+            "supported on CUDA inputs with cuSOLVER backend."
+        )
+    check_floating("linalg.svd", A)
+    check_precision("linalg.svd", A)
+
+
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None):
+    """A = U diag(S) Vh with orthonormal U and Vh and descending S; (m, n) -> (m, m), (k), (n, n).
+
+    Without `full_matrices` U is (m, k) and Vh (k, n), k = min(m, n). Raises LinAlgError where
+    LAPACK finds none. https://pytorch.org/docs/stable/generated/torch.linalg.svd.html
+    """
+    check_svd(A, "linalg_svd", driver)
+    return named("linalg_svd", apply(LinalgSvd, A, bool(full_matrices)), out)
+
+
+def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
+    """The singular values, descending.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.svdvals.html
+    """
+    check_svd(A, "linalg_svdvals", driver)
+    return into_same(out, apply(LinalgSvd, A, False)[1])
+
+
+def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """U, S, V with input = U diag(S) V^T; U and V are zeros unless `compute_uv`.
+
+    https://pytorch.org/docs/stable/generated/torch.svd.html
+    """
+    if compute_uv:
+        U, S, Vh = svd(input, not some)
+        return named("svd", (U, S, Vh.mT), out)
+    S = svdvals(input)
+    *batch, m, n = input.shape
+    return named(
+        "svd", (input.new_zeros((*batch, m, m)), S, input.new_zeros((*batch, n, n)).mT), out
+    )
+
+
+FUNCTIONS = {"qr": old_qr, "svd": old_svd, "cholesky": old_cholesky}
+METHODS = FUNCTIONS

@@ -1,0 +1,40 @@
+"""What functions of linear algebra ask of a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.dtypes import scalar_type
+from tiny_torch.functions.common import check_tensor
+from tiny_torch.tensor import Tensor
+
+# ----------------------------------------------------------------------------------------- checks
+
+
+def check_matrix(name: str, function: str, argument: str, A: Any) -> None:
+    """TypeError unless A is a tensor, RuntimeError unless it is at least a matrix."""
+    check_tensor(function, argument, 1, A)
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+
+
+def check_square(name: str, A: Tensor) -> None:
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by "
+            f"{A.shape[-1]} matrices"
+        )
+
+
+def check_floating(name: str, A: Tensor) -> None:
+    if not A.is_floating_point():
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_type(A.dtype)}"
+        )
+
+
+def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplementedError) -> None:
+    """Half types have no factorisations, as in PyTorch."""
+    if A.is_floating_point() and A.itemsize == 2:
+        raise error(f"{name}: Low precision dtypes not supported. Got {scalar_type(A.dtype)}")

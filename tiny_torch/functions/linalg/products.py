@@ -1,0 +1,216 @@
+"""Sums of matrix products: addmm and its family. The plain products stand in matmul.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.dtypes import cannot_cast
+from tiny_torch.functions.common import check_tensors, into, into_same, offered
+from tiny_torch.functions.elementwise.arithmetic import addcmul
+from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.elementwise.arithmetic import everywhere, result_type
+from tiny_torch.ops.linalg.products import (
+    Addbmm,
+    Addmm,
+    Addmv,
+    Baddbmm,
+    Number,
+    check_product,
+    scaled,
+)
+from tiny_torch.tensor import Tensor
+
+
+def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
+    """beta and alpha as factors that do not promote: integers take whole parts, bool the truth."""
+    if type(beta) is int and type(alpha) is int and beta == alpha == 1:
+        return 1, 1
+    for argument, value in (("beta", beta), ("alpha", alpha)):
+        if not isinstance(value, bool | int | float):
+            raise TypeError(
+                f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}"
+            )
+    if dtype.is_floating_point:
+        return beta, alpha
+    whole = bool if dtype is _core.bool else int
+    return whole(beta), whole(alpha)
+
+
+def sum_of_products(op, x, a, b, beta, alpha, out):
+    beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
+    if out is None:
+        return apply(op, x, a, b, beta, alpha)
+    if op is Addmv or (op is Addmm and x.ndim == 2):
+        refuse_overlap(out, (), (x,))
+    return into_same(out, offered(out, op, (x, a, b), beta, alpha))
+
+
+def sum_of_products_inplace(op, x, a, b, beta, alpha):
+    check_product(op, x.array, a.array, b.array)
+    shape = a.array.shape[op is Addbmm : -1] + b.array.shape[max(b.ndim - 1, 1) :]
+    if x.array.shape != shape:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(x.shape)} and output tensor size "
+            f"{list(shape)} should match"
+        )
+    return apply_inplace(op, x, a, b, *numbers(op.__name__.lower(), x.dtype, beta, alpha))
+
+
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * mat1 @ mat2; input is expanded to the product's shape.
+
+    Raises RuntimeError where dtypes or inner sizes differ.
+    https://pytorch.org/docs/stable/generated/torch.addmm.html
+
+    >>> import tiny_torch as torch
+    >>> torch.addmm(torch.ones(2), torch.ones(2, 3), torch.ones(3, 2), alpha=2)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
+    check_tensors("addmm", {"input": input, "mat1": mat1, "mat2": mat2})
+    return sum_of_products(Addmm, input, mat1, mat2, beta, alpha, out)
+
+
+def addmm_(
+    self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    check_tensors("addmm_", {"self": self, "mat1": mat1, "mat2": mat2})
+    return sum_of_products_inplace(Addmm, self, mat1, mat2, beta, alpha)
+
+
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * mat @ vec. https://pytorch.org/docs/stable/generated/torch.addmv.html"""
+    check_tensors("addmv", {"input": input, "mat": mat, "vec": vec})
+    return sum_of_products(Addmv, input, mat, vec, beta, alpha, out)
+
+
+def addmv_(
+    self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    check_tensors("addmv_", {"self": self, "mat": mat, "vec": vec})
+    return sum_of_products_inplace(Addmv, self, mat, vec, beta, alpha)
+
+
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * batch1 @ batch2, of stacks of matrices.
+
+    https://pytorch.org/docs/stable/generated/torch.baddbmm.html
+    """
+    check_tensors("baddbmm", {"input": input, "batch1": batch1, "batch2": batch2})
+    return sum_of_products(Baddbmm, input, batch1, batch2, beta, alpha, out)
+
+
+def baddbmm_(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    check_tensors("baddbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
+    return sum_of_products_inplace(Baddbmm, self, batch1, batch2, beta, alpha)
+
+
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2).sum(0).
+
+    https://pytorch.org/docs/stable/generated/torch.addbmm.html
+    """
+    check_tensors("addbmm", {"input": input, "batch1": batch1, "batch2": batch2})
+    return sum_of_products(Addbmm, input, batch1, batch2, beta, alpha, out)
+
+
+def addbmm_(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    check_tensors("addbmm_", {"self": self, "batch1": batch1, "batch2": batch2})
+    return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
+
+
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2); dtypes promote, unlike in the others.
+
+    https://pytorch.org/docs/stable/generated/torch.addr.html
+    """
+    check_tensors("addr", {"input": input, "vec1": vec1, "vec2": vec2})
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    refuse_overlap(out, (), (input, vec1, vec2))
+    dtype = result_type(input, vec1, vec2)
+    check_factor("beta", beta, dtype)
+    check_factor("alpha", alpha, dtype)
+    input, a, b = input.to(dtype), vec1.to(dtype).unsqueeze(1), vec2.to(dtype).unsqueeze(0)
+    input = input.expand(vec1.shape[0], vec2.shape[0])
+    if dtype is _core.bool:
+        return into(out, (input & bool(beta)) | (a & b & bool(alpha)))
+    if beta == 0:  # NaN in input does not count
+        input = everywhere(input, False).to(dtype)
+    return into(out, addcmul(scaled(input, beta or 1), a, b, value=alpha))
+
+
+def addr_(
+    self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
+    result = addr(self, vec1, vec2, beta=beta, alpha=alpha)
+    if not _core.can_cast(result.dtype, self.dtype):
+        raise cannot_cast(result.dtype, self.dtype)
+    if self.shape != result.shape:
+        raise RuntimeError(
+            f"addr_: expected a tensor of shape {list(result.shape)}, got {list(self.shape)}"
+        )
+    return self.copy_(result)
+
+
+def check_factor(name: str, value: Number, dtype: Any) -> None:
+    if isinstance(value, bool) and dtype is not _core.bool:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if isinstance(value, float) and not dtype.is_floating_point:
+        raise RuntimeError(
+            f"For integral input tensors, argument {name} must not be a floating point number."
+        )
+
+
+FUNCTIONS = {f.__name__: f for f in (addmm, addmv, baddbmm, addbmm, addr)}
+METHODS = {
+    **FUNCTIONS,
+    **{f.__name__: f for f in (addmm_, addmv_, baddbmm_, addbmm_, addr_)},
+}

@@ -1,0 +1,118 @@
+"""Systems of equations, inverses and determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.autograd.apply import apply
+from tiny_torch.functions.common import check_tensor, into_same, named
+from tiny_torch.functions.linalg.lapack import (
+    check_floating,
+    check_matrix,
+    check_precision,
+    check_square,
+)
+from tiny_torch.functions.linalg.triangular import check_pair
+from tiny_torch.ops.linalg.solve import LinalgDet, LinalgInvEx, LinalgSlogdet, LinalgSolveEx
+from tiny_torch.tensor import Tensor
+
+
+def inv(A: Tensor, *, out: Any = None) -> Tensor:
+    """The inverses of square matrices. Raises LinAlgError where one is singular.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.inv.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    check_matrix("linalg.inv", "linalg_inv", "A", A)
+    check_square("linalg.inv", A)
+    check_floating("linalg.inv", A)
+    check_precision("linalg.inv", A, RuntimeError)
+    return into_same(out, apply(LinalgInvEx, A))
+
+
+def inverse(input: Tensor, *, out: Any = None) -> Tensor:
+    """linalg.inv. https://pytorch.org/docs/stable/generated/torch.inverse.html"""
+    return inv(input, out=out)
+
+
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
+    """X with A X = B (or X A = B unless `left`): A (*, n, n), B (*, n, k), or (*, n) as A's batch.
+
+    Raises LinAlgError where a matrix is singular.
+    https://pytorch.org/docs/stable/generated/torch.linalg.solve.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2))
+    tensor([0.5000, 0.2500])
+    """
+    name = "linalg.solve"
+    check_matrix(name, "linalg_solve", "A", A)
+    check_tensor("linalg_solve", "B", 2, B)
+    vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    if vector and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+            "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    columns = B.unsqueeze(-1) if vector else B
+    check_precision(name, A, RuntimeError)
+    check_pair(name, A, columns, left)
+    if left:
+        return into_same(out, apply(LinalgSolveEx, A, B, vector))
+    return into_same(out, apply(LinalgSolveEx, A.mT, B.mT, False).mT)
+
+
+def det(A: Tensor, *, out: Any = None) -> Tensor:
+    """The determinants of square matrices.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.det.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    check_determinant("linalg.det", "linalg_det", A, NotImplementedError)
+    return into_same(out, apply(LinalgDet, A))
+
+
+def check_determinant(name, function, A, error):
+    check_matrix(name, function, "A", A)
+    check_square(name, A)
+    check_floating(name, A)
+    check_precision(name, A, error)
+
+
+def old_det(input: Tensor) -> Tensor:
+    """linalg.det. https://pytorch.org/docs/stable/generated/torch.det.html"""
+    return det(input)
+
+
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
+    """
+    check_determinant("linalg.slogdet", "linalg_slogdet", A, RuntimeError)
+    return named("linalg_slogdet", apply(LinalgSlogdet, A), out)
+
+
+def old_slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """linalg.slogdet. https://pytorch.org/docs/stable/generated/torch.slogdet.html"""
+    return named("slogdet", slogdet(input), out)
+
+
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; NaN where that is negative.
+
+    https://pytorch.org/docs/stable/generated/torch.logdet.html
+    """
+    sign, logarithm = slogdet(input)
+    return logarithm.masked_fill(sign == -1, float("nan"))
+
+
+FUNCTIONS = {"inverse": inverse, "det": old_det, "slogdet": old_slogdet, "logdet": logdet}
+METHODS = FUNCTIONS

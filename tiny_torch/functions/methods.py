@@ -1,0 +1,159 @@
+"""The one list of modules with public functions; attaches their methods and operators to Tensor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from inspect import CO_VARARGS
+from types import FunctionType, ModuleType
+from typing import Any
+
+from tiny_torch import _core, creation, dlpack, from_data, memory, printing, ranges, storage
+from tiny_torch.autograd import history
+from tiny_torch.compat import refusals
+from tiny_torch.compat.outdated import outdated
+from tiny_torch.functions import aliases, operators
+from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
+from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
+from tiny_torch.functions.linalg import (
+    distances,
+    einsum,
+    factor,
+    matmul,
+    matrices,
+    products,
+    solve,
+    vectors,
+)
+from tiny_torch.functions.nn import conv, dropout, pool, rectifiers, softmax
+from tiny_torch.functions.random import draws, samples
+from tiny_torch.functions.reduce import histogram, moments, norms, numeric, scan, sums
+from tiny_torch.functions.shape import arrange, blocks, join, parts, split, views
+from tiny_torch.tensor import Tensor
+
+MODULES: tuple[ModuleType, ...] = (
+    aliases,
+    arithmetic,
+    arrange,
+    blocks,
+    brackets,
+    cast,
+    conv,
+    creation,
+    declared,
+    distances,
+    dlpack,
+    draws,
+    dropout,
+    einsum,
+    factor,
+    floats,
+    from_data,
+    gather,
+    histogram,
+    history,
+    join,
+    masks,
+    matmul,
+    matrices,
+    memory,
+    moments,
+    norms,
+    numeric,
+    operators,
+    parts,
+    pool,
+    printing,
+    products,
+    ranges,
+    rectifiers,
+    samples,
+    scan,
+    search,
+    slices,
+    softmax,
+    solve,
+    sort,
+    special,
+    split,
+    storage,
+    sums,
+    unique,
+    vectors,
+    views,
+    within,
+)
+
+# PyTorch's parser takes NumPy's names of arguments, too.
+NUMPY = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
+# These are Python in PyTorch, without that parser.
+PYTHON = {"norm", "split", "unique", "unique_consecutive"}
+PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
+PYTHON_MODULES = {
+    f"tiny_torch.{name}"
+    for name in ("autograd.history", "devices", "printing", "storage", "compat.switches")
+}
+# Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
+SMALL = {
+    f"Tensor.{name}"
+    for name in ("clone", "contiguous", "copy_", "fill_", "is_contiguous", "ravel", "t")
+}
+_core.explain_refusals(refusals.refused)
+
+
+def published(
+    module: str, name: str, function: Callable, aliases: dict[str, str] = NUMPY
+) -> Callable:
+    """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
+    if not isinstance(function, FunctionType):
+        return function
+    code = function.__code__
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
+    names: dict[str, str | None] = {}
+    if (name not in PYTHON or module != "tiny_torch") and not operator:
+        names = {
+            alias: name
+            for alias, name in aliases.items()
+            if name in arguments[method:] and alias not in arguments
+        }
+    if method and "out" in arguments:
+        names["out"] = None
+    many = bool(code.co_flags & CO_VARARGS)
+    own = function.__module__ in PYTHON_MODULES
+    own |= module == "tiny_torch" and name in SMALL | PYTHON
+    if not names and (many or operator or len(arguments) <= method or own):
+        return function
+    positional = sys.maxsize if many else code.co_argcount
+    plain = outdated(name, function)
+    return _core.Function(plain, by_position(function), names, module, name, positional)
+
+
+def by_position(function: FunctionType) -> FunctionType:
+    """The same code, but that keyword-only arguments may come by position, if all have defaults."""
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    if len(defaults) < code.co_kwonlyargcount or code.co_flags & CO_VARARGS:
+        return function
+    names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    flat = code.replace(co_argcount=code.co_argcount + len(names), co_kwonlyargcount=0)
+    values = (function.__defaults__ or ()) + tuple([defaults[name] for name in names])
+    return FunctionType(flat, function.__globals__, function.__name__, values, function.__closure__)
+
+
+def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
+    return {name: published(module, name, value) for name, value in functions.items()}
+
+
+def attach(methods: dict[str, Any]) -> None:
+    """Makes methods Tensor's."""
+    for name, method in methods.items():
+        made = "<locals>" in getattr(method, "__qualname__", "")
+        if made or getattr(method, "__module__", "") in PYTHON_MODULES:  # Python's errors tell it
+            method.__qualname__ = f"Tensor.{name}"
+        setattr(Tensor, name, published("tiny_torch", f"Tensor.{name}", method))
+
+
+for _module in MODULES:
+    attach(_module.METHODS)

@@ -1,0 +1,1 @@
+"""Functions: layers of neural networks."""

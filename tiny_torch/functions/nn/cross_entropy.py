@@ -1,0 +1,224 @@
+"""nll_loss and cross_entropy: losses of classes, and of class probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.graph import edge_of
+from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
+from tiny_torch.functions.nn.losses import _reduction
+from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
+from tiny_torch.tensor import Tensor
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-weight[t] logp[t]: input log-probabilities (C), (N, C) or (N, C, *), target (), (N), (N, *).
+
+    Targets are int64 or uint8 class numbers; `weight` (C). The mean is over the weights of what is
+    not `ignore_index`. Raises ValueError or RuntimeError where shapes or dtypes do not fit,
+    IndexError for a class out of range.
+    Source: PyTorch, nn.functional.nll_loss.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
+    tensor(2.)
+    """
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
+    if not input.is_floating_point():
+        raise not_implemented("nll_loss_out_frame", input.dtype)
+    dim, target = _check_classes(input, target, weight)
+    return apply_nll_loss(input, target, weight, dim, reduction, ignore_index)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """nll_loss of log_softmax: input logits (C), (N, C) or (N, C, *), target (), (N), (N, *).
+
+    A floating target of the input's shape gives class probabilities instead of class numbers.
+    `weight` (C); `label_smoothing` mixes the target with the uniform distribution. Raises
+    ValueError or RuntimeError where shapes, dtypes or settings do not fit, IndexError for a class
+    out of range.
+    Source: PyTorch, nn.functional.cross_entropy; Szegedy et al. 2015.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([1]))
+    tensor(1.3863)
+    """
+    if reduction != "mean" or size_average is not None or reduce is not None:
+        reduction = _reduction(reduction, size_average, reduce)
+    _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
+    smoothing = 0.0
+    if label_smoothing != 0.0:
+        if not hasattr(type(label_smoothing), "__float__"):
+            raise TypeError(
+                "cross_entropy_loss(): argument 'label_smoothing' (position 6) must be float, not "
+                f"{type(label_smoothing).__name__}"
+            )
+        if label_smoothing > 1.0:
+            raise RuntimeError(
+                f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+            )
+        smoothing = max(float(label_smoothing), 0.0)
+    x, t = input.array, target.array
+    if x.ndim == t.ndim and x.shape == t.shape:  # the first spares the second
+        input, target, weight = _of_probabilities(input, target, weight, ignore_index)
+        dim = 0 if x.ndim == 1 else 1
+    else:
+        dim, target = _check_classes(input, target, weight)
+    if not x.dtype.is_floating_point:
+        raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
+    return apply_cross_entropy(input, target, weight, dim, reduction, ignore_index, smoothing)
+
+
+def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> None:
+    if (
+        isinstance(input, Tensor)
+        and isinstance(target, Tensor)
+        and (weight is None or isinstance(weight, Tensor))
+        and isinstance(ignore_index, int)
+    ):
+        return
+    named = ("input", input), ("target", target), ("weight", weight)
+    for position, (argument, value) in enumerate(named, 1):
+        if not isinstance(value, Tensor) and (value is not None or position < 3):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{_core.type_name(value)}"
+            )
+    raise TypeError(
+        f"{name}(): argument 'ignore_index' (position 5) must be int, not "
+        f"{type(ignore_index).__name__}"
+    )
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:
+    """The dim of the classes, and the target as int64 of the input's shape without that dim."""
+    x, t = input.array, target.array
+    if t.dtype is not _core.int64:
+        if t.dtype is not _core.uint8:
+            raise RuntimeError(
+                f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
+            )
+        target = target.long()
+    sizes = x.shape
+    ndim = len(sizes)
+    if ndim == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    dim = 0 if ndim == 1 else 1
+    if weight is not None:
+        _check_weight(input, weight, sizes[dim])
+    if ndim <= 2 and t.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if ndim == 1:
+        if t.size != 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}"
+            )
+        return dim, target.reshape(())
+    expected = sizes[:1] + sizes[2:]
+    if t.shape == expected:
+        return dim, target
+    batch = t.shape[0] if t.ndim else 1
+    if sizes[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch})."
+        )
+    if t.ndim == 0 and ndim == 2:
+        return dim, target.reshape((1,))
+    raise RuntimeError(f"Expected target size {list(expected)}, got {list(t.shape)}")
+
+
+def _check_weight(input: Tensor, weight: Tensor, classes: int) -> None:
+    if weight.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
+    if weight.dtype is not input.dtype:
+        raise other_type(input.dtype, weight.dtype)
+    if edge_of(weight) is not None:
+        raise RuntimeError(
+            "The function 'nll_loss_forward' is not differentiable with respect to argument "
+            "'weight'. This input cannot have requires_grad True."
+        )
+
+
+def _of_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """All three in the dtype that they promote to."""
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    if input.ndim == 0:
+        raise IndexError("Dimension specified as 1 but tensor has no dimensions")
+    classes = input.shape[0 if input.ndim == 1 else 1]
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or "
+            f"no classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+    dtype = promote_types(input.dtype, target.dtype)
+    if weight is not None:
+        dtype = promote_types(dtype, weight.dtype)
+        weight = weight.to(dtype)
+    if not input.is_floating_point():
+        return input, target, weight  # which is refused
+    return input.to(dtype), target.to(dtype), weight
+
+
+REDUCTIONS = {"none": NONE, "mean": MEAN, "sum": SUM}
+
+
+# ------------------------------------------------------------------------------ for nn.functional
+
+
+def apply_nll_loss(
+    log_p: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    dim: int,
+    reduction: str,
+    ignore_index: int,
+) -> Tensor:
+    """Classes int64, of log_p's shape without dim."""
+    return apply(NllLoss, log_p, target, weight, dim, REDUCTIONS[reduction], ignore_index)
+
+
+def apply_cross_entropy(
+    logits: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    dim: int,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
+) -> Tensor:
+    """Classes as nll_loss has them, or probabilities of the logits' shape and dtype."""
+    arguments = logits, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
+    if weight is not None and edge_of(weight) is not None:  # beside probabilities only
+        return CrossEntropy.composite(*arguments)
+    return apply(CrossEntropy, *arguments)

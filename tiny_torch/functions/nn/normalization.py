@@ -1,0 +1,107 @@
+"""local_response_norm and normalize, and what all norms check."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.dtypes import not_implemented
+from tiny_torch.functions.elementwise.arithmetic import div
+from tiny_torch.functions.nn.padding import pad
+from tiny_torch.functions.nn.pool import avg_pool2d
+from tiny_torch.size import Size
+from tiny_torch.tensor import Tensor
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + alpha mean(x^2 over `size` neighbouring channels)) ** beta; input (N, C, *).
+
+    Raises ValueError for fewer than 3 dims, RuntimeError for a size below 1.
+    Source: PyTorch, nn.functional.local_response_norm; Krizhevsky et al. 2012.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 1), 2, alpha=2.0, beta=1.0)
+    tensor([[[0.5000],
+             [0.3333]]])
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
+    if input.numel() == 0:
+        return input
+    if size < 1:
+        raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
+    channels = input.shape[1]
+    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # the rest is zeros
+    squares = (input * input).reshape((len(input), 1, channels, -1))
+    squares = pad(squares, (0, 0, before, after))
+    mean = avg_pool2d(squares, (before + 1 + after, 1), stride=1, divisor_override=size).reshape(
+        input.shape
+    )
+    return input / (mean * alpha + k) ** beta
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """x / max(norm_p(x), eps), the norm taken along `dim`. Any shape, floating dtypes.
+
+    Raises IndexError for a dim out of range.
+    Source: PyTorch, nn.functional.normalize.
+
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.normalize(torch.tensor([3.0, 4.0]), dim=0)
+    tensor([0.6000, 0.8000])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    return input / length if out is None else div(input, length, out=out)
+
+
+# ---- checks -------------------------------------------------------------------------------------
+
+
+def _require_tensors(name: str, **arguments: Any) -> None:
+    for position, (argument, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor) and (value is not None or position == 1):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
+                f"{_core.type_name(value)}"
+            )
+
+
+def _require_float(kernel: str, input: Tensor) -> None:
+    if not input.array.dtype.is_floating_point:
+        raise not_implemented(kernel, input.dtype)
+
+
+def _require_parameter_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """All of the input's dtype; beside halves, all of float32."""
+    dtype = input.dtype
+    given = [p.dtype for p in parameters if p is not None]
+    if all(d is dtype for d in given):
+        return
+    half = dtype in (_core.float16, _core.bfloat16)
+    if not half or any(d is not _core.float32 for d in given):
+        raise RuntimeError(
+            f"mixed dtype (CPU): expect parameter to have scalar type of Float, got {given} beside "
+            f"an input of {dtype}"
+        )
+
+
+def _require_several(input: Tensor, groups: int | None = None) -> None:
+    """More than one value per channel of (N, C, *), or per group of a sample's channels."""
+    try:
+        shape = input.array.shape
+    except AttributeError:
+        _require_tensors("batch_norm" if groups is None else "group_norm", input=input)
+        raise
+    if groups is not None:
+        shape = (shape[0] * shape[1] // groups, groups, *shape[2:])
+    if shape[0] == 1 and math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {Size(shape)}"
+        )

@@ -1,0 +1,41 @@
+"""Layers of recurrent networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiny_torch.autograd.apply import apply
+from tiny_torch.ops.nn.recurrent import Gru, Lstm, RnnRelu, RnnTanh
+from tiny_torch.tensor import Tensor
+
+KINDS = {"RNN_TANH": RnnTanh, "RNN_RELU": RnnRelu, "LSTM": Lstm, "GRU": Gru}
+
+
+def recurrent_layer(
+    mode: str,
+    x: Tensor,
+    sizes: list[int],
+    state: tuple[Tensor | None, ...],
+    weights: Sequence[Tensor],
+    biases: bool,
+    reverse: bool = False,
+) -> tuple[Tensor, ...]:
+    """One direction of a layer: (y, last h), for mode "LSTM" (y, last h, last c).
+
+    `weights` are w_ih, w_hh, then the two biases if `biases`, then an LSTM's projection. Halves are
+    computed in float32.
+    """
+    op = KINDS[mode]
+    dtype = x.dtype
+    inputs: list[Any] = [x, *state, *weights]
+    if dtype.itemsize == 2:
+        inputs = [t if t is None else t.float() for t in inputs]
+    x, h0, c0, w_ih, w_hh, *rest = inputs
+    b_ih, b_hh = (rest.pop(0), rest.pop(0)) if biases else (None, None)
+    arguments = (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
+    if rest:
+        results = op.composite(*arguments, sizes, reverse, rest[0])
+    else:
+        results = apply(op, *arguments, sizes, reverse)
+    return tuple([r.to(dtype) for r in results])

@@ -1,0 +1,1 @@
+"""Functions: many elements to one."""

@@ -1,0 +1,164 @@
+"""Counting elements by where they lie: bincount, histc, histogram. There is no gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.arguments import check_int
+from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.dtypes import HALVES, not_implemented
+from tiny_torch.functions.common import check_tensor, into, named
+from tiny_torch.functions.random.draws import number
+from tiny_torch.ops.elementwise.cast import narrowed, widened
+from tiny_torch.ranges import linspace
+from tiny_torch.tensor import Tensor, wrap
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs in a 1-d tensor of integers, at least up to `minlength`.
+
+    With weights, the sum of those instead: float32 of float32, else float64. Raises RuntimeError
+    for negative numbers. https://pytorch.org/docs/stable/generated/torch.bincount.html
+
+    >>> import tiny_torch as torch
+    >>> torch.bincount(torch.tensor([1, 2, 1]), minlength=4)
+    tensor([0, 2, 1, 0])
+    """
+    check_tensor("bincount", "input", 1, input)
+    if weights is not None:
+        check_tensor("bincount", "weights", 2, weights)
+    minlength = check_int("bincount", "minlength", 3, minlength)
+    return wrap(input.array.bincount(None if weights is None else weights.array, minlength))
+
+
+def limits(name: str, x: Tensor, low: float, high: float, given: bool) -> tuple[float, float]:
+    """The range that is divided into bins: that of the elements unless it is given."""
+    if not given:
+        low, high = (x.amin().item(), x.amax().item()) if x.array.size else (0.0, 0.0)
+        if not x.array.size:
+            high = 1.0 if name == "histogramdd" else 0.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.{name}: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.{name}: max must be larger than min, but got [{low}, {high}]")
+    if low == high:  # half a unit, or a unit, on both sides
+        reach = 0.5 if name == "histogramdd" else 1.0
+        low, high = low - reach, high + reach
+    return low, high
+
+
+def check_bins(bins: int) -> int:
+    if bins < 1:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    return bins
+
+
+def check_floats(name: str, x: Tensor) -> None:
+    if x.array.dtype is not _core.float32 and x.array.dtype is not _core.float64:
+        raise not_implemented(name, x.array.dtype)
+
+
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
+) -> Tensor:
+    """How many elements lie in each of equal bins from min to max; of the elements if both equal.
+
+    Raises RuntimeError where max is below min or a bound is not finite, NotImplementedError for
+    integers. https://pytorch.org/docs/stable/generated/torch.histc.html
+
+    >>> import tiny_torch as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    check_tensor("histc", "input", 1, input)
+    bins = check_bins(check_int("histc", "bins", 2, bins))
+    low, high = number("histc", "min", min), number("histc", "max", max)
+    if input.array.dtype not in HALVES:
+        check_floats("histc", input)
+    x = input.detach()
+    if isinstance(out, Tensor) and out.array.dtype is not x.array.dtype:
+        raise RuntimeError(
+            "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
+            f"input {x.array.dtype} and hist {out.array.dtype}"
+        )
+    low, high = limits("histc", x, low, high, low != high)
+    wide = widened(x.array)
+    edges = linspace(low, high, bins + 1, dtype=wide.dtype)
+    counts = wide.histogram(edges.array, None, True, False)
+    return into(out, wrap(narrowed(counts, x.array.dtype)))
+
+
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """(hist, bin_edges): how many elements, or what of their weights, lie in each bin.
+
+    `bins` is their number, or their ascending edges. With `density` the bins' areas sum to 1.
+    Raises RuntimeError where dtypes differ or a bound is not finite, NotImplementedError unless the
+    input is float32 or float64. https://pytorch.org/docs/stable/generated/torch.histogram.html
+
+    >>> import tiny_torch as torch
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0))
+    torch.return_types.histogram(
+    hist=tensor([2., 1.]),
+    bin_edges=tensor([0.0000, 1.5000, 3.0000]))
+    """
+    check_tensor("histogram", "input", 1, input)
+    x = input.detach()
+    dtype = x.array.dtype
+    if weight is not None and weight.array.dtype is not dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+            f"should have the same dtype, but got input({dtype}), and weight({weight.dtype})"
+        )
+    edges = edges_of(x, bins, range)
+    check_floats("histogram", x)
+    weights = None if weight is None else weight.array
+    uniform = not isinstance(bins, Tensor)
+    hist = wrap(x.array.histogram(edges.array, weights, uniform, True))
+    if density:
+        with no_grad():
+            hist = hist / hist.sum() / (edges[1:] - edges[:-1])
+    return named("histogram", (hist, edges), out)
+
+
+def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
+    dtype = x.array.dtype
+    if not isinstance(bins, Tensor):
+        bins = check_bins(check_int("histogram", "bins", 2, bins))
+        if range is not None and len(range) != 2:
+            raise RuntimeError(
+                "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "
+                f"but got {len(range)}"
+            )
+        check_floats("histogramdd", x)
+        low, high = (0.0, 0.0) if range is None else range
+        low, high = limits("histogramdd", x, low, high, range is not None)
+        return linspace(low, high, bins + 1, dtype=dtype)
+    if range is not None:
+        raise TypeError("histogram(): range is for a number of bins, not for their edges")
+    if bins.array.ndim != 1 or bins.array.size < 1:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have one dimension and at least 1 element, but "
+            f"has shape {list(bins.shape)}"
+        )
+    if bins.array.dtype is not dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+            f"input with dtype {dtype} and bins for dimension 0 with dtype {bins.array.dtype}"
+        )
+    check_bins(bins.array.size - 1)
+    return bins.detach().clone()
+
+
+FUNCTIONS: dict[str, Callable] = {"bincount": bincount, "histc": histc, "histogram": histogram}
+METHODS = FUNCTIONS

@@ -1,0 +1,126 @@
+"""Scans: at every position along a dim, what a reduction of all up to there would answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.graph import Op, edge_of
+from tiny_torch.functions.common import into, into_same, offered
+from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.modes import NO_GRAD, modes
+from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.reduce.scan import Cummax, Cummin, Cumprod, Cumsum, Logcumsumexp
+from tiny_torch.tensor import Tensor
+
+
+def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: Any) -> Tensor:
+    dim = checked_dim(name, input, dim)
+    if isinstance(out, Tensor):
+        if dtype is not None and dtype is not out.array.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
+            )
+        dtype = out.array.dtype
+    differentiable = edge_of(input) is not None and not modes.bits & NO_GRAD
+    if differentiable and dtype is not None and dtype is not input.array.dtype:
+        input = input.to(dtype)  # so that its gradient comes back in its own dtype
+    if out is not None:
+        refuse_overlap(out, (), (input,))
+        return into(out, offered(out, op, (input,), dim, dtype))
+    result = apply(op, input, dim, dtype)
+    if differentiable and not result.array.dtype.is_floating_point:
+        raise RuntimeError(f"{name}(): there is no gradient through dtype {result.array.dtype}")
+    return result
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """Sums of all elements up to each along a dim; of integers and bools in int64.
+
+    Raises NotImplementedError for `dtype` bool, IndexError where there is no such dim.
+    https://pytorch.org/docs/stable/generated/torch.cumsum.html
+
+    >>> import tiny_torch as torch
+    >>> torch.cumsum(torch.tensor([[1, 2, 3], [4, 5, 6]]), 1)
+    tensor([[ 1,  3,  6],
+            [ 4,  9, 15]])
+    """
+    return accumulate(Cumsum, "cumsum", input, dim, dtype, out)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """Products of all elements up to each along a dim; of integers and bools in int64.
+
+    https://pytorch.org/docs/stable/generated/torch.cumprod.html
+
+    >>> import tiny_torch as torch
+    >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 2., 6.])
+    """
+    return accumulate(Cumprod, "cumprod", input, dim, dtype, out)
+
+
+def accumulate_inplace(op: type[Op], name: str, self: Tensor, dim: Any, dtype: Any) -> Tensor:
+    dim, own = checked_dim(name, self, dim), self.array.dtype
+    if dtype is not None and dtype is not own:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {own} and output tensor dtype {dtype} should "
+            "match"
+        )
+    return apply_inplace(op, self, dim, own)
+
+
+def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """cumsum in place, in the tensor's own dtype; RuntimeError where `dtype` is another."""
+    return accumulate_inplace(Cumsum, "cumsum_", self, dim, dtype)
+
+
+def cumprod_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """cumprod in place, in the tensor's own dtype; RuntimeError where `dtype` is another."""
+    return accumulate_inplace(Cumprod, "cumprod_", self, dim, dtype)
+
+
+def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
+    """log(cumsum(exp(input), dim)), where exp cannot overflow. NotImplementedError for integers.
+
+    https://pytorch.org/docs/stable/generated/torch.logcumsumexp.html
+
+    >>> import tiny_torch as torch
+    >>> torch.logcumsumexp(torch.tensor([100.0, 100.0]), 0)
+    tensor([100.0000, 100.6931])
+    """
+    dim = checked_dim("logcumsumexp", input, dim)
+    if out is None:
+        return apply(Logcumsumexp, input, dim)
+    refuse_overlap(out, (), (input,))
+    return into_same(out, offered(out, Logcumsumexp, (input,), dim))
+
+
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """(largest element up to each along a dim, where the last such stands); NaN counts as largest.
+
+    https://pytorch.org/docs/stable/generated/torch.cummax.html
+
+    >>> import tiny_torch as torch
+    >>> torch.cummax(torch.tensor([1, 3, 2, 3]), 0)
+    torch.return_types.cummax(
+    values=tensor([1, 3, 3, 3]),
+    indices=tensor([0, 1, 1, 3]))
+    """
+    return selected("cummax", Cummax, out, input, checked_dim("cummax", input, dim), True)
+
+
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
+    """(smallest element up to each along a dim, where the last such stands); NaN is smallest, too.
+
+    https://pytorch.org/docs/stable/generated/torch.cummin.html
+    """
+    return selected("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function for function in (cumsum, cumprod, logcumsumexp, cummax, cummin)
+}
+FUNCTIONS = SHARED
+METHODS: dict[str, Callable] = {**SHARED, "cumsum_": cumsum_, "cumprod_": cumprod_}

@@ -1,0 +1,274 @@
+"""Reductions: sum, mean, extremes, ... over any dims.
+
+``dim`` is an int, a tuple of ints, or None for all; ``keepdim`` leaves sizes of 1.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.graph import Op
+from tiny_torch.functions.common import check_tensor, into, into_same, offered, write_out
+from tiny_torch.functions.index.selection import selected
+from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.elementwise.comparison import Maximum, Minimum, Ne
+from tiny_torch.ops.reduce.sums import (
+    All_,
+    Amax,
+    Amin,
+    Any_,
+    Argmax,
+    Argmin,
+    Max,
+    MaxOfAll,
+    Mean,
+    Min,
+    MinOfAll,
+    Prod,
+    Sum,
+)
+from tiny_torch.ops.shape.views import int_tuple
+from tiny_torch.tensor import Tensor
+
+
+def as_dims(dim: Any) -> tuple | None:
+    if dim is None:
+        return None
+    if isinstance(dim, (tuple, list)):
+        return tuple(dim)
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+    return (dim.__index__(),)
+
+
+def dtype_of(out: Any, dtype: Any) -> Any:
+    """What is computed in: out's dtype; RuntimeError where `dtype` is another."""
+    check_tensor("out", "out", 1, out)
+    if dtype is not None and dtype is not out.array.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
+        )
+    return out.array.dtype
+
+
+def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
+    if out is None:
+        return apply(op, input, *constants)
+    recorded = "out" not in op.unrecorded
+    return into(out, offered(out, op, (input,), *constants), recorded)
+
+
+def sum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The sum over `dim`; of integers and bools in int64.
+
+    https://pytorch.org/docs/stable/generated/torch.sum.html
+
+    >>> import tiny_torch as torch
+    >>> torch.ones(2, 3).sum(0)
+    tensor([2., 2., 2.])
+    """
+    check_tensor("sum", "input", 1, input)
+    if out is not None:
+        dtype = dtype_of(out, dtype)
+    if dtype is _core.bool:
+        return reduced(Any_, out, input, as_dims(dim), keepdim)
+    return reduced(Sum, out, input, as_dims(dim), keepdim, dtype)
+
+
+def mean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The mean over `dim`, of floating point input. https://pytorch.org/docs/stable/generated/torch.mean.html"""
+    check_tensor("mean", "input", 1, input)
+    if out is not None and (dtype is not None or input.is_floating_point()):
+        dtype = dtype_of(out, dtype)
+    return reduced(Mean, out, input, as_dims(dim), keepdim, dtype)
+
+
+def prod(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """The product over one dim, or of all elements."""
+    check_tensor("prod", "input", 1, input)
+    if out is not None:
+        dtype = dtype_of(out, dtype)
+    if dtype is _core.bool:
+        return reduced(All_, out, input, as_dims(dim), keepdim)
+    return reduced(Prod, out, input, as_dims(dim), keepdim, dtype)
+
+
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The largest elements over `dim`; equal ones share the gradient."""
+    check_tensor("amax", "input", 1, input)
+    if out is None:
+        return apply(Amax, input, as_dims(dim), keepdim)
+    return into_same(out, offered(out, Amax, (input,), as_dims(dim), keepdim))
+
+
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """The smallest elements over `dim`; equal ones share the gradient."""
+    check_tensor("amin", "input", 1, input)
+    if out is None:
+        return apply(Amin, input, as_dims(dim), keepdim)
+    return into_same(out, offered(out, Amin, (input,), as_dims(dim), keepdim))
+
+
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """Whether any element is not 0; elementwise where `dim` is ()."""
+    check_tensor("any", "input", 1, input)
+    if dim == () or dim == []:
+        return into_truth("any", out, truth(input.contiguous()))
+    if out is None:
+        return apply(Any_, input, as_dims(dim), keepdim)
+    return into_truth("any", out, offered(out, Any_, (input,), as_dims(dim), keepdim))
+
+
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+    """Whether no element is 0; elementwise where `dim` is ()."""
+    check_tensor("all", "input", 1, input)
+    if dim == () or dim == []:
+        return into_truth("all", out, truth(input.contiguous()))
+    if out is None:
+        return apply(All_, input, as_dims(dim), keepdim)
+    return into_truth("all", out, offered(out, All_, (input,), as_dims(dim), keepdim))
+
+
+def truth(input: Tensor) -> Tensor:
+    """x != 0; of uint8 in uint8, as any and all answer."""
+    result = apply(Ne, input, 0)
+    return apply(Cast, result, _core.uint8) if input.dtype is _core.uint8 else result
+
+
+def into_truth(name: str, out: Any, result: Tensor) -> Tensor:
+    """`into`, of an `out` of bool or uint8."""
+    if isinstance(out, Tensor):
+        if out.dtype is not _core.bool and out.dtype is not _core.uint8:
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.dtype}")
+        result = result.to(out.dtype)
+    return into(out, result)
+
+
+def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
+    check_tensor(name, "input", 1, input)
+    if other is not None:
+        check_tensor(name, "other", 2, other)
+        if dim is not None:
+            raise TypeError(f"{name}() takes either dim or other")
+        dim = other
+    if dim is None:
+        if input.array.size == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                "the reduction dim with the 'dim' argument."
+            )
+        return reduced(whole, out, input, None, False)
+    if isinstance(dim, Tensor):
+        if keepdim:
+            raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not Tensor")
+        return (
+            apply(pairwise, input, dim)
+            if out is None
+            else write_out(pairwise, name, out, input, dim)
+        )
+    return selected(name, along, out, input, dim, keepdim)
+
+
+def max(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
+) -> Any:
+    """The largest element; along `dim` with its position; or of two tensors, elementwise.
+
+    https://pytorch.org/docs/stable/generated/torch.max.html
+    """
+    return extreme(input, dim, keepdim, other, out, MaxOfAll, Max, Maximum, "max")
+
+
+def min(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Any = None,
+) -> Any:
+    """The smallest element; along `dim` with its position; or of two tensors, elementwise."""
+    return extreme(input, dim, keepdim, other, out, MinOfAll, Min, Minimum, "min")
+
+
+def position(op, input, dim, keepdim, out, name):
+    check_tensor(name, "input", 1, input)
+    if input.dtype is _core.bool:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if out is not None:
+        check_tensor(name, "out", 4, out)
+    if out is not None and out.dtype is not _core.int64:
+        raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
+    if dim is not None:
+        return reduced(op, out, input, dim, keepdim)
+    if input.array.size == 0:
+        raise IndexError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    if not keepdim:
+        return reduced(op, out, input, None, False)
+    return into(out, apply(op, input, None, False).reshape((1,) * input.ndim))
+
+
+def argmax(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the first largest element stands, as int64; of the flat tensor without `dim`."""
+    return position(Argmax, input, dim, keepdim, out, "argmax")
+
+
+def argmin(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
+) -> Tensor:
+    """Where the first smallest element stands, as int64; of the flat tensor without `dim`."""
+    return position(Argmin, input, dim, keepdim, out, "argmin")
+
+
+def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The sum over what broadcasting `size` to this shape would repeat, in that size.
+
+    Raises RuntimeError where `size` does not broadcast to this shape.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.sum_to_size.html
+
+    >>> import tiny_torch as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    if not sizes and size is None:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    wanted, shape = int_tuple("sum_to_size", "size", named if size is None else size), self.shape
+    if not wanted:
+        return self.sum()
+    leading = len(shape) - len(wanted)
+    pairs = list(zip(shape[leading:], wanted, strict=True)) if leading >= 0 else []
+    if leading < 0 or not builtins.all(new in (1, old) for old, new in pairs):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = [*range(leading)]
+    dims += [leading + i for i, (old, new) in enumerate(pairs) if new == 1 != old]
+    result = self.sum(dims, keepdim=True) if dims else self
+    return result.view(wanted) if leading else result
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for f in (
+        sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin,
+    )
+}  # fmt: skip
+METHODS = {**FUNCTIONS, "sum_to_size": sum_to_size}

@@ -1,0 +1,1 @@
+"""Functions: the same elements in other shapes."""

@@ -1,0 +1,339 @@
+"""Copies that rearrange: repeat, flip, roll, triangles and diagonals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.arguments import check_int
+from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.dtypes import not_implemented
+from tiny_torch.functions.common import check_tensor, into_same, offered, standalone
+from tiny_torch.functions.shape.views import one_or_many
+from tiny_torch.layouts import contiguous_format
+from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
+from tiny_torch.ops.shape.views import int_tuple, unique_dims, wrap_dim
+from tiny_torch.tensor import Tensor, wrap
+
+
+def repeat(self: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
+    """A copy with each dim repeated as a whole; counts for new dims come first.
+
+    Raises RuntimeError where there are fewer counts than dims.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.repeat.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    counts = one_or_many("repeat", "repeats", counts, repeats)
+    shape = self.array.shape
+    if len(counts) < len(shape):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            f"tensor (repeats {list(counts)}, shape {list(shape)})"
+        )
+    if any(count < 0 for count in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeat{counts}")
+    return apply(Repeat, self, counts)
+
+
+def tile(input: Tensor, dims: Any) -> Tensor:
+    """repeat, with counts of 1 for the dims that `dims` leaves out.
+
+    https://pytorch.org/docs/stable/generated/torch.tile.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tile(torch.tensor([[1], [2]]), (2,))
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    dims = int_tuple("tile", "dims", dims)
+    return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
+
+
+def tile_method(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
+    """torch.tile with the counts one by one, or as one tuple."""
+    return tile(self, one_or_many("tile", "dims", counts, dims))
+
+
+def repeat_interleave(
+    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
+) -> Tensor:
+    """Each element, or each slice along a dim, repeated; `repeats` is an int or one count each.
+
+    With one tensor only, that is the counts of the indices 0, 1, 2, ... Raises RuntimeError where
+    a count is negative, or there are not as many as slices.
+    https://pytorch.org/docs/stable/generated/torch.repeat_interleave.html
+
+    >>> import tiny_torch as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    if input is None or repeats is None:
+        counts = repeats if input is None else input
+        check_tensor("repeat_interleave", "repeats", 1, counts)
+        if dim is not None:
+            raise TypeError("repeat_interleave() takes dim only with input and repeats")
+        if counts.array.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return wrap(interleaved(counts.array, counts.array.size, output_size))
+    if not isinstance(repeats, Tensor | int) or isinstance(repeats, bool):
+        raise TypeError(
+            "repeat_interleave(): argument 'repeats' (position 2) must be Tensor or int, not "
+            f"{type(repeats).__name__}"
+        )
+    if dim is None:
+        input, dim = input.flatten(), 0
+    shape = input.array.shape or (1,)
+    dim = wrap_dim(check_int("repeat_interleave", "dim", 3, dim), len(shape))
+    if isinstance(repeats, Tensor):
+        positions = interleaved(repeats.array, shape[dim], output_size)
+        return input.index_select(dim, wrap(positions))
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if output_size is not None and output_size != repeats * shape[dim]:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {repeats * shape[dim]} but got "
+            f"{output_size}"
+        )
+    copies = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
+    return copies.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
+
+
+def repeat_interleave_method(
+    self: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """torch.repeat_interleave of this tensor."""
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
+
+
+def interleaved(repeats: Any, size: int, output_size: int | None) -> Any:
+    """The indices 0 to size - 1, each repeated so many times."""
+    if repeats.dtype not in (_core.int32, _core.int64):
+        raise not_implemented("repeat_interleave", repeats.dtype)
+    if repeats.device == "meta":
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    positions = repeats.repeated_positions(size)
+    if output_size is not None and output_size != positions.size:
+        raise RuntimeError("allocated size does not match required size")
+    return positions if repeats.dtype is _core.int64 else positions.astype(repeats.dtype)
+
+
+def flip(input: Tensor, dims: Any) -> Tensor:
+    """A copy in reverse order along some dims.
+
+    https://pytorch.org/docs/stable/generated/torch.flip.html
+
+    >>> import tiny_torch as torch
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    return apply(Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim))
+
+
+def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """torch.flip with the dims one by one, or as one tuple."""
+    return flip(self, one_or_many("flip", "dims", order, dims))
+
+
+def reverse(self: Tensor) -> Tensor:
+    """reversed(x): the order along dim 0 turned; of one element, itself."""
+    return flip(self, (0,)) if self.array.ndim else self
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """flip along dim 1. https://pytorch.org/docs/stable/generated/torch.fliplr.html"""
+    if input.array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, (1,))
+
+
+def flipud(input: Tensor) -> Tensor:
+    """flip along dim 0. https://pytorch.org/docs/stable/generated/torch.flipud.html"""
+    if input.array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, (0,))
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """A copy shifted along some dims; what leaves at the end comes in at the front.
+
+    Without dims the tensor is flat while it is shifted. Raises RuntimeError where shifts and dims
+    differ in number. https://pytorch.org/docs/stable/generated/torch.roll.html
+
+    >>> import tiny_torch as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    shifts = (shifts,) if isinstance(shifts, int) else int_tuple("roll", "shifts", shifts)
+    if dims is None or dims == ():
+        dims = ()
+    else:
+        dims = (dims,) if isinstance(dims, int) else int_tuple("roll", "dims", dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        return standalone(apply(Roll, input.flatten(), shifts, (0,)).reshape(input.shape))
+    if len(shifts) != len(dims):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
+    if not input.array.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    totals: dict[int, int] = {}  # a dim may be named twice
+    for shift, dim in zip(shifts, dims, strict=True):
+        dim = wrap_dim(dim, input.array.ndim)
+        totals[dim] = totals.get(dim, 0) + shift
+    return apply(Roll, input, tuple(totals.values()), tuple(totals))
+
+
+def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
+    check_tensor(name, "input", 1, x)
+    if x.array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    if isinstance(diagonal, bool | float) or not hasattr(diagonal, "__index__"):
+        raise TypeError(
+            f"{name}(): argument 'diagonal' (position 2) must be int, not {type(diagonal).__name__}"
+        )
+
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of each matrix, up to a diagonal; zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.tril.html
+
+    >>> import tiny_torch as torch
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    check_triangle("tril", input, diagonal)
+    if out is None:
+        return apply(Tril, input, diagonal)
+    return into_same(out, offered(out, Tril, (input,), diagonal), "tril")
+
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of each matrix, from a diagonal on; zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.triu.html
+
+    >>> import tiny_torch as torch
+    >>> torch.triu(torch.ones(2, 2), diagonal=1)
+    tensor([[0., 1.],
+            [0., 0.]])
+    """
+    check_triangle("triu", input, diagonal)
+    if out is None:
+        return apply(Triu, input, diagonal)
+    return into_same(out, offered(out, Triu, (input,), diagonal), "triu")
+
+
+def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """tril in place."""
+    check_triangle("tril_", self, diagonal)
+    return apply_inplace(Tril, self, diagonal)
+
+
+def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """triu in place."""
+    check_triangle("triu_", self, diagonal)
+    return apply_inplace(Triu, self, diagonal)
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dim on a diagonal, zeros elsewhere.
+
+    https://pytorch.org/docs/stable/generated/torch.diag_embed.html
+
+    >>> import tiny_torch as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    ndim = input.array.ndim + 1
+    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return apply(DiagEmbed, input, offset, dim1, dim2)
+
+
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A vector as the diagonal of a matrix; of a matrix, a copy of its diagonal.
+
+    Raises RuntimeError for other dims. https://pytorch.org/docs/stable/generated/torch.diag.html
+
+    >>> import tiny_torch as torch
+    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    ndim = input.array.ndim
+    if ndim == 1:
+        return into_same(out, diag_embed(input, diagonal), "diag")
+    if ndim == 2:
+        part = input.diagonal(diagonal).clone(memory_format=contiguous_format)
+        return into_same(out, part, "diag")
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements on the diagonal of a matrix.
+
+    https://pytorch.org/docs/stable/generated/torch.diagflat.html
+    """
+    return diag_embed(input.reshape(math.prod(input.array.shape)), offset)
+
+
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """A copy turned k times by 90 degrees, from the first of two dims towards the second.
+
+    https://pytorch.org/docs/stable/generated/torch.rot90.html
+
+    >>> import tiny_torch as torch
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    dims = int_tuple("rot90", "dims", dims)
+    ndim = input.array.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    first, second = wrap_dim(dims[0], ndim), wrap_dim(dims[1], ndim)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {first} and dim1 = {second}"
+        )
+    if k % 4 == 1:
+        return standalone(flip(input, (second,)).transpose(first, second))
+    if k % 4 == 2:
+        return flip(input, (first, second))
+    if k % 4 == 3:
+        return standalone(flip(input, (first,)).transpose(first, second))
+    return input.clone(memory_format=contiguous_format)
+
+
+SHARED: dict[str, Callable] = {
+    function.__name__: function
+    for function in (
+        fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90,
+    )
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable] = {
+    **SHARED, "tile": tile, "flip": flip, "repeat_interleave": repeat_interleave,
+}  # fmt: skip
+METHODS: dict[str, Callable] = {
+    **SHARED,
+    "repeat_interleave": repeat_interleave_method,
+    "tile": tile_method,
+    "flip": flip_method,
+    "__reversed__": reverse,
+    "repeat": repeat,
+    "tril_": tril_,
+    "triu_": triu_,
+}

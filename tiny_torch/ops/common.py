@@ -1,0 +1,101 @@
+"""What the classes of ops share: how one is declared public, and small parts of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import Op
+
+
+class Declared(NamedTuple):
+    """An elementwise op of one or two inputs that has a public function."""
+
+    op: type[Op]
+    what: str
+    numbers: bool
+    left: bool
+    in_place: bool
+
+
+DECLARED: dict[str, Declared] = {}  # functions/elementwise/declared.py makes functions of them
+
+
+def public(
+    name: str, what: str, numbers: bool = True, left: bool = False, in_place: bool = True
+) -> Callable[[type[Op]], type[Op]]:
+    """Gives an elementwise op a public function, a method and one in place, under `name`.
+
+    ``@public("hypot", "...")`` on an op of two inputs gives torch.hypot(input, other, *, out=None),
+    Tensor.hypot and Tensor.hypot_. The second input may be a Python number if `numbers`, the first
+    if `left`.
+    """
+
+    def declare(op: type[Op]) -> type[Op]:
+        DECLARED[name] = Declared(op, what, numbers, left, in_place)
+        return op
+
+    return declare
+
+
+def named(op: type[Op], name: str) -> type[Op]:
+    op.__name__ = op.__qualname__ = name.title().replace("_", "")
+    op.__doc__ = ""
+    return op
+
+
+def by_operator(name: str, operate) -> type[Op]:
+    """An op without a gradient, whose first operand may be a number."""
+
+    class ByOperator(Op):
+        arity = 2
+
+        @staticmethod
+        def forward(x, y, out=None):
+            return (operate(x, y) if out is None else getattr(x, name)(y, out)), ()
+
+    return named(ByOperator, name)
+
+
+def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out",)) -> type[Op]:
+    class WithoutGradient(Op):
+        arity = inputs
+        unrecorded = forms
+
+        @staticmethod
+        def forward(x, *rest, out=None):
+            return getattr(x, name)(*rest, out), ()
+
+    return named(WithoutGradient, name)
+
+
+def refuse_tensors(name: str, grad: Any) -> None:
+    """Second derivatives, for which backward gets tensors."""
+    if hasattr(grad, "array"):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+# fits(number, *tensors): whether they share float32 or float64, which surely holds a plain number.
+fits = _core.fits
+# refuse_overlap(out, apart, same=()): RuntimeError where `out` shares memory with a tensor of the
+# tuple `apart`, or with one of `same`, unless the two are the same elements. None is left alone.
+refuse_overlap = _core.refuse_overlap
+
+
+def over(x: Any, grad: Any) -> Any:
+    """x, where a gradient computed from it and `grad` may be written; None where it may not."""
+    return x if x.strides == grad.strides and x.unless_like(grad) is None else None
+
+
+def zeros(grad: Any) -> Any:
+    """The gradient of a step, in an op's backward: 0 also where the incoming one is inf or NaN."""
+    return grad.new_full(grad.shape, 0)
+
+
+def written(result: Any, out: Any) -> Any:
+    """`result`, in the array `out` if that has its shape and dtype: for ops used in place."""
+    if out is None or out.unless_like(result) is not None:
+        return result
+    out.copy_(result)
+    return out

@@ -1,0 +1,366 @@
+"""Arithmetic, element by element: forward and gradient of each op.
+
+``out`` in a forward is an array that the result is written into.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import Op, TensorBase, run
+from tiny_torch.devices import array_module
+from tiny_torch.ops.common import over, public, zeros
+from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.tensor import Tensor, wrap
+
+# ----------------------------------------------------------------------------------- arithmetic
+
+
+class Add(Op):
+    arity = 2
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x + y if out is None else x.add(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad, grad
+
+
+class Sub(Op):
+    arity = 2
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x - y if out is None else x.sub(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad, -grad if needs[1] else None
+
+
+@public("mul", "input * other.", left=True)
+class Mul(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (0,))
+    overwrites = True
+    once = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x * y if out is None else x.mul(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs, overwrite=False):
+        x, y = saved
+        if overwrite and x is None:
+            return grad.mul(y, over(y, grad)), None
+        to_x = grad * y if needs[0] else None
+        if not needs[1]:
+            return to_x, None
+        return to_x, grad.mul(x, over(x, grad)) if overwrite else grad * x
+
+
+class Div(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (0, 1))
+    once = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x / y if out is None else x.div(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad / y if needs[0] else None, -grad * ((x / y) / y) if needs[1] else None
+
+
+class Pow(Op):
+    """d(x^y) = y x^(y-1) dx + x^y ln x dy, where 0 ^ 0 counts as the constant 1."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1, ~0)
+    used_by = ((0, 1), (0, 1), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        if (y is True or y is False) and x.dtype is _core.bool:
+            result = x.logical_or(not y, out)  # x and True
+        else:
+            result = x**y if out is None else x.pow(y, out)
+        return result, (x, y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, result = saved
+        to_base = to_exponent = None
+        if needs[0]:
+            if isinstance(y, int | float):
+                # Recorded, it is x ** 1 for y = 2, as in PyTorch: its gradient is 0, not absent.
+                power = x if y == 2 and not isinstance(x, TensorBase) else x ** (y - 1)
+                to_base = zeros(grad) if y == 0 else grad * (power * y)
+            else:
+                to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))
+        if needs[1]:
+            if isinstance(x, int | float):
+                log = math.log(x) if x > 0 else float("-inf" if x == 0 else "nan")
+                moves = grad * (result * log)
+                to_exponent = run(Where, y >= 0, 0.0, moves) if x == 0 else moves
+            else:
+                still = (x == 0) & (y >= 0)  # 0 ^ y does not move with y, though ln 0 is -inf
+                base = x if x.dtype is result.dtype else run(Cast, x, result.dtype)
+                to_exponent = run(Where, still, 0.0, grad * (result * base.log()))
+        return to_base, to_exponent
+
+
+@public("floor_divide", "The floor of input / other.", left=True)
+class FloorDivide(Op):
+    arity = 2
+
+    broadcasts = True
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x // y if out is None else x.floor_divide(y, out)), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        raise RuntimeError("derivative for aten::floor_divide is not implemented")
+
+
+class DivFloor(FloorDivide):
+    """div(rounding_mode="floor"): the same, but differentiable, as a step is.
+
+    It saves what Div does, as in PyTorch, though it looks at none of it.
+    """
+
+    saves = Div.saves
+    used_by = Div.used_by
+    once = Div.once
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return FloorDivide.forward(x, y, out)[0], (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return zeros(grad), zeros(grad) if needs[1] else None
+
+
+class DivTrunc(DivFloor):
+    """div(rounding_mode="trunc"): the quotient rounded towards 0."""
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.trunc_divide(y, out), (x, y)
+
+
+@public("remainder", "Python's input % other: other's sign.", left=True)
+class Remainder(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return (x % y if out is None else x.remainder(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad, -grad * run(DivFloor, x, y) if needs[1] else None
+
+
+@public("fmod", "C's fmod(input, other): input's sign.")
+class Fmod(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+    used_by = ((1,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmod(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return grad, -grad * (x / y).trunc() if needs[1] else None
+
+
+@public("hypot", "The length of the vector (input, other).", numbers=False)
+class Hypot(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1, ~0)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        result = x.hypot(y, out)
+        return result, (x, y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, result = saved
+        return (
+            grad * (x / result) if needs[0] else None,
+            grad * (y / result) if needs[1] else None,
+        )
+
+
+@public("atan2", "The angle of the point (other, input).", numbers=False)
+class Atan2(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.atan2(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        square = x * x + y * y
+        scaled = grad / run(
+            Where, square == 0, 1.0, square
+        )  # at the origin the gradient counts as 0
+        return scaled * y if needs[0] else None, scaled * -x if needs[1] else None
+
+
+class Lerp(Op):
+    arity = 3
+    broadcasts = True
+    saves = (0, 1, 2)
+    used_by = ((2,), (2,), (0, 1))
+
+    @staticmethod
+    def forward(x, y, weight, out=None):
+        return x.lerp(y, weight, out), (x, y, weight)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y, weight = saved
+        return (
+            grad * (1 - weight) if needs[0] else None,
+            grad * weight if needs[1] else None,
+            grad * (y - x) if needs[2] else None,
+        )
+
+
+class Addcmul(Op):
+    """x + y z"""
+
+    arity = 3
+    broadcasts = True
+    saves = (1, 2)
+    used_by = ((2,), (1,))
+
+    @staticmethod
+    def forward(x, y, z, out=None):
+        return x.addcmul(y, z, out), (y, z)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, z = saved
+        return grad, grad * z if needs[1] else None, grad * y if needs[2] else None
+
+
+class Addcdiv(Op):
+    """x + y / z"""
+
+    arity = 3
+    broadcasts = True
+    saves = (1, 2)
+    used_by = ((2,), (1, 2))
+
+    @staticmethod
+    def forward(x, y, z, out=None):
+        return x.addcdiv(y, z, out), (y, z)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, z = saved
+        return (
+            grad,
+            grad / z if needs[1] else None,
+            -grad * y / z / z if needs[2] else None,  # never in a lower dtype than grad's
+        )
+
+
+class Where(Op):
+    arity = 3
+    broadcasts = True
+    saves = (0,)
+
+    @staticmethod
+    def forward(condition, x, y, out=None):
+        return condition.where(x, y, out), (condition,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        (condition,) = saved
+        return (
+            None,
+            run(Where, condition, grad, 0.0) if needs[1] else None,
+            run(Where, condition, 0.0, grad) if needs[2] else None,
+        )
+
+
+class Clamp(Op):
+    """A NaN bound makes NaN. The gradient passes where x is within the bounds."""
+
+    arity = 3
+    broadcasts = True
+    saves = (0, 1, 2)
+
+    @staticmethod
+    def forward(x, low, high, out=None):
+        if low is None:
+            return x.minimum(high, out), (x, low, high)
+        if high is None:
+            return x.maximum(low, out), (x, low, high)
+        return x.clamp(low, high, out), (x, low, high)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, low, high = saved
+        inside = True if low is None else x >= low
+        if high is not None:
+            inside = (x <= high) if inside is True else inside & (x <= high)
+        to_x = run(Where, inside, grad, 0.0) if needs[0] else None
+        to_low = to_high = None
+        if needs[1]:
+            below = x < low if high is None else (x < low) & (low < high)
+            to_low = run(Where, below, grad, 0.0)
+        if needs[2]:
+            above = x > high if low is None else (x > high) | (low >= high)
+            to_high = run(Where, above, grad, 0.0)
+        return to_x, to_low, to_high
+
+
+Number = bool | int | float
+
+
+def result_type(*operands: Any) -> Any:
+    """The dtype that tensors (the first is one) and numbers promote to."""
+    arrays = [o.array if isinstance(o, Tensor) else o for o in operands]
+    return array_module(arrays[0].device).result_type(*arrays)
+
+
+def everywhere(input: Tensor, value: bool) -> Tensor:
+    array = input.array.empty_like(_core.bool)
+    array.copy_(value)
+    return wrap(array)

@@ -1,0 +1,78 @@
+"""Copies that keep the shape: clone, and to another dtype, memory format or device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core, layouts
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import to_device
+from tiny_torch.dtypes import HALVES
+
+# ------------------------------------------------------------------------------------- copies
+
+
+class Cast(Op):
+    """Another dtype; the gradient is cast back."""
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), (x.dtype,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(Cast, grad, saved[0])
+
+
+def widened(x: Any) -> Any:
+    """Of a half dtype in float32: what takes several steps is rounded once, at its end."""
+    return run(Cast, x, _core.float32) if x.dtype in HALVES else x
+
+
+def narrowed(x: Any, dtype: Any) -> Any:
+    return x if x.dtype is dtype else run(Cast, x, dtype)
+
+
+class Clone(Op):
+    @staticmethod
+    def forward(x):
+        return x.clone(), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+class ToCopy(Cast):
+    """A dtype that has a gradient."""
+
+
+class ToInteger(Op):
+    """A dtype that has no gradient: integers and bool."""
+
+    @staticmethod
+    def forward(x, dtype):
+        return x.astype(dtype), ()
+
+
+class Arranged(Clone):
+    """A copy whose elements lie in a memory format's order."""
+
+    @staticmethod
+    def forward(x, form):
+        result = layouts.empty(x.shape, x.dtype, form, x.device)
+        result.copy_(x)
+        return result, ()
+
+
+Arranged.__name__ = "Clone"  # in the graph it is one
+
+
+class ToDevice(Op):
+    @staticmethod
+    def forward(x, where):
+        return to_device(x, where), (x.device,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return run(ToDevice, grad, saved[0])

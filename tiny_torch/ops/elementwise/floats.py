@@ -1,0 +1,165 @@
+"""What floats are made of: tests for NaN and infinity, signs, fractions, exponents."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.common import public, without_gradient, zeros
+from tiny_torch.ops.elementwise.arithmetic import Where
+from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.elementwise.unary import of_input
+
+TESTS = {
+    "isnan": "Whether each element is NaN.",
+    "isinf": "Whether each element is infinite.",
+    "isfinite": "Whether each element is neither infinite nor NaN.",
+    "isposinf": "Whether each element is inf.",
+    "isneginf": "Whether each element is -inf.",
+    "signbit": "Whether each element's sign is minus, as that of -0 is, too.",
+}
+for _name, _what in TESTS.items():
+    public(_name, _what, in_place=False)(without_gradient(_name, 1))
+
+public("sgn", "-1, 0 or 1 as each element's sign.")(
+    of_input("sign", lambda grad, x: zeros(grad), named_as="sgn")
+)
+
+
+@public("frac", "Each element without its integer part.")
+class Frac(Op):
+    @staticmethod
+    def forward(x, out=None):
+        return x.frac(out), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad
+
+
+@public("copysign", "input's magnitude with other's sign.")
+class Copysign(Op):
+    """The gradient is that of the magnitude, turned where the sign was; 0 at 0."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        result = x.copysign(y, out)
+        return result, (x, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, result = saved
+        ratio = run(Where, x == 0, 0.0, result / x)
+        return grad * ratio, zeros(grad) if needs[1] else None
+
+
+class ExtremeNumber(Op):
+    """fmax and fmin: a NaN loses. The gradient goes to the one that was taken; of equals, input."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def share(grad, first_wins, needs):
+        return (
+            run(Where, first_wins, grad, 0.0) if needs[0] else None,
+            run(Where, first_wins, 0.0, grad) if needs[1] else None,
+        )
+
+
+@public(
+    "fmax", "The larger of two elements; a number rather than NaN.", numbers=False, in_place=False
+)
+class Fmax(ExtremeNumber):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmax(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return ExtremeNumber.share(grad, (x >= y) | (y != y), needs)
+
+
+@public(
+    "fmin", "The smaller of two elements; a number rather than NaN.", numbers=False, in_place=False
+)
+class Fmin(ExtremeNumber):
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.fmin(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return ExtremeNumber.share(grad, (x <= y) | (y != y), needs)
+
+
+# --------------------------------------------------------------------------- mantissa and exponent
+
+
+class Frexp(Op):
+    @staticmethod
+    def forward(x):
+        exponent = x.frexp_exponent().astype(_core.int32)
+        return (x.frexp_mantissa(), exponent), (exponent,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad / run(Cast, saved[0], grad.dtype).exp2()
+
+
+class Ldexp(Op):
+    """x * 2**y. Of floats and whole powers it is exact, as long as x's dtype can hold it."""
+
+    arity = 2
+    broadcasts = True
+    saves = (1, ~0)
+    used_by = ((0,), (1,))
+
+    @staticmethod
+    def forward(x, y, out=None):
+        if x.dtype.is_floating_point and not y.dtype.is_floating_point:
+            x = x if x.is_dense() else x.clone()  # PyTorch makes the result like it first
+            result = x.scalbn(y, out)
+        else:
+            result = x.mul(2.0 ** exponents(x, y), out)
+        return result, (y, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        y, result = saved
+        return (
+            run(Ldexp, grad, y) if needs[0] else None,
+            grad * (result * math.log(2)) if needs[1] else None,
+        )
+
+
+def exponents(x: Any, y: Any) -> Any:
+    """As floats, and where PyTorch's powers of two do not lie as y does, contiguous."""
+    default = _core.get_default_dtype()
+    if x.dtype is y.dtype is not default and y.dtype.is_floating_point:
+        return y
+    return (y if y.dtype.is_floating_point else y.astype(default)).contiguous()
+
+
+# ------------------------------------------------------------------------------------ nan_to_num
+
+
+class NanToNum(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, nan, posinf, neginf, out=None):
+        return x.nan_to_num(nan, posinf, neginf, out), (x,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        return grad * saved[0].isfinite()

@@ -1,0 +1,148 @@
+"""Special functions: erf's kin, the logarithm of gamma and its derivatives, logistic ones."""
+
+from __future__ import annotations
+
+import math
+
+from tiny_torch.autograd.graph import Op, run
+from tiny_torch.ops.common import public
+from tiny_torch.ops.elementwise.arithmetic import Where
+from tiny_torch.ops.elementwise.unary import of_input
+
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+public("erfc", "1 - erf(x), accurate where that is small.")(
+    of_input("erfc", lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI))
+)
+public("erfinv", "The inverse of erf; NaN beyond 1.")(
+    of_input("erfinv", lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI))
+)
+public("lgamma", "The logarithm of gamma's absolute value.")(
+    of_input("lgamma", lambda grad, x: grad * x.digamma())
+)
+public("digamma", "The derivative of gamma's logarithm.")(
+    of_input("digamma", lambda grad, x: grad * run(Polygamma, x, 1))
+)
+
+
+class Polygamma(Op):
+    """The n-th derivative of digamma."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, n, out=None):
+        if n < 2:
+            return (x.trigamma(out) if n else x.digamma(out)), (x, n)
+        return x.polygamma(n, out), (x, n)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, n = saved
+        return grad * run(Polygamma, x, n + 1)
+
+
+@public("sinc", "sin(pi x) / (pi x); 1 at 0.")
+class Sinc(Op):
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, out=None):
+        return x.sinc(out), (x,)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        (x,) = saved
+        angle = x * math.pi
+        slope = (angle * angle.cos() - angle.sin()) / (angle * x)
+        return run(Where, x == 0, 0.0, grad * slope)
+
+
+class Logit(Op):
+    """ln(x / (1 - x)), x being kept within [eps, 1 - eps] if eps is not negative."""
+
+    saves = (0,)
+
+    @staticmethod
+    def forward(x, eps, out=None):
+        return x.logit(eps, out), (x, eps)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, eps = saved
+        slope = grad / (x * (1 - x))
+        if eps < 0:
+            return run(Where, (x < 0) | (x > 1), math.nan, slope)
+        return run(Where, (x < eps) | (x > 1 - eps), 0.0, slope)
+
+
+@public("logaddexp", "ln(e**input + e**other).", numbers=False, in_place=False)
+class Logaddexp(Op):
+    """The gradient is shared by the two terms' parts in the sum."""
+
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.logaddexp(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return (
+            grad / ((y - x).exp() + 1) if needs[0] else None,
+            grad / ((x - y).exp() + 1) if needs[1] else None,
+        )
+
+
+@public("logaddexp2", "log2(2**input + 2**other).", numbers=False, in_place=False)
+class Logaddexp2(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        return x.logaddexp2(y, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return (
+            grad / ((y - x).exp2() + 1) if needs[0] else None,
+            grad / ((x - y).exp2() + 1) if needs[1] else None,
+        )
+
+
+@public("xlogy", "input * ln(other); 0 where input is 0.", left=True)
+class Xlogy(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        number = isinstance(x, int | float)
+        return (y.rxlogy(x, out) if number else x.xlogy(y, out)), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        to_x = None
+        if needs[0]:
+            to_x = run(Where, (x == 0) & (y <= 0), 0.0, run(Xlogy, grad, y))
+        return to_x, grad * x / y if needs[1] else None
+
+
+class Heaviside(Op):
+    arity = 2
+
+    @staticmethod
+    def forward(x, values, out=None):
+        return x.heaviside(values, out), ()
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        raise RuntimeError("derivative for aten::heaviside is not implemented")

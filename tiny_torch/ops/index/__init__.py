@@ -1,0 +1,1 @@
+"""Ops: by positions and masks."""

@@ -1,0 +1,30 @@
+"""Euclidean distances between rows."""
+
+from __future__ import annotations
+
+from tiny_torch.autograd.engine import sum_to
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops.linalg.lapack import in_tensors
+
+
+class EuclideanDist(Op):
+    """|x - y| of all pairs of rows by one product: |x|^2 - 2 x y + |y|^2, 0 where that is below."""
+
+    arity = 2
+    saves = (0, 1, ~0)
+
+    @staticmethod
+    def forward(x, y):
+        to_x, to_y = x.square().sum((-1,), True), y.square().sum((-1,), True).transpose(-1, -2)
+        squares = to_x - x.matmul(y.transpose(-1, -2)) * 2 + to_y
+        result = squares.clamp(0, float("inf")).sqrt()
+        return result, (x, y, result, x.shape, y.shape)
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grad, needs):
+        x, y, distance, x_shape, y_shape = saved
+        ratio = (grad / distance).masked_fill(distance.detach() == 0, 0)
+        to_x = x * ratio.sum(-1, True) - ratio @ y
+        to_y = y * ratio.sum(-2).unsqueeze(-1) - ratio.mT @ x
+        return sum_to(to_x, x_shape, x.dtype), sum_to(to_y, y_shape, y.dtype)

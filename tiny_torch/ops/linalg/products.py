@@ -1,0 +1,119 @@
+"""Sums of matrix products: addmm and its family. The plain products stand in matmul.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import Op
+from tiny_torch.dtypes import HALVES
+from tiny_torch.ops.common import written
+from tiny_torch.ops.linalg.matmul import Matmul, reduced
+
+
+def check_batches(name: str, x: Any, y: Any) -> None:
+    """RuntimeError where two stacks differ in their number of matrices."""
+    if x.shape[0] != y.shape[0]:
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"{[x.shape[0], x.shape[2]]} but got: {list(y.shape[:2])}."
+        )
+
+
+Number = bool | int | float
+
+
+class Addmm(Op):
+    """beta x + alpha a @ b, where x is broadcast; half types are computed in float32."""
+
+    arity = 3
+    saves = (1, 2)
+    used_by = ((2,), (1,))
+
+    dims = 2, 2  # of a and b
+
+    @classmethod
+    def forward(cls, x, a, b, beta, alpha, out=None):
+        check_product(cls, x, a, b)
+        if x.dtype in HALVES:
+            total = cls.total(wide(x), wide(a), wide(b), beta, alpha).astype(x.dtype)
+        else:
+            free = out is not None and not out.overlaps(x)  # which is read after the product
+            total = cls.total(x, a, b, beta, alpha, out if free else None)
+        return written(total, out), (a, b, a.shape, b.shape, x.shape, beta, alpha)
+
+    @classmethod
+    def total(cls, x, a, b, beta, alpha, out=None):
+        if cls is Addmm and beta == alpha == 1 and x.shape == (b.shape[1],):
+            return a.matmul(b, x, out)
+        product = cls.product(a, b, out)
+        if not x.same_shape(product):
+            x = x.expand(product.shape)
+        if alpha != 1:
+            product.mul(alpha, product)
+        if beta != 0:  # else NaN in x does not count
+            product.add(x if beta == 1 else x * beta, product)
+        return product
+
+    @staticmethod
+    def product(a, b, out):
+        return a.matmul(b, None, out)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        *operands, shape, beta, alpha = saved
+        to_x = reduced(scaled(grad, beta), shape) if needs[0] else None
+        return to_x, *Matmul.backward(operands, scaled(grad, alpha), needs[1:3])
+
+
+def wide(x):
+    """x, or a copy in float32 where it is a half type."""
+    return x.astype(_core.float32) if x.dtype in HALVES else x
+
+
+def scaled(x, factor):
+    return x if factor == 1 else x * factor
+
+
+class Addmv(Addmm):
+    """x (n), a (n, m), b (m)"""
+
+    dims = 2, 1
+
+
+class Baddbmm(Addmm):
+    """x (B, n, p), a (B, n, m), b (B, m, p)"""
+
+    dims = 3, 3
+
+
+class Addbmm(Addmm):
+    """x (n, p), a (B, n, m), b (B, m, p): the sum over B is one long product."""
+
+    dims = 3, 3
+
+    @staticmethod
+    def product(a, b, out):
+        batch, n, m = a.shape
+        rows, columns = a.permute((1, 0, 2)).reshape((n, batch * m)), b.reshape((batch * m, -1))
+        return rows.matmul(columns, None, out)
+
+
+def check_product(op: type[Addmm], x: Any, a: Any, b: Any) -> None:
+    """Dtypes and dims of arrays: asked in forward, where autocast has cast them."""
+    dtype, ndims = x.dtype, (a.ndim, b.ndim)
+    if ndims == op.dims and dtype is a.dtype and dtype is b.dtype:
+        if ndims == (3, 3):
+            check_batches(op.__name__.lower(), a, b)
+        return
+    name = op.__name__.lower()
+    if op.dims == (3, 3) and (a.ndim < 2 or b.ndim < 3):
+        raise IndexError(f"{name}: Dimension out of range: batches of matrices have 3 dimensions")
+    if not dtype is a.dtype is b.dtype:
+        raise RuntimeError(
+            f"{name}: expected tensors of the same dtype, got {x.dtype}, {a.dtype} and {b.dtype}"
+        )
+    raise RuntimeError(
+        f"{name}: expected tensors of {op.dims[0]} and {op.dims[1]} dimensions, got shapes "
+        f"{list(a.shape)} and {list(b.shape)}"
+    )

@@ -1,0 +1,71 @@
+"""Triangular systems of equations, by substitution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.engine import sum_to
+from tiny_torch.autograd.graph import Op
+from tiny_torch.ops.linalg.lapack import by_columns, in_tensors, lapack
+
+BLOCK = 32
+
+
+def substituted(A: Any, B: Any, upper: bool) -> Any:
+    """X with A X = B, A (..., n, n) triangular, B (..., n, k).
+
+    Block rows after one another: what is known of X is multiplied at once, then a block of A is
+    solved row by row.
+    """
+    n = A.shape[-1]
+    X = np.array(B)
+    starts = range(0, n, BLOCK)
+    for start in reversed(starts) if upper else starts:
+        stop = min(start + BLOCK, n)
+        known = slice(stop, n) if upper else slice(0, start)
+        X[..., start:stop, :] -= A[..., start:stop, known] @ X[..., known, :]
+        rows = range(start, stop)
+        for i in reversed(rows) if upper else rows:
+            known = slice(i + 1, stop) if upper else slice(start, i)
+            X[..., i, :] -= (A[..., i : i + 1, known] @ X[..., known, :])[..., 0, :]
+            X[..., i, :] /= A[..., i, i, None]
+    return X
+
+
+class LinalgSolveTriangular(Op):
+    """X with A X = B, or X A = B; one triangle of A is read, its diagonal is 1 if unitriangular."""
+
+    arity = 2
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(A, B, upper, left, unitriangular):
+        def solve(A, B):
+            A = np.triu(A) if upper else np.tril(A)
+            if unitriangular:
+                n = A.shape[-1]
+                A[..., range(n), range(n)] = 1
+            if left:
+                return substituted(A, B, upper)
+            return substituted(A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper).swapaxes(-1, -2)
+
+        batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        wide = B.expand((*batch, *B.shape[-2:]))
+        X = by_columns(lapack("linalg.solve_triangular", solve, A, wide))
+        return X, (A, X, A.shape, B.shape, upper, left, unitriangular)
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grad, needs):
+        A, X, A_shape, B_shape, upper, left, unitriangular = saved
+        to_B = apply(LinalgSolveTriangular, A.mT, grad, not upper, left, unitriangular)
+        to_A = None
+        if needs[0]:
+            to_A = -(to_B @ X.mT) if left else -(X.mT @ to_B)
+            kept = 1 if unitriangular else 0
+            to_A = to_A.triu(kept) if upper else to_A.tril(-kept)
+            to_A = sum_to(to_A, A_shape, to_A.dtype)
+        return to_A, sum_to(to_B, B_shape, to_B.dtype) if needs[1] else None

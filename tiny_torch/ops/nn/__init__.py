@@ -1,0 +1,1 @@
+"""Ops: layers of neural networks."""

@@ -1,0 +1,93 @@
+"""Batch and group norm: the fewest passes forward and backward, as in layer_norm.py."""
+
+from __future__ import annotations
+
+import math
+
+from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
+from tiny_torch.ops.nn.layer_norm import like, normalised, scaled
+from tiny_torch.tensor import Tensor, wrap
+
+
+class NativeBatchNorm(Op):
+    """(x, weight, bias): the statistics of each channel; the running ones are brought up to date.
+
+    Without `training` those are used.
+    """
+
+    arity = 3
+    saves = (0, 1, 2)
+    overwrites = True
+
+    @staticmethod
+    def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        y, mean, rstd = array_module(x.device).batch_norm(
+            x, weight, bias, running_mean, running_var, 0, training, momentum, eps
+        )
+        used = (None, None) if training else (running_mean, running_var)
+        return y, (x, weight, bias, mean, rstd, training, *used)  # those must not be written
+
+    @staticmethod
+    def backward(saved, grad, needs, overwrite=False):
+        x, weight, bias, mean, rstd, training = saved[:6]
+        dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
+            grad, x, weight, mean, rstd, 0, not training, needs[0], overwrite
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @staticmethod
+    def composite(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        weight = None if weight is None else weight.view(shape)
+        bias = None if bias is None else bias.view(shape)
+        if training:
+            return scaled(normalised(x, (0, *range(2, x.ndim)), eps), weight, bias)
+        mean, var = wrap(running_mean).view(shape), wrap(running_var).view(shape)
+        return scaled((x - mean) * (var + eps).rsqrt(), weight, bias)
+
+
+class NativeGroupNorm(Op):
+    """(x, weight, bias): the statistics of groups of channels, for each sample.
+
+    With as many groups as channels it is instance norm, which may have running statistics.
+    """
+
+    arity = 3
+    saves = (0, 1, 2)
+    overwrites = True
+
+    @staticmethod
+    def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
+        y, mean, rstd = array_module(x.device).batch_norm(
+            x, weight, bias, running_mean, running_var, groups, True, momentum, eps
+        )
+        return y, (x, weight, bias, mean, rstd, groups)
+
+    @staticmethod
+    def backward(saved, grad, needs, overwrite=False):
+        x, weight, bias, mean, rstd, groups = saved
+        dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
+            grad, x, weight, mean, rstd, groups, False, needs[0], overwrite
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @staticmethod
+    def composite(x, weight, bias, groups, eps, *running):
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        weight = None if weight is None else weight.view(shape)
+        bias = None if bias is None else bias.view(shape)
+        size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
+        y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
+        return scaled(y.reshape(x.shape), weight, bias)
+
+
+def update_on_ref(running: tuple, x: Tensor, momentum: float, samples: bool) -> None:
+    """What the kernel does to the running mean and variance; per sample, for instance norm."""
+    dims = tuple(range(2, x.ndim)) if samples else (0, *range(2, x.ndim))
+    with no_grad():
+        for statistic, batch in zip(running, (x.mean(dims), x.var(dims)), strict=True):
+            if statistic is not None:
+                batch = batch.mean(0) if samples else batch
+                statistic.copy_((1 - momentum) * statistic + momentum * batch)

@@ -1,0 +1,67 @@
+"""Layer and RMS norm: the fewest passes forward and backward.
+
+Forward reads x once from memory and writes y; the mean and 1 / sqrt(variance + eps) of each set of
+elements are kept for backward, which finds two sums per set and writes the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
+from tiny_torch.ops.elementwise.cast import narrowed
+from tiny_torch.tensor import Tensor
+
+
+def normalised(x: Tensor, dims: Sequence[int], eps: float, centered: bool = True) -> Tensor:
+    """x less its mean, over the root of its variance, both along dims; of halves, in float32."""
+    if x.dtype.itemsize == 2:  # whose rsqrt has a derivative beyond float16
+        return normalised(x.float(), dims, eps, centered).to(x.dtype)
+    if centered:
+        x = x - x.mean(dims, keepdim=True)
+    return x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+
+
+def scaled(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+class NativeLayerNorm(Op):
+    arity = 3
+    saves = (0, 1, 2)
+    overwrites = True
+    centered = True
+
+    @classmethod
+    def forward(cls, x, weight, bias, dims, eps):
+        module = array_module(x.device)
+        y, stats = module.layer_norm(x, dims, weight, bias, eps, cls.centered)
+        return y, (x, weight, bias, stats, dims)
+
+    @classmethod
+    def backward(cls, saved, grad, needs, overwrite=False):
+        x, weight, bias, stats, dims = saved
+        dx, of_weight, of_bias = array_module(x.device).layer_norm_backward(
+            grad, x, weight, stats, dims, cls.centered, needs[1] or needs[2], overwrite
+        )
+        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+
+    @classmethod
+    def composite(cls, x, weight, bias, dims, eps):
+        y = normalised(x, tuple(range(-dims, 0)), eps, cls.centered)
+        return scaled(y, weight, bias)
+
+
+class RmsNorm(NativeLayerNorm):
+    centered = False
+
+
+def like(grad: Any, weight: Any, needed: bool) -> Any:
+    """A gradient in the shape and dtype of its weight."""
+    if not needed:
+        return None
+    grad = grad if grad.shape == weight.shape else grad.view(weight.shape)
+    return narrowed(grad, weight.dtype)

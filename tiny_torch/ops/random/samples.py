@@ -1,0 +1,118 @@
+"""Draws whose parameters are tensors: one draw per element, PyTorch's numbers for the same seed."""
+
+from __future__ import annotations
+
+from tiny_torch import _core
+from tiny_torch.autograd.graph import Op
+from tiny_torch.devices import array_module
+from tiny_torch.ops.random.draws import on_cpu
+from tiny_torch.ops.shape.join import broadcast_shapes
+
+
+class Drawn(Op):
+    """Draws that do not move with their parameters: every gradient is 0."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        zeros = tuple([grad.new_full(grad.shape, 0) if need else None for need in needs])
+        return zeros if len(zeros) > 1 else zeros[0]
+
+
+class Bernoulli(Drawn):
+    @staticmethod
+    def forward(x, core, p):
+        on_cpu("bernoulli", x)
+        if p is None:
+            result = array_module(x.device).empty(x.shape, x.dtype)
+            _core.bernoulli_tensor_(result, core, x)
+        else:
+            result = x.empty_like()
+            _core.bernoulli_(result, core, p, 1.0)
+        return result, ()
+
+
+class Poisson(Drawn):
+    @staticmethod
+    def forward(x, core):
+        on_cpu("poisson", x)
+        return _core.poisson(core, x), ()
+
+
+class StandardGamma(Op):
+    """Gamma draws of rate 1. How a draw moves with alpha: src/cpu/random/gamma.cpp."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(alpha, core):
+        on_cpu("_standard_gamma", alpha)
+        result = _core.standard_gamma(core, alpha)
+        return result, (alpha, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        alpha, result = saved
+        if hasattr(grad, "array"):
+            raise RuntimeError("derivative for _standard_gamma_grad is not implemented")
+        return grad * _core.standard_gamma_grad(alpha, result)
+
+
+class Dirichlet(Op):
+    """Gamma draws over their sum. If one part grows by d, the others shrink in proportion."""
+
+    saves = (0, ~0)
+
+    @staticmethod
+    def forward(alpha, core):
+        on_cpu("_sample_dirichlet", alpha)
+        result = _core.dirichlet(core, alpha)
+        return result, (alpha, result)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        alpha, result = saved
+        if hasattr(grad, "array"):
+            raise RuntimeError("derivative for _dirichlet_grad is not implemented")
+        total = alpha.sum((-1,), True).expand(alpha.shape)
+        slope = _core.dirichlet_grad(result, alpha, total)
+        return slope * (grad - (result * grad).sum((-1,), True))
+
+
+class Normal1(Drawn):
+    """Of a tensor of means and one deviation."""
+
+    @staticmethod
+    def forward(mean, std, core, out):
+        result = array_module(mean.device).empty(mean.shape, mean.dtype) if out is None else out
+        _core.normal_(result, core, 0.0, std)
+        result.add(mean, result)
+        return result, ()
+
+
+class Normal2(Drawn):
+    """Of one mean and a tensor of deviations."""
+
+    @staticmethod
+    def forward(std, mean, core, out):
+        result = array_module(std.device).empty(std.shape, std.dtype) if out is None else out
+        _core.normal_(result, core, 0.0, 1.0)
+        result.mul(std, result)
+        result.add(mean, result)
+        return result, ()
+
+
+class Normal3(Drawn):
+    """Of tensors of means and deviations, broadcast together."""
+
+    arity = 2
+    broadcasts = True
+
+    @staticmethod
+    def forward(mean, std, core, out):
+        if out is None:
+            shape = tuple(broadcast_shapes(mean.shape, std.shape))
+            out = array_module(mean.device).empty(shape, mean.dtype)
+        _core.normal_(out, core, 0.0, 1.0)
+        out.mul(std, out)
+        out.add(mean, out)
+        return out, ()

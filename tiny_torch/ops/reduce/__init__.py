@@ -1,0 +1,1 @@
+"""Ops: many elements to one."""

@@ -1,0 +1,1 @@
+"""Ops: the same elements in other shapes."""
