@@ -346,7 +346,6 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=CALLS, help="of a program, about")
     parser.add_argument("-j", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--ignore", default="^$", help="a pattern of failures that are known")
-    parser.add_argument("--report", action="store_true", help="failures are no error")
     parser.add_argument("--show", type=int, default=20, help="failures to shorten and print")
     args = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if args.seed is None else args.seed
@@ -380,7 +379,7 @@ def main() -> None:
     )
     for kind, seeds in sorted(seen.items(), key=lambda item: -len(item[1])):
         print(f"{len(seeds)} x {kind}: {seeds[:5]}")
-    sys.exit(bool(seen) and not args.report)
+    sys.exit(bool(seen))
 
 
 if __name__ == "__main__":
