@@ -1,6 +1,6 @@
 """Writes the stubs that type checkers and editors read: of what is not plain Python in its place.
 
-python docs/make_stubs.py    # after an edit of public names; tests/test_types.py says when
+python docs/make_stubs.py    # after an edit of public names; tests/compat/test_types.py says when
 
 tiny_torch/_core.pyi is the C++ module's. tiny_torch/_published.pyi tells what functions/methods.py
 attaches to Tensor, and the names that __init__.py adds to the package in a loop.

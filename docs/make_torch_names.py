@@ -1,6 +1,6 @@
 """Writes tiny_torch/compat/torch_names.txt: PyTorch's public names of the modules that we have.
 
-python docs/make_torch_names.py    # needs PyTorch; tests/test_names.py says when it has to be run
+python docs/make_torch_names.py    # needs PyTorch; test_names.py says when
 """
 
 import importlib

@@ -1,6 +1,6 @@
 """The public names of PyTorch that tiny_torch covers, by namespace.
 
-The one list of them: tests/test_names.py, tests/sweep.py and docs/make_compatibility.py read it.
+The one list of them: test_names.py, sweep.py and docs/make_compatibility.py read it.
 FIRST are the names that ordinary training scripts use every day; THEN are the others.
 """
 

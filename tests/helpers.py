@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import FLOATS, HALVES, LAYOUTS, numbers
+from op_cases import DEVICES, FLOATS, HALVES, LAYOUTS, numbers
 
 import tiny_torch
 
+CONTIGUOUS = ("contiguous",) * 3
 DTYPE_NAMES = {np.dtype(name): name for name in ("bool", "uint8", "int32", "int64")}
 EPSILON = {
     name: float(tiny_torch.finfo(getattr(tiny_torch, name)).eps) for name in (*HALVES, *FLOATS)
@@ -190,3 +191,59 @@ def on_intel():
     if cpuinfo.exists():
         return "GenuineIntel" in cpuinfo.read_text()
     return "Intel" in platform.processor()
+
+
+def by_name(cases):
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
+
+
+on_devices = pytest.mark.parametrize("device", DEVICES)
+
+
+def gradients(module, case, inputs, device):
+    """(results, first gradients, second gradients) with fixed weights."""
+    xs = [x.detach().requires_grad_() for x in operands(module, *inputs, device)]
+    results = [r for r in flatten(case(module, *xs)) if is_float(r)]
+    if not results:
+        return [], []
+    weights = [weight(module, r, i).requires_grad_() for i, r in enumerate(results)]
+    first = module.autograd.grad(
+        results, xs, weights, create_graph=True, allow_unused=True, materialize_grads=True
+    )
+    recorded = [(g, weight(module, g, 7 + i)) for i, g in enumerate(first) if g.requires_grad]
+    if not recorded:
+        return first, []
+    grads, seconds = zip(*recorded, strict=True)
+    return first, module.autograd.grad(grads, (*xs, *weights), seconds, allow_unused=True)
+
+
+def is_float(result):
+    return hasattr(result, "is_floating_point") and result.is_floating_point()
+
+
+def weight(module, like, seed):
+    dtype = dtype_name(like)
+    values = numbers("real", dtype, max(like.numel(), 1), 100 + seed)
+    return make(module, values, tuple(like.shape), "contiguous", str(like.device), dtype)
+
+
+def zero_if_none(gradient, like):
+    return like.detach() * 0 if gradient is None else gradient
+
+
+def layouts(x):
+    """The same values and shape in other strides."""
+    yield x.clone()
+    if x.ndim > 1:
+        order = tuple(reversed(range(x.ndim)))
+        yield x.permute(order).contiguous().permute(order)
+    wide = tiny_torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
+    wide[..., ::2] = x
+    yield wide[..., ::2]
+    flat = tiny_torch.zeros(x.numel() + 1, dtype=x.dtype)
+    flat[1:] = x.reshape(-1)
+    yield flat[1:].view(x.shape)
+
+
+def same_bits(a, b):
+    return a.contiguous().numpy().tobytes() == b.contiguous().numpy().tobytes()

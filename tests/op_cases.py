@@ -1,7 +1,7 @@
 """The one table of op cases: which ops there are, and on what they are tried.
 
 A case is a function of PyTorch's that both packages have under one name, its tensors, and the other
-arguments. tests/test_ops.py runs every case over layouts, dtypes and devices. The records of
+arguments. tests/ops/test_ops.py runs every case over layouts, dtypes and devices. The records of
 ops.def come first; a record without a case fails a test. Ops of shapes and indices have their cases
 in test_shape.py and test_index.py.
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).with_name("scripts")
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 NAMES = ["resnet18", "dcgan", "vae", "lstm_lm", "tcn", "gpt"]
 RUN = {"torch": [], "tiny_torch": ["-m", "tiny_torch", "run"]}
 

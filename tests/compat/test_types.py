@@ -9,7 +9,7 @@ import pytest
 
 import tiny_torch
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from all_cases import CASES
-from helpers import array_of, operands, outcome
+from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
 from op_cases import SHAPES
-from test_ops import CONTIGUOUS, by_name, gradients
 
 import tiny_torch as torch
 from tiny_torch import nn
@@ -114,7 +113,7 @@ def test_training_steps_have_the_cpus_bits(make, optimizer, options):
 
 
 def test_a_script_runs_there_untouched(twin, tmp_path):
-    script = Path(__file__).with_name("scripts") / "dcgan.py"
+    script = Path(__file__).parents[1] / "scripts" / "dcgan.py"
     program = (
         "import runpy, sys; import tiny_torch as torch; from tiny_torch import devices\n"
         "from tiny_torch.compat import run\n"

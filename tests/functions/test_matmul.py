@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_determinism import layouts, same_bits
+from helpers import layouts, same_bits
 
 import tiny_torch as torch
 

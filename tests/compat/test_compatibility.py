@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from api_names import NAMESPACES
 
-PAGE = Path(__file__).parents[1] / "docs" / "compatibility.md"
+PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 
 @pytest.mark.parametrize("space", NAMESPACES)

@@ -8,6 +8,7 @@ import signal
 
 import numpy as np
 import pytest
+from helpers import layouts, same_bits
 
 import tiny_torch as torch
 from tiny_torch import _core
@@ -29,24 +30,6 @@ def threads():
 
 def draw(shape, dtype=np.float32, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
-
-
-def layouts(x):
-    """The same values and shape in other strides."""
-    yield x.clone()
-    if x.ndim > 1:
-        order = tuple(reversed(range(x.ndim)))
-        yield x.permute(order).contiguous().permute(order)
-    wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
-    wide[..., ::2] = x
-    yield wide[..., ::2]
-    flat = torch.zeros(x.numel() + 1, dtype=x.dtype)
-    flat[1:] = x.reshape(-1)
-    yield flat[1:].view(x.shape)
-
-
-def same_bits(a, b):
-    return a.contiguous().numpy().tobytes() == b.contiguous().numpy().tobytes()
 
 
 REDUCE = {

@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 from all_cases import CASES, RECORDS
 from helpers import (
+    CONTIGUOUS,
     EPSILON,
     all_failures,
     array_of,
+    by_name,
     check,
     compare,
     dtype_name,
     flatten,
+    gradients,
     make,
+    on_devices,
     operands,
     outcome,
+    zero_if_none,
 )
 from op_cases import (
-    DEVICES,
     DTYPE_SETS,
     DTYPES,
     FLOATS,
@@ -44,15 +48,6 @@ from tiny_torch.functions import aliases
 from tiny_torch.functions.elementwise import arithmetic, declared, floats, special
 from tiny_torch.functions.linalg import matmul
 from tiny_torch.functions.reduce import moments, sums
-
-CONTIGUOUS = ("contiguous",) * 3
-
-
-def by_name(cases):
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
-
-
-on_devices = pytest.mark.parametrize("device", DEVICES)
 
 
 @pytest.fixture(scope="module")
@@ -353,37 +348,6 @@ def test_out(torch, case):
 
 
 # ---------------------------------------------------------------------------------------- gradients
-
-
-def gradients(module, case, inputs, device):
-    """(results, first gradients, second gradients) with fixed weights."""
-    xs = [x.detach().requires_grad_() for x in operands(module, *inputs, device)]
-    results = [r for r in flatten(case(module, *xs)) if is_float(r)]
-    if not results:
-        return [], []
-    weights = [weight(module, r, i).requires_grad_() for i, r in enumerate(results)]
-    first = module.autograd.grad(
-        results, xs, weights, create_graph=True, allow_unused=True, materialize_grads=True
-    )
-    recorded = [(g, weight(module, g, 7 + i)) for i, g in enumerate(first) if g.requires_grad]
-    if not recorded:
-        return first, []
-    grads, seconds = zip(*recorded, strict=True)
-    return first, module.autograd.grad(grads, (*xs, *weights), seconds, allow_unused=True)
-
-
-def is_float(result):
-    return hasattr(result, "is_floating_point") and result.is_floating_point()
-
-
-def weight(module, like, seed):
-    dtype = dtype_name(like)
-    values = numbers("real", dtype, max(like.numel(), 1), 100 + seed)
-    return make(module, values, tuple(like.shape), "contiguous", str(like.device), dtype)
-
-
-def zero_if_none(gradient, like):
-    return like.detach() * 0 if gradient is None else gradient
 
 
 @pytest.mark.torch

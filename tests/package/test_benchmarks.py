@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 from benchmarks import report  # noqa: E402
 from benchmarks.__main__ import SUITES  # noqa: E402

@@ -14,7 +14,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 
-APP = Path(__file__).parents[1] / "apps" / "mlp.py"
+APP = Path(__file__).parents[2] / "apps" / "mlp.py"
 
 
 def load_app(name: str, source: str):

@@ -16,17 +16,21 @@ import pytest
 from all_cases import CASES, RECORDS
 from conftest import is_unknown_to_pytorch
 from helpers import (
+    CONTIGUOUS,
     all_failures,
+    by_name,
     compare,
     dtype_name,
     flatten,
+    gradients,
     make,
+    on_devices,
     operands,
     outcome,
     skip_if_not_on_ref,
+    zero_if_none,
 )
 from op_cases import Case
-from test_ops import CONTIGUOUS, by_name, gradients, on_devices, zero_if_none
 
 import tiny_torch
 from tiny_torch import Tensor

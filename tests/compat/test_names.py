@@ -38,7 +38,7 @@ def test_namespaces_are_modules(space):
 
 
 def is_there(name):
-    """Whether we have a name; what a ctx has is set by its instance, see tests/test_function.py."""
+    """Whether we have a name; what a ctx has is set by its instance (test_function.py)."""
     if name.startswith("torch.autograd.function.FunctionCtx.") or name in OF_INSTANCES:
         return True
     try:
@@ -80,7 +80,7 @@ def test_functions_of_torch_have_their_twins(oracle):
 
 def test_the_list_of_pytorchs_names_is_true(oracle):
     """What tiny_torch says of absent names; docs/make_torch_names.py writes it anew."""
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     command = [sys.executable, "-c", "import make_torch_names as m; print(m.page(), end='')"]
     done = subprocess.run(command, cwd=docs, capture_output=True, text=True, check=True)
     assert done.stdout == absent.NAMES.read_text()

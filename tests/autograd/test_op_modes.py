@@ -8,9 +8,8 @@ import time
 
 import pytest
 from all_cases import CASES
-from helpers import array_of, operands, outcome
+from helpers import CONTIGUOUS, array_of, by_name, gradients, operands, outcome
 from op_cases import SHAPES
-from test_ops import CONTIGUOUS, by_name, gradients
 
 import tiny_torch as torch
 from tiny_torch import nn
