@@ -28,9 +28,6 @@ def warn_expanded(name: str, array: Any) -> None:
         )
 
 
-# ------------------------------------------------------------------------ what may be written
-
-
 def plain_number(value: Any, x: Tensor) -> Any:
     if type(value) is not float and type(value) is not int:
         if isinstance(value, np.generic):

@@ -8,8 +8,6 @@ from tiny_torch.dtypes import scalar_type
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.tensor import Tensor
 
-# ----------------------------------------------------------------------------------------- checks
-
 
 def check_matrix(name: str, function: str, argument: str, A: Any) -> None:
     """TypeError unless A is a tensor, RuntimeError unless it is at least a matrix."""

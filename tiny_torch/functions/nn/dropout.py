@@ -162,7 +162,7 @@ def feature_alpha_dropout(
     return function(input, p, training)
 
 
-# --------------------------------------------------------------------------------------- dropout
+# ---------------------------------------------------------------------------------------- of torch
 
 
 def is_dropping(input: Tensor, p: float, train: bool) -> bool:

@@ -24,8 +24,6 @@ from tiny_torch.ops.nn.activation import (
 )
 from tiny_torch.tensor import Tensor
 
-# ------------------------------------------------------------------------------------ activations
-
 
 def require_float(name: str, input: Tensor) -> None:
     if not isinstance(input, Tensor):

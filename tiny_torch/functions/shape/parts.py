@@ -19,8 +19,6 @@ from tiny_torch.ops.shape.views import (
 )
 from tiny_torch.tensor import Tensor
 
-# ------------------------------------------------------------------------------------------- parts
-
 
 def as_int(value: Any) -> int:
     return int(value.item()) if isinstance(value, Tensor) else value.__index__()

@@ -15,8 +15,6 @@ from tiny_torch.ops.common import over, public, zeros
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap
 
-# ----------------------------------------------------------------------------------- arithmetic
-
 
 class Add(Op):
     arity = 2

@@ -9,8 +9,6 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import to_device
 from tiny_torch.dtypes import HALVES
 
-# ------------------------------------------------------------------------------------- copies
-
 
 class Cast(Op):
     """Another dtype; the gradient is cast back."""

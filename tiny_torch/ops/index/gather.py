@@ -21,8 +21,6 @@ from tiny_torch.ops.index.brackets import (
 )
 from tiny_torch.ops.shape.views import zeros
 
-# ------------------------------------------------------------------------------------------- ops
-
 
 class Gather(Op):
     """result[i, j] = x[index[i, j], j] for dim 0."""

@@ -11,8 +11,6 @@ from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fitted, 
 from tiny_torch.ops.index.gather import ScatterReduce
 from tiny_torch.ops.shape.views import zeros
 
-# ------------------------------------------------------------------------------------------- ops
-
 
 class IndexSelect(Op):
     """result[k] = x[index[k]] for dim 0."""

@@ -7,8 +7,6 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops.index.selection import Select, SelectOne
 from tiny_torch.ops.reduce.sums import share_evenly
 
-# ------------------------------------------------------------------------------------------- ops
-
 
 class Sort(Select):
     method = "sort"

@@ -12,8 +12,6 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.common import written
 from tiny_torch.ops.index.selection import Select
 
-# ------------------------------------------------------------------------------------------- ops
-
 
 class Cumsum(Op):
     @staticmethod
