@@ -191,9 +191,9 @@ def internal(name: str, op: str, *domains: str, theirs: Callable, **options: Any
         if module.__name__ == "torch":
             return theirs(module, x, y)
         from tiny_torch.autograd.apply import apply
-        from tiny_torch.ops.elementwise import unary
+        from tiny_torch.ops.elementwise import arithmetic, unary
 
-        return apply(getattr(unary, op), x, y)
+        return apply({**vars(arithmetic), **vars(unary)}[op], x, y)
 
     return Case(
         name, domains, call=call, shapes=[(SHAPE, SHAPE), ((), ())], strides=False, **options
