@@ -8,6 +8,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
+from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
@@ -187,29 +188,6 @@ def transposed_convolution(
     return y if batched else y.squeeze(0)
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: int | tuple[int, ...] = 1,
-    padding: int | tuple[int, ...] | str = 0,
-    dilation: int | tuple[int, ...] = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Every output is a weighted sum of a window of the input, the same for all windows.
-
-    input (N, C, L) or (C, L), weight (O, C / groups, kL), bias (O,) -> (N, O, L'),
-    all of one dtype. `padding` zeros go on both sides; "same" keeps the size, "valid" is 0. Raises
-    RuntimeError where shapes, dtypes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv1d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.conv1d(torch.ones(1, 1, 3), torch.ones(1, 1, 3), padding=1).shape
-    torch.Size([1, 1, 3])
-    """
-    return convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
-
-
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -221,9 +199,9 @@ def conv2d(
 ) -> Tensor:
     """Every output is a weighted sum of a window of the input, the same for all windows.
 
-    input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW), bias (O,) -> (N, O, H', W'),
-    all of one dtype. `padding` zeros go on both sides; "same" keeps the size, "valid" is 0. Raises
-    RuntimeError where shapes, dtypes or settings do not fit.
+    input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW), bias (O,) ->
+    (N, O, H', W'), all of one dtype. `padding` zeros go on both sides; "same" keeps the size,
+    "valid" is 0. Raises RuntimeError where shapes, dtypes or settings do not fit.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.conv2d.html
 
     >>> import tiny_torch as torch
@@ -233,6 +211,20 @@ def conv2d(
     return convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@told_as(conv2d, 1)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] | str = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Tensor:
+    return convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@told_as(conv2d, 3)
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -242,43 +234,7 @@ def conv3d(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Every output is a weighted sum of a window of the input, the same for all windows.
-
-    input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, kD, kH, kW), bias (O,) ->
-    (N, O, D', H', W'), all of one dtype. `padding` zeros go on both sides; "same" keeps the size,
-    "valid" is 0. Raises RuntimeError where shapes, dtypes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv3d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 3), padding=1).shape
-    torch.Size([1, 1, 3, 3, 3])
-    """
     return convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: int | tuple[int, ...] = 1,
-    padding: int | tuple[int, ...] = 0,
-    output_padding: int | tuple[int, ...] = 0,
-    groups: int = 1,
-    dilation: int | tuple[int, ...] = 1,
-) -> Tensor:
-    """Every input adds a window of weights to the output: the gradient of conv1d by its input.
-
-    input (N, C, L) or (C, L), weight (C, O / groups, kL), bias (O,) -> (N, O, L'),
-    where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
-    Raises RuntimeError where shapes, dtypes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose1d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.conv_transpose1d(torch.ones(1, 1, 3), torch.ones(1, 1, 3), stride=2).shape
-    torch.Size([1, 1, 7])
-    """
-    settings = (stride, padding, dilation, groups, output_padding)
-    return transposed_convolution("conv_transpose1d", 1, input, weight, bias, *settings)
 
 
 def conv_transpose2d(
@@ -293,7 +249,8 @@ def conv_transpose2d(
 ) -> Tensor:
     """Every input adds a window of weights to the output: the gradient of conv2d by its input.
 
-    input (N, C, H, W) or (C, H, W), weight (C, O / groups, kH, kW), bias (O,) -> (N, O, H', W'),
+    input (N, C, H, W) or (C, H, W), weight (C, O / groups, kH, kW), bias (O,) ->
+    (N, O, H', W'),
     where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
     Raises RuntimeError where shapes, dtypes or settings do not fit.
     https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose2d.html
@@ -306,6 +263,22 @@ def conv_transpose2d(
     return transposed_convolution("conv_transpose2d", 2, input, weight, bias, *settings)
 
 
+@told_as(conv_transpose2d, 1)
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    groups: int = 1,
+    dilation: int | tuple[int, ...] = 1,
+) -> Tensor:
+    settings = (stride, padding, dilation, groups, output_padding)
+    return transposed_convolution("conv_transpose1d", 1, input, weight, bias, *settings)
+
+
+@told_as(conv_transpose2d, 3)
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -316,18 +289,6 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: int | tuple[int, ...] = 1,
 ) -> Tensor:
-    """Every input adds a window of weights to the output: the gradient of conv3d by its input.
-
-    input (N, C, D, H, W) or (C, D, H, W), weight (C, O / groups, kD, kH, kW), bias (O,) ->
-    (N, O, D', H', W'),
-    where each size is (size - 1) * stride - 2 * padding + dilation * (k - 1) + output_padding + 1.
-    Raises RuntimeError where shapes, dtypes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.conv_transpose3d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.conv_transpose3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 3), stride=2).shape
-    torch.Size([1, 1, 7, 7, 7])
-    """
     settings = (stride, padding, dilation, groups, output_padding)
     return transposed_convolution("conv_transpose3d", 3, input, weight, bias, *settings)
 

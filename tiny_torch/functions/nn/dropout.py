@@ -66,6 +66,18 @@ def dropout1d(
     return _by_channel(input, p, training, inplace, input.ndim == 3)
 
 
+def _warn_of_dims(dims: int, ndim: int) -> None:
+    if ndim not in (dims + 1, dims + 2):
+        warnings.warn(
+            f"dropout{dims}d: Received a {ndim}-D input to dropout{dims}d, which is deprecated and "
+            "will result in an error in a future release. To retain the behavior and silence this "
+            f"warning, please use dropout instead. Note that dropout{dims}d exists to provide "
+            f"channel-wise dropout on inputs with {dims} spatial dimensions, a channel dimension, "
+            f"and an optional batch dimension (i.e. {dims + 1}D or {dims + 2}D inputs).",
+            stacklevel=3,
+        )
+
+
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -80,15 +92,7 @@ def dropout2d(
     torch.Size([1, 2, 1, 1])
     """
     _check_probability(p)
-    if input.ndim not in (3, 4):
-        warnings.warn(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and "
-            "will result in an error in a future release. To retain the behavior and silence this "
-            "warning, please use dropout instead. Note that dropout2d exists to provide "
-            "channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an "
-            "optional batch dimension (i.e. 3D or 4D inputs).",
-            stacklevel=2,
-        )
+    _warn_of_dims(2, input.ndim)
     if input.ndim == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
@@ -115,15 +119,7 @@ def dropout3d(
     torch.Size([2, 1, 1, 1])
     """
     _check_probability(p)
-    if input.ndim not in (4, 5):
-        warnings.warn(
-            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and "
-            "will result in an error in a future release. To retain the behavior and silence this "
-            "warning, please use dropout instead. Note that dropout3d exists to provide "
-            "channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an "
-            "optional batch dimension (i.e. 4D or 5D inputs).",
-            stacklevel=2,
-        )
+    _warn_of_dims(3, input.ndim)
     return _by_channel(input, p, training, inplace, input.ndim == 5)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import check_int
 from tiny_torch.autograd.apply import apply
+from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.ops.nn.pool import AdaptiveAvgPool, AvgPool, MaxPool, MaxPoolWithIndices
@@ -19,30 +20,6 @@ Sizes = int | tuple[int, ...]
 # input (N, C, *) or (C, *) -> (N, C, *') or (C, *'), where with `size` along a dim the result has
 # (size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1, rounded down, or up in
 # `ceil_mode`. `stride` is by default the kernel's size.
-
-
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest element of every window; with `return_indices` also its position.
-
-    input (N, C, L) or (C, L); the positions (int64) are those in a channel's
-    plane. `padding` counts as -inf and is at most half of the window. Of equal elements the first
-    counts; NaN is larger than all. Raises RuntimeError where shapes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_pool1d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
-    tensor([[3., 4.]])
-    """
-    windows = (kernel_size, stride, padding, dilation, ceil_mode)
-    return max_pool("max_pool1d", 1, return_indices, input, *windows)
 
 
 def max_pool2d(
@@ -70,6 +47,26 @@ def max_pool2d(
     return max_pool("max_pool2d", 2, return_indices, input, *windows)
 
 
+@told_as(max_pool2d, 1)
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """
+    >>> import tiny_torch as torch
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[3., 4.]])
+    """
+    windows = (kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool("max_pool1d", 1, return_indices, input, *windows)
+
+
+@told_as(max_pool2d, 3)
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -79,13 +76,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of every window; with `return_indices` also its position.
-
-    input (N, C, D, H, W) or (C, D, H, W); the positions (int64) are those in a channel's
-    plane. `padding` counts as -inf and is at most half of the window. Of equal elements the first
-    counts; NaN is larger than all. Raises RuntimeError where shapes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_pool3d.html
-
+    """
     >>> import tiny_torch as torch
     >>> torch.nn.functional.max_pool3d(torch.ones(1, 4, 4, 4), 2).shape
     torch.Size([1, 2, 2, 2])
@@ -142,6 +133,7 @@ def avg_pool2d(
     return avg_pool("avg_pool2d", 2, input, *windows, divisor_override)
 
 
+@told_as(avg_pool2d, 3)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -151,27 +143,13 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of every window.
-
-    input (N, C, D, H, W) or (C, D, H, W), floating or int64. The padding counts as
-    zeros, or not at all if `count_include_pad` is False; `divisor_override` takes the place of the
-    number of elements. Raises RuntimeError where shapes or settings do not fit.
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.avg_pool3d.html
-
+    """
     >>> import tiny_torch as torch
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 4, 4, 4), 2).shape
     torch.Size([1, 2, 2, 2])
     """
     windows = (kernel_size, stride, padding, ceil_mode, count_include_pad)
     return avg_pool("avg_pool3d", 3, input, *windows, divisor_override)
-
-
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of `output_size` windows that cover input.
-
-    input (N, C, L) or (C, L), floating. https://pytorch.org/docs/stable/nn.functional.html
-    """
-    return adaptive_max_pool("adaptive_max_pool1d", 1, return_indices, input, output_size)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -182,24 +160,14 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_max_pool("adaptive_max_pool2d", 2, return_indices, input, output_size)
 
 
+@told_as(adaptive_max_pool2d, 1)
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    return adaptive_max_pool("adaptive_max_pool1d", 1, return_indices, input, output_size)
+
+
+@told_as(adaptive_max_pool2d, 3)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of `output_size` windows that cover input; None keeps a size.
-
-    input (N, C, D, H, W) or (C, D, H, W), floating. https://pytorch.org/docs/stable/nn.functional.html
-    """
     return adaptive_max_pool("adaptive_max_pool3d", 3, return_indices, input, output_size)
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of `output_size` windows that cover input; None keeps a size.
-
-    input (N, C, L) or (C, L), floating. https://pytorch.org/docs/stable/nn.functional.html
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.adaptive_avg_pool1d(torch.ones(2, 5), 3).shape
-    torch.Size([2, 3])
-    """
-    return adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -214,15 +182,13 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
 
+@told_as(adaptive_avg_pool2d, 1)
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    return adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
+
+
+@told_as(adaptive_avg_pool2d, 3)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of `output_size` windows that cover input; None keeps a size.
-
-    input (N, C, D, H, W) or (C, D, H, W), floating. https://pytorch.org/docs/stable/nn.functional.html
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(2, 5, 5, 5), 3).shape
-    torch.Size([2, 3, 3, 3])
-    """
     return adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
 
 

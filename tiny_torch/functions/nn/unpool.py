@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
+from tiny_torch.docstrings import told_as
 from tiny_torch.functions.common import check_tensor, standalone
 from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, numbers
 from tiny_torch.layouts import suggested_format
@@ -109,6 +110,7 @@ def max_unpool2d(
     return unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@told_as(max_unpool2d, 3)
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
@@ -117,10 +119,6 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The reverse of max_pool3d with return_indices. See max_unpool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.functional.max_unpool3d.html
-    """
     return unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 

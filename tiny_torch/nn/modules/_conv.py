@@ -16,7 +16,7 @@ from .module import Module
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def _each(value: Any, dims: int) -> Any:
+def each(value: Any, dims: int) -> Any:
     """One number for each dim; a string as it is."""
     if isinstance(value, str):
         return value
@@ -47,13 +47,13 @@ class _ConvNd(Module):
     ) -> None:
         super().__init__()
         dims = self._dims
-        self.stride, self.dilation = _each(stride, dims), _each(dilation, dims)
+        self.stride, self.dilation = each(stride, dims), each(dilation, dims)
         self._check(in_channels, out_channels, padding, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = _each(kernel_size, dims)
-        self.padding = _each(padding, dims)
-        self.output_padding = _each(output_padding, dims)
+        self.kernel_size = each(kernel_size, dims)
+        self.padding = each(padding, dims)
+        self.output_padding = each(output_padding, dims)
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._pad_argument()

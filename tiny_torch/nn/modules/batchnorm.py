@@ -6,6 +6,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -27,6 +28,7 @@ class _NormBase(Module):
     """What batch and instance norm share: a weight and a bias per channel, running statistics."""
 
     _version = 2
+    _input_dims: tuple[int, ...] = ()  # the numbers of dims that an input may have
     weight: Parameter | None
     bias: Parameter | None
     running_mean: Tensor | None
@@ -83,7 +85,11 @@ class _NormBase(Module):
                 init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError
+        if not self._input_dims:
+            raise NotImplementedError
+        if input.ndim not in self._input_dims:
+            expected = " or ".join([f"{ndim}D" for ndim in self._input_dims])
+            raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:
         """The settings."""
@@ -142,9 +148,7 @@ class BatchNorm1d(_BatchNorm):
     [-0.9999949932098389, 0.9999949932098389]
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+    _input_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -158,25 +162,12 @@ class BatchNorm2d(_BatchNorm):
     torch.Size([2, 3, 4, 4])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+    _input_dims = (4,)
 
 
+@told_as(BatchNorm2d, 3)
 class BatchNorm3d(_BatchNorm):
-    """Batch norm of (N, C, D, H, W): see `functional.batch_norm`.
-
-    Raises ValueError for another number of dims.
-    Source: PyTorch, torch.nn.BatchNorm3d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.BatchNorm3d(3)(torch.rand(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 5:
-            raise ValueError(f"expected 5D input (got {input.ndim}D input)")
+    _input_dims = (5,)
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
@@ -221,7 +212,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """BatchNorm1d for as many channels as its first input has.
 
     Source: PyTorch, torch.nn.LazyBatchNorm1d.
@@ -234,10 +225,9 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm1d
-    _check_input_dim = BatchNorm1d._check_input_dim
 
 
-class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """BatchNorm2d for as many channels as its first input has.
 
     Source: PyTorch, torch.nn.LazyBatchNorm2d.
@@ -249,19 +239,8 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm2d
-    _check_input_dim = BatchNorm2d._check_input_dim
 
 
-class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """BatchNorm3d for as many channels as its first input has.
-
-    Source: PyTorch, torch.nn.LazyBatchNorm3d.
-
-    >>> import tiny_torch as torch
-    >>> norm = torch.nn.LazyBatchNorm3d()
-    >>> norm(torch.rand(4, 3, 2, 2, 2)).shape, norm.num_features
-    (torch.Size([4, 3, 2, 2, 2]), 3)
-    """
-
+@told_as(LazyBatchNorm2d, 3)
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     cls_to_become = BatchNorm3d
-    _check_input_dim = BatchNorm3d._check_input_dim

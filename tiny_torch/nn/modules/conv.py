@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
 from ..parameter import UninitializedParameter
@@ -26,23 +27,6 @@ __all__ = [
 ]
 
 
-class Conv1d(_Conv):
-    """A convolution with a weight (out_channels, in_channels / groups, *kernel_size) and a bias.
-
-    Input (N, in_channels, L) or without N. Both are drawn from U(-k, k), where k is 1 over the
-    root of the number of inputs in a sum. Settings are one number, or one per dim. Raises
-    ValueError for settings that do not fit, RuntimeError for such an input.
-    Source: PyTorch, torch.nn.Conv1d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Conv1d(4, 6, 3)(torch.ones(2, 4, 10)).shape
-    torch.Size([2, 6, 8])
-    """
-
-    _dims = 1
-    _function = staticmethod(F.conv1d)
-
-
 class Conv2d(_Conv):
     """A convolution with a weight (out_channels, in_channels / groups, *kernel_size) and a bias.
 
@@ -60,38 +44,16 @@ class Conv2d(_Conv):
     _function = staticmethod(F.conv2d)
 
 
+@told_as(Conv2d, 1)
+class Conv1d(_Conv):
+    _dims = 1
+    _function = staticmethod(F.conv1d)
+
+
+@told_as(Conv2d, 3)
 class Conv3d(_Conv):
-    """A convolution with a weight (out_channels, in_channels / groups, *kernel_size) and a bias.
-
-    Input (N, in_channels, D, H, W) or without N. Both are drawn from U(-k, k), where k is 1 over
-    the root of the number of inputs in a sum. Settings are one number, or one per dim. Raises
-    ValueError for settings that do not fit, RuntimeError for such an input.
-    Source: PyTorch, torch.nn.Conv3d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.Conv3d(4, 6, 3)(torch.ones(2, 4, 10, 10, 10)).shape
-    torch.Size([2, 6, 8, 8, 8])
-    """
-
     _dims = 3
     _function = staticmethod(F.conv3d)
-
-
-class ConvTranspose1d(_ConvTranspose):
-    """A transposed convolution, with weight (in_channels, out_channels / groups, *kernel_size).
-
-    Input (N, in_channels, L) or without N. `output_size` in the call chooses among the sizes
-    that a stride above 1 allows. Raises ValueError for settings that do not fit, RuntimeError for
-    such an input.
-    Source: PyTorch, torch.nn.ConvTranspose1d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.ConvTranspose1d(4, 6, 3, stride=2)(torch.ones(2, 4, 10)).shape
-    torch.Size([2, 6, 21])
-    """
-
-    _dims = 1
-    _function = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -111,19 +73,14 @@ class ConvTranspose2d(_ConvTranspose):
     _function = staticmethod(F.conv_transpose2d)
 
 
+@told_as(ConvTranspose2d, 1)
+class ConvTranspose1d(_ConvTranspose):
+    _dims = 1
+    _function = staticmethod(F.conv_transpose1d)
+
+
+@told_as(ConvTranspose2d, 3)
 class ConvTranspose3d(_ConvTranspose):
-    """A transposed convolution, with weight (in_channels, out_channels / groups, *kernel_size).
-
-    Input (N, in_channels, D, H, W) or without N. `output_size` in the call chooses among the sizes
-    that a stride above 1 allows. Raises ValueError for settings that do not fit, RuntimeError for
-    such an input.
-    Source: PyTorch, torch.nn.ConvTranspose3d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.ConvTranspose3d(4, 6, 3, stride=2)(torch.ones(2, 4, 10, 10, 10)).shape
-    torch.Size([2, 6, 21, 21, 21])
-    """
-
     _dims = 3
     _function = staticmethod(F.conv_transpose3d)
 
@@ -212,24 +169,7 @@ class _LazyConvTranspose(_LazyConvNd, _ConvTranspose):
         self._wait(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConv):
-    """Conv1d for as many channels as its first input has.
-
-    Source: PyTorch, torch.nn.LazyConv1d.
-
-    >>> import tiny_torch as torch
-    >>> layer = torch.nn.LazyConv1d(4, 3)
-    >>> _ = layer(torch.ones(2, 7, 5))
-    >>> layer.in_channels, type(layer).__name__
-    (7, 'Conv1d')
-    """
-
-    cls_to_become = Conv1d
-    _dims = 1
-    _function = Conv1d._function
-
-
-class LazyConv2d(_LazyConv):
+class LazyConv2d(_LazyConv, Conv2d):
     """Conv2d for as many channels as its first input has.
 
     Source: PyTorch, torch.nn.LazyConv2d.
@@ -242,45 +182,19 @@ class LazyConv2d(_LazyConv):
     """
 
     cls_to_become = Conv2d
-    _dims = 2
-    _function = Conv2d._function
 
 
-class LazyConv3d(_LazyConv):
-    """Conv3d for as many channels as its first input has.
+@told_as(LazyConv2d, 1)
+class LazyConv1d(_LazyConv, Conv1d):
+    cls_to_become = Conv1d
 
-    Source: PyTorch, torch.nn.LazyConv3d.
 
-    >>> import tiny_torch as torch
-    >>> layer = torch.nn.LazyConv3d(4, 3)
-    >>> _ = layer(torch.ones(2, 7, 5, 5, 5))
-    >>> layer.in_channels, type(layer).__name__
-    (7, 'Conv3d')
-    """
-
+@told_as(LazyConv2d, 3)
+class LazyConv3d(_LazyConv, Conv3d):
     cls_to_become = Conv3d
-    _dims = 3
-    _function = Conv3d._function
 
 
-class LazyConvTranspose1d(_LazyConvTranspose):
-    """ConvTranspose1d for as many channels as its first input has.
-
-    Source: PyTorch, torch.nn.LazyConvTranspose1d.
-
-    >>> import tiny_torch as torch
-    >>> layer = torch.nn.LazyConvTranspose1d(4, 3)
-    >>> _ = layer(torch.ones(2, 7, 5))
-    >>> layer.in_channels, type(layer).__name__
-    (7, 'ConvTranspose1d')
-    """
-
-    cls_to_become = ConvTranspose1d
-    _dims = 1
-    _function = ConvTranspose1d._function
-
-
-class LazyConvTranspose2d(_LazyConvTranspose):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """ConvTranspose2d for as many channels as its first input has.
 
     Source: PyTorch, torch.nn.LazyConvTranspose2d.
@@ -293,22 +207,13 @@ class LazyConvTranspose2d(_LazyConvTranspose):
     """
 
     cls_to_become = ConvTranspose2d
-    _dims = 2
-    _function = ConvTranspose2d._function
 
 
-class LazyConvTranspose3d(_LazyConvTranspose):
-    """ConvTranspose3d for as many channels as its first input has.
+@told_as(LazyConvTranspose2d, 1)
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    cls_to_become = ConvTranspose1d
 
-    Source: PyTorch, torch.nn.LazyConvTranspose3d.
 
-    >>> import tiny_torch as torch
-    >>> layer = torch.nn.LazyConvTranspose3d(4, 3)
-    >>> _ = layer(torch.ones(2, 7, 5, 5, 5))
-    >>> layer.in_channels, type(layer).__name__
-    (7, 'ConvTranspose3d')
-    """
-
+@told_as(LazyConvTranspose2d, 3)
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
-    _dims = 3
-    _function = ConvTranspose3d._function

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -19,6 +21,8 @@ __all__ = [
 class _DropoutNd(Module):
     """What all kinds of dropout share: the probability and `inplace`."""
 
+    _function: Any
+
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -29,6 +33,10 @@ class _DropoutNd(Module):
     def extra_repr(self) -> str:
         """The settings."""
         return f"p={self.p}, inplace={self.inplace}"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop elements, or channels, in training; the input itself otherwise."""
+        return self._function(input, self.p, self.training, self.inplace)
 
 
 class Dropout(_DropoutNd):
@@ -42,9 +50,7 @@ class Dropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Drop elements in training; the input itself otherwise."""
-        return F.dropout(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
@@ -58,9 +64,7 @@ class Dropout1d(_DropoutNd):
     torch.Size([2, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Drop channels in training; the input itself otherwise."""
-        return F.dropout1d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
@@ -74,9 +78,7 @@ class Dropout2d(_DropoutNd):
     torch.Size([1, 2, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Drop channels in training; the input itself otherwise."""
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
@@ -90,9 +92,7 @@ class Dropout3d(_DropoutNd):
     torch.Size([1, 2, 3, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Drop channels in training; the input itself otherwise."""
-        return F.dropout3d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
 from .batchnorm import _NormBase
@@ -29,20 +30,10 @@ class _InstanceNorm(_NormBase):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
-    def _get_no_batch_dim(self) -> int:
-        raise NotImplementedError
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        unbatched = self._get_no_batch_dim()
-        if input.ndim not in (unbatched, unbatched + 1):
-            raise ValueError(
-                f"expected {unbatched}D or {unbatched + 1}D input (got {input.ndim}D input)"
-            )
-
     def forward(self, input: Tensor) -> Tensor:
         """Each sample by its own statistics; in evaluation by the running ones, if there are."""
         self._check_input_dim(input)
-        dim = input.ndim - self._get_no_batch_dim()
+        dim = input.ndim - self._input_dims[0]
         if input.shape[dim] != self.num_features:
             if self.affine:
                 raise ValueError(
@@ -85,21 +76,6 @@ class _InstanceNorm(_NormBase):
         )
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Instance norm of (N, C, L) or (C, L): see `functional.instance_norm`.
-
-    Raises ValueError for another number of dims, or of channels where there are weights.
-    Source: PyTorch, torch.nn.InstanceNorm1d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.InstanceNorm1d(3)(torch.rand(2, 3, 4)).shape
-    torch.Size([2, 3, 4])
-    """
-
-    def _get_no_batch_dim(self) -> int:
-        return 2
-
-
 class InstanceNorm2d(_InstanceNorm):
     """Instance norm of (N, C, H, W) or (C, H, W): see `functional.instance_norm`.
 
@@ -111,20 +87,14 @@ class InstanceNorm2d(_InstanceNorm):
     torch.Size([2, 3, 4, 4])
     """
 
-    def _get_no_batch_dim(self) -> int:
-        return 3
+    _input_dims = (3, 4)
 
 
+@told_as(InstanceNorm2d, 1)
+class InstanceNorm1d(_InstanceNorm):
+    _input_dims = (2, 3)
+
+
+@told_as(InstanceNorm2d, 3)
 class InstanceNorm3d(_InstanceNorm):
-    """Instance norm of (N, C, D, H, W) or (C, D, H, W): see `functional.instance_norm`.
-
-    Raises ValueError for another number of dims, or of channels where there are weights.
-    Source: PyTorch, torch.nn.InstanceNorm3d.
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.InstanceNorm3d(3)(torch.rand(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
-    def _get_no_batch_dim(self) -> int:
-        return 4
+    _input_dims = (4, 5)

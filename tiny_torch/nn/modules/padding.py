@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -77,15 +78,6 @@ class _ReplicationPad(_Pad):
     _mode = "replicate"
 
 
-class ConstantPad1d(_ConstantPad):
-    """A border of `value`, along L: (N, C, L) or (C, L).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad1d.html
-    """
-
-    _dims = 1
-
-
 class ConstantPad2d(_ConstantPad):
     """A border of `value`, along H and W: (N, C, H, W) or (C, H, W).
 
@@ -95,22 +87,14 @@ class ConstantPad2d(_ConstantPad):
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
-    """A border of `value`, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ConstantPad3d.html
-    """
-
-    _dims = 3
-
-
-class ZeroPad1d(_ZeroPad):
-    """A border of zeros, along L: (N, C, L) or (C, L).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad1d.html
-    """
-
+@told_as(ConstantPad2d, 1)
+class ConstantPad1d(_ConstantPad):
     _dims = 1
+
+
+@told_as(ConstantPad2d, 3)
+class ConstantPad3d(_ConstantPad):
+    _dims = 3
 
 
 class ZeroPad2d(_ZeroPad):
@@ -122,22 +106,14 @@ class ZeroPad2d(_ZeroPad):
     _dims = 2
 
 
-class ZeroPad3d(_ZeroPad):
-    """A border of zeros, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ZeroPad3d.html
-    """
-
-    _dims = 3
-
-
-class CircularPad1d(_CircularPad):
-    """A border of what is at the other end, along L: (N, C, L) or (C, L).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad1d.html
-    """
-
+@told_as(ZeroPad2d, 1)
+class ZeroPad1d(_ZeroPad):
     _dims = 1
+
+
+@told_as(ZeroPad2d, 3)
+class ZeroPad3d(_ZeroPad):
+    _dims = 3
 
 
 class CircularPad2d(_CircularPad):
@@ -149,26 +125,14 @@ class CircularPad2d(_CircularPad):
     _dims = 2
 
 
-class CircularPad3d(_CircularPad):
-    """A border of what is at the other end, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.CircularPad3d.html
-    """
-
-    _dims = 3
-
-
-class ReflectionPad1d(_ReflectionPad):
-    """A mirrored border, along L: (N, C, L) or (C, L).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad1d.html
-
-    >>> import tiny_torch as torch
-    >>> torch.nn.ReflectionPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
-    tensor([[3., 2., 1., 2., 3., 2.]])
-    """
-
+@told_as(CircularPad2d, 1)
+class CircularPad1d(_CircularPad):
     _dims = 1
+
+
+@told_as(CircularPad2d, 3)
+class CircularPad3d(_CircularPad):
+    _dims = 3
 
 
 class ReflectionPad2d(_ReflectionPad):
@@ -180,22 +144,20 @@ class ReflectionPad2d(_ReflectionPad):
     _dims = 2
 
 
-class ReflectionPad3d(_ReflectionPad):
-    """A mirrored border, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ReflectionPad3d.html
+@told_as(ReflectionPad2d, 1)
+class ReflectionPad1d(_ReflectionPad):
     """
-
-    _dims = 3
-
-
-class ReplicationPad1d(_ReplicationPad):
-    """The outermost elements repeated, along L: (N, C, L) or (C, L).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad1d.html
+    >>> import tiny_torch as torch
+    >>> torch.nn.ReflectionPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2.]])
     """
 
     _dims = 1
+
+
+@told_as(ReflectionPad2d, 3)
+class ReflectionPad3d(_ReflectionPad):
+    _dims = 3
 
 
 class ReplicationPad2d(_ReplicationPad):
@@ -207,10 +169,11 @@ class ReplicationPad2d(_ReplicationPad):
     _dims = 2
 
 
+@told_as(ReplicationPad2d, 1)
+class ReplicationPad1d(_ReplicationPad):
+    _dims = 1
+
+
+@told_as(ReplicationPad2d, 3)
 class ReplicationPad3d(_ReplicationPad):
-    """The outermost elements repeated, along D, H and W: (N, C, D, H, W) or (C, D, H, W).
-
-    https://pytorch.org/docs/stable/generated/torch.nn.ReplicationPad3d.html
-    """
-
     _dims = 3

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
+from ._conv import each
 from .module import Module
 
 __all__ = [
@@ -55,15 +57,6 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
-    """The largest element of every window: (N, C, L) -> (N, C, L'). See F.max_pool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.MaxPool1d.html
-    """
-
-    _function = staticmethod(F.max_pool1d)
-
-
 class MaxPool2d(_MaxPool):
     """The largest element of every window: (N, C, H, W) -> (N, C, H', W'). See F.max_pool2d.
 
@@ -77,12 +70,13 @@ class MaxPool2d(_MaxPool):
     _function = staticmethod(F.max_pool2d)
 
 
+@told_as(MaxPool2d, 1)
+class MaxPool1d(_MaxPool):
+    _function = staticmethod(F.max_pool1d)
+
+
+@told_as(MaxPool2d, 3)
 class MaxPool3d(_MaxPool):
-    """The largest element of every window: (N, C, D, H, W) -> (N, C, D', H', W').
-
-    https://pytorch.org/docs/stable/generated/torch.nn.MaxPool3d.html
-    """
-
     _function = staticmethod(F.max_pool3d)
 
 
@@ -101,9 +95,9 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = _single(stride if stride is not None else kernel_size)
-        self.padding = _single(padding)
+        self.kernel_size = each(kernel_size, 1)
+        self.stride = each(stride if stride is not None else kernel_size, 1)
+        self.padding = each(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -115,10 +109,6 @@ class AvgPool1d(Module):
         """F.avg_pool1d, with the layer's settings."""
         windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
         return F.avg_pool1d(input, *windows, self.count_include_pad)
-
-
-def _single(value: Any) -> tuple[int, ...]:
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 class _AvgPool(Module):
@@ -157,12 +147,8 @@ class AvgPool2d(_AvgPool):
     _function = staticmethod(F.avg_pool2d)
 
 
+@told_as(AvgPool2d, 3)
 class AvgPool3d(_AvgPool):
-    """The mean of every window: (N, C, D, H, W) -> (N, C, D', H', W'). See F.avg_pool3d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.AvgPool3d.html
-    """
-
     _function = staticmethod(F.avg_pool3d)
 
 
@@ -183,15 +169,6 @@ class _AdaptiveMaxPool(Module):
         return self._function(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest of each of `output_size` windows: (N, C, L) -> (N, C, L').
-
-    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool1d.html
-    """
-
-    _function = staticmethod(F.adaptive_max_pool1d)
-
-
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The largest of each of `output_size` windows: (N, C, H, W) -> (N, C, H', W').
 
@@ -201,12 +178,13 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
+@told_as(AdaptiveMaxPool2d, 1)
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    _function = staticmethod(F.adaptive_max_pool1d)
+
+
+@told_as(AdaptiveMaxPool2d, 3)
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest of each of `output_size` windows: (N, C, D, H, W) -> (N, C, D', H', W').
-
-    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveMaxPool3d.html
-    """
-
     _function = staticmethod(F.adaptive_max_pool3d)
 
 
@@ -223,32 +201,24 @@ class _AdaptiveAvgPool(Module):
         return self._function(input, self.output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The mean of each of `output_size` windows: (N, C, L) -> (N, C, L').
-
-    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool1d.html
-    """
-
-    _function = staticmethod(F.adaptive_avg_pool1d)
-
-
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """The mean of each of `output_size` windows: (N, C, H, W) -> (N, C, H', W').
 
     https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool2d.html
 
     >>> import tiny_torch as torch
-    >>> torch.nn.AdaptiveAvgPool2d((1, None))(torch.ones(1, 8, 9, 7)).shape
-    torch.Size([1, 8, 1, 7])
+    >>> torch.nn.AdaptiveAvgPool2d(3)(torch.ones(1, 8, 9, 9)).shape
+    torch.Size([1, 8, 3, 3])
     """
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
+@told_as(AdaptiveAvgPool2d, 1)
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    _function = staticmethod(F.adaptive_avg_pool1d)
+
+
+@told_as(AdaptiveAvgPool2d, 3)
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The mean of each of `output_size` windows: (N, C, D, H, W) -> (N, C, D', H', W').
-
-    https://pytorch.org/docs/stable/generated/torch.nn.AdaptiveAvgPool3d.html
-    """
-
     _function = staticmethod(F.adaptive_avg_pool3d)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
+from ._conv import each
 from .module import Module
 
 __all__ = ["LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
@@ -17,13 +19,9 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-
-        def each(value: Any) -> tuple[int, ...]:
-            return tuple(value) if isinstance(value, tuple | list) else (value,) * self._dims
-
-        self.kernel_size = each(kernel_size)
-        self.stride = each(stride if stride is not None else kernel_size)
-        self.padding = each(padding)
+        self.kernel_size = each(kernel_size, self._dims)
+        self.stride = each(stride if stride is not None else kernel_size, self._dims)
+        self.padding = each(padding, self._dims)
 
     def extra_repr(self) -> str:
         """The settings."""
@@ -33,16 +31,6 @@ class _MaxUnpool(Module):
         """F.max_unpool, with the layer's settings."""
         windows = (self.kernel_size, self.stride, self.padding)
         return self._function(input, indices, *windows, output_size)
-
-
-class MaxUnpool1d(_MaxUnpool):
-    """The reverse of MaxPool1d with return_indices. See F.max_unpool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.MaxUnpool1d.html
-    """
-
-    _dims = 1
-    _function = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
@@ -55,12 +43,14 @@ class MaxUnpool2d(_MaxUnpool):
     _function = staticmethod(F.max_unpool2d)
 
 
+@told_as(MaxUnpool2d, 1)
+class MaxUnpool1d(_MaxUnpool):
+    _dims = 1
+    _function = staticmethod(F.max_unpool1d)
+
+
+@told_as(MaxUnpool2d, 3)
 class MaxUnpool3d(_MaxUnpool):
-    """The reverse of MaxPool3d with return_indices. See F.max_unpool3d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.MaxUnpool3d.html
-    """
-
     _dims = 3
     _function = staticmethod(F.max_unpool3d)
 
@@ -90,15 +80,6 @@ class _LPPool(Module):
         return self._function(input, float(self.norm_type), *windows)
 
 
-class LPPool1d(_LPPool):
-    """The norm of every window: (N, C, L) -> (N, C, L'). See F.lp_pool1d.
-
-    https://pytorch.org/docs/stable/generated/torch.nn.LPPool1d.html
-    """
-
-    _function = staticmethod(F.lp_pool1d)
-
-
 class LPPool2d(_LPPool):
     """The norm of every window: (N, C, H, W) -> (N, C, H', W'). See F.lp_pool2d.
 
@@ -106,3 +87,8 @@ class LPPool2d(_LPPool):
     """
 
     _function = staticmethod(F.lp_pool2d)
+
+
+@told_as(LPPool2d, 1)
+class LPPool1d(_LPPool):
+    _function = staticmethod(F.lp_pool1d)

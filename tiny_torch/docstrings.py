@@ -1,0 +1,42 @@
+"""Docstrings of what exists for one, two and three spatial dims, written once, for planes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+LETTERS = {1: ["L"], 2: ["H", "W"], 3: ["D", "H", "W"]}
+Named = TypeVar("Named", bound=Callable[..., Any])
+
+
+def in_dims(text: str, dims: int) -> str:
+    """A text about planes, for so many dims: shapes, "H and W", names, and sizes of examples.
+
+    >>> in_dims("Pool2d along H and W: (N, H, W) -> (N, H', W'), as (5, 8, 8)", 3)
+    "Pool3d along D, H and W: (N, D, H, W) -> (N, D', H', W'), as (5, 8, 8, 8)"
+    >>> in_dims("Pool2d along H and W: (N, kH, kW), as (5, 8, 8)", 1)
+    'Pool1d along L: (N, kL), as (5, 8)'
+    """
+    letters = LETTERS[dims]
+    text = text.replace("2d", f"{dims}d")
+    text = text.replace("H and W", ", ".join(letters).replace("H, W", "H and W"))
+    text = re.sub(
+        r"\b(k?)H('?), \1W\2(?!\w)",
+        lambda found: ", ".join([found[1] + letter + found[2] for letter in letters]),
+        text,
+    )
+    return re.sub(r"\b(\d+), \1(?=[)\]])", lambda found: ", ".join([found[1]] * dims), text)
+
+
+def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
+    """Decorator: the docstring of `planes`, in so many dims; the example is one's own, if any."""
+
+    def told(thing: Named) -> Named:
+        text, own = in_dims(planes.__doc__, dims), thing.__doc__
+        thing.__doc__ = (
+            text if own is None else text.partition(">>>")[0].rstrip() + "\n\n    " + own.lstrip()
+        )
+        return thing
+
+    return told
