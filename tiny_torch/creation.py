@@ -9,6 +9,7 @@ import numpy as np
 
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
+from tiny_torch.arguments import as_ints, as_number, is_int, wrong_kind
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import check_range
@@ -30,9 +31,7 @@ def finish(array, requires_grad: bool = False) -> Tensor:
 def check_options(function: str, layout: Any, pin_memory: Any) -> None:
     """Only strided tensors in ordinary memory exist here."""
     if layout is not None and not isinstance(layout, layouts.layout):
-        raise TypeError(
-            f"{function}(): argument 'layout' must be torch.layout, not {type(layout).__name__}"
-        )
+        raise wrong_kind(function, "layout", "torch.layout", layout)
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
@@ -53,7 +52,7 @@ def as_sizes(function: str, size: tuple, named: Any = None) -> tuple:
     if are_sizes(size):
         return size
     for position, n in enumerate(size):
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
+        if not is_int(n):
             raise TypeError(
                 f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                 f"{type(n).__name__} at pos {position}"
@@ -77,9 +76,7 @@ def as_dtype(function: str, dtype: Any) -> Any:
         return dtype
     if isinstance(dtype, type) and dtype in PYTHON_TYPES:
         return PYTHON_TYPES[dtype]
-    raise TypeError(
-        f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
-    )
+    raise wrong_kind(function, "dtype", "torch.dtype", dtype)
 
 
 def filled(function, shape, value, dtype, device, requires_grad, layout=None, pin_memory=False):
@@ -177,8 +174,8 @@ def empty_strided(
     """
     check_options("empty_strided", layout, pin_memory)
     dtype = as_dtype("empty_strided", dtype) or _core.get_default_dtype()
-    shape = sequence("empty_strided", "size", 1, size)
-    strides = sequence("empty_strided", "stride", 2, stride)
+    shape = as_ints("empty_strided", "size", 1, size)
+    strides = as_ints("empty_strided", "stride", 2, stride)
     as_sizes("empty_strided", (shape,))
     if len(shape) != len(strides):
         raise RuntimeError(
@@ -194,24 +191,6 @@ def empty_strided(
     count = 0 if 0 in shape else last + 1
     array = array_module(device).empty((count,), dtype).as_strided(shape, strides, 0)
     return finish(array, requires_grad)
-
-
-def sequence(function: str, argument: str, position: int, values: Any) -> tuple:
-    """Ints in a tuple or list, as a tuple."""
-    if are_ints(values):
-        return values
-    if not isinstance(values, (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, not "
-            f"{type(values).__name__}"
-        )
-    for place, value in enumerate(values):
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(
-                f"{function}(): argument '{argument}' (position {position}) must be tuple of ints, "
-                f"but found element of type {type(value).__name__} at pos {place}"
-            )
-    return tuple(value.__index__() for value in values)
 
 
 def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
@@ -255,8 +234,8 @@ def full(
 
     https://pytorch.org/docs/stable/generated/torch.full.html
     """
-    shape = size if are_sizes(size) else as_sizes("full", (sequence("full", "size", 1, size),))
-    fill_value = as_fill("full", "fill_value", 2, fill_value)
+    shape = size if are_sizes(size) else as_sizes("full", (as_ints("full", "size", 1, size),))
+    fill_value = as_number("full", "fill_value", 2, fill_value)
     if out is not None:
         return fill_out("full", out, shape, fill_value, dtype)
     dtype = as_dtype("full", dtype)
@@ -264,22 +243,6 @@ def full(
         dtype = dtype_of_number(fill_value)
     check_range(fill_value, dtype)
     return filled("full", shape, fill_value, dtype, device, requires_grad, layout, pin_memory)
-
-
-def as_fill(function: str, argument: str, position: int, value: Any) -> Any:
-    """A number that fills a tensor: Python's, NumPy's, or a 0-d tensor's."""
-    if type(value) is float:
-        return value
-    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
-        value = value.item()
-    if not isinstance(value, bool | int | float | np.generic):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Number, not "
-            f"{type(value).__name__}"
-        )
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
-    return value
 
 
 def scalar_tensor(
@@ -292,11 +255,11 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A 0-d tensor of a number, of the default dtype whatever the number's type."""
-    value = as_fill("scalar_tensor", "s", 1, s)
+    value = as_number("scalar_tensor", "s", 1, s)
     return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
-def as_number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """A Python number of a tensor of one element that does not require grad, or of NumPy's scalar.
 
     Anything else as it is.
@@ -328,10 +291,7 @@ def like(
     if layout is not None or pin_memory:
         check_options(function, layout, pin_memory)
     if not isinstance(input, Tensor):
-        raise TypeError(
-            f"{function}(): argument 'input' (position 1) must be Tensor, not "
-            f"{_core.type_name(input)}"
-        )
+        raise wrong_kind(function, "input", "Tensor", input, 1)
     array = input.array
     if dtype is not None:
         dtype = as_dtype(function, dtype)
@@ -407,7 +367,7 @@ def full_like(
     memory_format: Any = None,
 ) -> Tensor:
     """One value, in the shape, dtype and (dense) strides of `input`."""
-    value = as_fill("full_like", "fill_value", 2, fill_value)
+    value = as_number("full_like", "fill_value", 2, fill_value)
     result = like(
         "full_like", input, None, dtype, device, requires_grad, layout, memory_format, pin_memory
     )
@@ -456,10 +416,10 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of one value, with this one's dtype and device."""
-    value = as_fill("new_full", "fill_value", 2, fill_value)
+    value = as_number("new_full", "fill_value", 2, fill_value)
     dtype = as_dtype("new_full", dtype) or self.array.dtype
     check_range(value, dtype)
-    shape = as_sizes("new_full", (sequence("new_full", "size", 1, size),))
+    shape = as_sizes("new_full", (as_ints("new_full", "size", 1, size),))
     device = device or self.array.device
     return filled("new_full", shape, value, dtype, device, requires_grad, layout, pin_memory)
 

@@ -14,6 +14,7 @@ from operator import index as as_index
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import is_int, wrong_kind
 
 TYPES = ["cpu", "cuda", "meta", "ref"]
 OF_PYTORCH = (
@@ -60,11 +61,8 @@ class device:
                     "type (string) must not include an index because index was passed "
                     f"explicitly: {type}"
                 )
-            if isinstance(index, bool) or not hasattr(index, "__index__"):
-                raise TypeError(
-                    "device(): argument 'index' (position 2) must be int, not "
-                    f"{index.__class__.__name__}"
-                )
+            if not is_int(index):
+                raise wrong_kind("device", "index", "int", index, 2)
             if index < 0:
                 raise RuntimeError("Device index must not be negative")
         self = object.__new__(cls)

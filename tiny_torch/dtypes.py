@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 
 ALIASES = {
     "short": _core.int16,
@@ -225,10 +226,7 @@ class iinfo:
 
 def check_dtype(function: str, dtype: Any) -> None:
     if not isinstance(dtype, _core.dtype):
-        raise TypeError(
-            f"{function}(): argument 'type' (position 1) must be torch.dtype, not "
-            f"{type(dtype).__name__}"
-        )
+        raise wrong_kind(function, "type", "torch.dtype", dtype, 1)
 
 
 # --------------------------------------------------------------------------------- promotion

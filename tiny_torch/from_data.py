@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
 from tiny_torch.devices import default, device, to_device
@@ -299,7 +300,7 @@ def frombuffer(
     """
     dtype = as_dtype("frombuffer", dtype)
     if dtype is None:
-        raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+        raise wrong_kind("frombuffer", "dtype", "torch.dtype", dtype)
     try:
         view = memoryview(buffer)
     except TypeError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.devices import array_module
 
 
@@ -59,10 +60,7 @@ ORDERS = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}  # inn
 def check_format(function: str, form: Any) -> None:
     """TypeError for what is no memory format."""
     if not isinstance(form, memory_format):
-        raise TypeError(
-            f"{function}(): argument 'memory_format' must be torch.memory_format, not "
-            f"{type(form).__name__}"
-        )
+        raise wrong_kind(function, "memory_format", "torch.memory_format", form)
 
 
 def strides_of(shape: tuple, form: Any) -> tuple:

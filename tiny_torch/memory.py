@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import check_inplace, edges_of
 from tiny_torch.autograd.graph import Node, Op
 from tiny_torch.autograd.writes import reach_of, rebase
@@ -262,8 +263,7 @@ def set_(
             f"Expected a Storage of type {dtype} or an UntypedStorage, but got {source.dtype}"
         )
     else:
-        kind = type(source).__name__
-        raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {kind}")
+        raise wrong_kind("set_", "source", "Tensor or Storage", source)
     if storage_offset is not None or size is not None or stride is not None:
         array = part_of(array, storage_offset or 0, size, stride)
     edges = edges_of(None, self, source)
@@ -282,8 +282,7 @@ def part_of(array: Any, offset: int, size: Any, stride: Any) -> Any:
     """A part of a storage, whose end moves if need be; offsets count from the array's first."""
     for name, sizes in (("size", size), ("stride", stride)):
         if not isinstance(sizes, tuple | list) and (name == "size" or sizes is not None):
-            kind = type(sizes).__name__
-            raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {kind}")
+            raise wrong_kind("set_", name, "tuple of ints", sizes)
     shape = as_sizes("set_", (size,))
     strides = contiguous_strides(shape) if stride is None else tuple(stride)
     if offset < 0:

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
-from tiny_torch.creation import as_dtype, as_number, check_options, finish, int64
+from tiny_torch.arguments import as_int, is_int, wrong_kind
+from tiny_torch.creation import as_dtype, check_options, finish, int64, plain_number
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
 from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
@@ -49,9 +49,9 @@ def arange(
             "arange() received an invalid combination of arguments: expected (end), (start, end) "
             f"or (start, end, step), got {len(bounds)}"
         )
-    start = 0 if start is None else number("arange", "start", start)
-    end = number("arange", "end", end)
-    step = 1 if step is None else number("arange", "step", step)
+    start = 0 if start is None else as_end("arange", "start", start)
+    end = as_end("arange", "end", end)
+    step = 1 if step is None else as_end("arange", "step", step)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if dtype is None:
@@ -141,7 +141,7 @@ def logspace(
 
 def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:
     """The ends, as elements of the dtype, and how many."""
-    if type(steps) is not int and (isinstance(steps, bool) or not hasattr(steps, "__index__")):
+    if not is_int(steps):
         raise TypeError(
             f"{function}() received an invalid combination of arguments: argument 'steps' must be "
             f"int, not {type(steps).__name__}"
@@ -164,7 +164,7 @@ def endpoint(function: str, value: Any) -> Any:
             f"{function} only supports 0-dimensional start and end tensors, but got one with "
             f"{value.ndim} dimension(s)."
         )
-    value = number(function, "start", value.detach() if isinstance(value, Tensor) else value)
+    value = as_end(function, "start", value.detach() if isinstance(value, Tensor) else value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError("int too big to convert")
     return value
@@ -178,14 +178,12 @@ def as_element(value: Any, dtype: Any) -> float:
     return float(int(value) % 256 if dtype is _core.uint8 else int(value))
 
 
-def number(function: str, argument: str, value: Any) -> Any:
+def as_end(function: str, argument: str, value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return value
-    value = as_number(value)
+    value = plain_number(value)
     if not isinstance(value, bool | int | float):
-        raise TypeError(
-            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
-        )
+        raise wrong_kind(function, argument, "Number", value)
     return int(value) if isinstance(value, bool) else value
 
 
@@ -243,7 +241,7 @@ def eye(
 
 def count_of(function: str, argument: str, position: int, value: Any) -> int:
     """An int that is not negative; TypeError for anything else, RuntimeError below 0."""
-    count = check_int(function, argument, position, value)
+    count = as_int(function, argument, position, value)
     if count < 0:
         raise RuntimeError(f"{argument} must be greater or equal to 0, got {count}")
     return count

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_bool
 from tiny_torch.modes import INFERENCE, NO_GRAD, modes
 
 C = TypeVar("C", bound=Callable)
@@ -119,11 +120,7 @@ class set_grad_enabled(Mode):
     """
 
     def __init__(self, mode: bool) -> None:
-        if not isinstance(mode, bool):
-            raise TypeError(
-                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
-                f"{type(mode).__name__}"
-            )
+        check_bool("set_grad_enabled", "enabled", 1, mode)
         self.mode = mode
         self.bits_on, self.bits_off = (0, NO_GRAD) if self.mode else (NO_GRAD, 0)
         self.before = modes.bits

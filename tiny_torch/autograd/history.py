@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_bool
 from tiny_torch.autograd import gradients
 from tiny_torch.autograd.graph import edge_of, named, source_of
 from tiny_torch.autograd.hooks import add_hook, add_to, check_assigned, is_retained, retain
@@ -48,11 +49,7 @@ def delete_requires_grad(self: Tensor) -> NoReturn:
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    if not isinstance(requires_grad, bool):
-        raise TypeError(
-            "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-            f"{type(requires_grad).__name__}"
-        )
+    check_bool("requires_grad_", "requires_grad", 1, requires_grad)
     self.requires_grad = requires_grad
     return self
 

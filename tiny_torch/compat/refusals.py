@@ -6,7 +6,6 @@ schema: names, defaults, and annotations, whose words are those of KINDS.
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.arguments import is_int, kind_of, wrong_kind
 from tiny_torch.devices import device
 from tiny_torch.random import Generator
 from tiny_torch.tensor import Tensor
@@ -28,18 +28,6 @@ INTERNAL = re.compile(
     r"|be interpreted as|must be real number|bad operand|incompatible function arguments"
     r"|\w+\(\) argument must be|indices must be|can't multiply|can only concatenate"
 )
-
-
-def is_int(value: Any) -> bool:
-    if type(value) is int:
-        return True
-    if isinstance(value, bool):
-        return False
-    try:
-        operator.index(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def is_float(value: Any) -> bool:
@@ -98,10 +86,6 @@ def expected(annotation: str, value: Any) -> str | None:
     return KINDS[words[0]][0]
 
 
-def kind_of(value: Any) -> str:
-    return "torch.dtype" if isinstance(value, _core.dtype) else _core.type_name(value)
-
-
 def too_large(name: str, argument: str, value: Any, annotation: str) -> Exception | None:
     """What PyTorch says of an int of more than 64 bits."""
     words = annotation.replace("int | tuple[int, ...]", "Ints").split(" | ")
@@ -155,10 +139,8 @@ def parsed(function: Any, name: str, arguments: tuple, keywords: dict) -> Except
             annotation = BY_NAME.get(argument, "Any")
         wanted = expected(annotation, value)
         if wanted is not None:
-            place = f" (position {position})" if argument in given else ""
-            return TypeError(
-                f"{name}(): argument '{argument}'{place} must be {wanted}, not {kind_of(value)}"
-            )
+            place = position if argument in given else None
+            return wrong_kind(name, argument, wanted, value, place)
         overflow = overflow or too_large(name, argument, value, annotation)
     for keyword in keywords:
         if keyword in given:

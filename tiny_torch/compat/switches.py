@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_bool
 
 PRECISIONS = ("highest", "high", "medium")
 
@@ -60,11 +61,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
-        if not isinstance(value, bool):
-            raise TypeError(
-                f"use_deterministic_algorithms(): argument '{name}' must be bool, not "
-                f"{type(value).__name__}"
-            )
+        check_bool("use_deterministic_algorithms", name, None, value)
     settings.deterministic = mode
 
 

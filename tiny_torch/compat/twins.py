@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int
 from tiny_torch.functions.common import check_tensor, check_tensors, into
 from tiny_torch.functions.nn.batch_norm import _check_channels, apply_batch_norm
 from tiny_torch.functions.nn.embedding import apply_embedding
@@ -62,7 +62,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 def reduction_of(function: str, position: int, number: Any, **tensors: Any) -> str:
     """PyTorch's numbers for reductions; those that it does not know mean "none"."""
     check_tensors(function, tensors)
-    return {1: "mean", 2: "sum"}.get(check_int(function, "reduction", position, number), "none")
+    return {1: "mean", 2: "sum"}.get(as_int(function, "reduction", position, number), "none")
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
@@ -153,7 +153,7 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     """As nn.functional.embedding, the weight first; a negative `padding_idx` stands for no row."""
-    padding = max(check_int("embedding", "padding_idx", 3, padding_idx), -1)
+    padding = max(as_int("embedding", "padding_idx", 3, padding_idx), -1)
     check_tensor("embedding", "weight", 1, weight)
     if sparse or padding >= len(weight):  # which says so
         return functional.embedding(indices, weight, None, None, 2.0, scale_grad_by_freq, sparse)
@@ -225,7 +225,7 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """As nn.functional.group_norm; `cudnn_enabled` has no effect."""
-    if check_int("group_norm", "num_groups", 2, num_groups) <= 0:
+    if as_int("group_norm", "num_groups", 2, num_groups) <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     return functional.group_norm(input, num_groups, weight, bias, eps)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core, return_types
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
@@ -43,10 +44,23 @@ def is_operand(value: Any) -> bool:
 
 def check_operand(function: str, argument: str, position: int, value: Any) -> None:
     if not isinstance(value, Tensor) and not is_operand(value):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not "
-            f"{_core.type_name(value)}"
-        )
+        raise wrong_kind(function, argument, "Tensor", value, position)
+
+
+def check_elements(tensors: Sequence) -> None:
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{_core.type_name(tensor)}"
+            )
+
+
+def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_kind(function, argument, "tuple of Tensors", tensors, 1)
+    check_elements(tensors)
+    return tensors
 
 
 def write_out(op: type[Op], function: str, out: Tensor, *arguments: Any) -> Tensor:
@@ -122,7 +136,7 @@ def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: A
 def check_outs(name: str, out: Any, count: int) -> None:
     """TypeError where `out` is no tuple of as many tensors."""
     if not isinstance(out, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
+        raise wrong_kind(name, "out", "tuple of Tensors", out)
     if len(out) != count:
         raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
     for target in out:

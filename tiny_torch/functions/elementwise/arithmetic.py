@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
@@ -56,31 +56,16 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
     if not isinstance(input, Tensor):
         check_tensor("round", "input", 1, input)
-    if check_int("round", "decimals", 2, decimals) != 0:
+    if as_int("round", "decimals", 2, decimals) != 0:
         return into_same(out, apply(RoundTo, input, decimals))
     return apply(Round, input) if out is None else write_out(Round, "round", out, input)
-
-
-def check_number(function: str, argument: str, value: Any) -> Any:
-    """A number, or a 0-d tensor's; TypeError for other things, OverflowError beyond 64 bits."""
-    if type(value) is float:
-        return value
-    if isinstance(value, Tensor) and value.ndim == 0:
-        return value.item()
-    if not isinstance(value, NUMBERS):
-        raise TypeError(
-            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}"
-        )
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise OverflowError("int too big to convert")
-    return value
 
 
 def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
     """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
     if fits(alpha, input, other):
         return Addcmul, (input, other, alpha)
-    alpha = check_number("add", "alpha", alpha)
+    alpha = as_number("add", "alpha", None, alpha)
     dtype = result_type(input, other)
     if isinstance(alpha, bool) and dtype is not _core.bool:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -137,7 +122,7 @@ def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
         input = with_tensor("sub", input, other)
     if type(alpha) is not int or alpha != 1:
         if not fits(alpha, input, other):
-            alpha = check_number("sub", "alpha", alpha)
+            alpha = as_number("sub", "alpha", None, alpha)
             check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
     return apply(Sub, input, other) if out is None else write_out(Sub, "sub", out, input, other)
@@ -273,7 +258,7 @@ def product_operands(
     for position, operand in enumerate((input, tensor1, tensor2), 1):
         argument = "input" if position == 1 else f"tensor{position - 1}"
         check_tensor(name, argument, position, operand)
-    value = check_number(name, "value", value)
+    value = as_number(name, "value", None, value)
     dtype = result_type(input, tensor1, tensor2)
     if name == "addcdiv" and not result_type(tensor1, tensor2).is_floating_point:
         raise RuntimeError(
@@ -366,7 +351,7 @@ def add_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 def sub_(self: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     if type(alpha) is int and alpha == 1:
         return apply_inplace(Sub, self, other)
-    alpha = check_number("sub_", "alpha", alpha)
+    alpha = as_number("sub_", "alpha", None, alpha)
     check_subtraction(self, other, alpha)
     return add_(self, other, alpha=-alpha)
 
@@ -384,7 +369,7 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
-    if check_int("round_", "decimals", 1, decimals) == 0:
+    if as_int("round_", "decimals", 1, decimals) == 0:
         return apply_inplace(Round, self)
     return apply_inplace(RoundTo, self, decimals)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import finfo, not_implemented
 from tiny_torch.functions.common import check_operand, check_tensor, into, named, write_out
@@ -103,10 +104,7 @@ def replacements(name: str, input: Any, nan: Any, posinf: Any, neginf: Any) -> t
         if value is None:
             value = default
         if not isinstance(value, int | float):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be float, not "
-                f"{type(value).__name__}"
-            )
+            raise wrong_kind(name, argument, "float", value, position)
         values.append(float(value))
     return tuple(values)
 

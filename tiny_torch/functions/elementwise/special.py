@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import check_range
 from tiny_torch.functions.common import check_tensor, write_out
@@ -15,9 +16,7 @@ from tiny_torch.tensor import Tensor
 
 def check_order(n: Any, input: Any) -> None:
     if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(
-            f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}"
-        )
+        raise wrong_kind("polygamma", "n", "int", n, 1)
     check_tensor("polygamma", "input", 2, input)
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -49,9 +48,7 @@ def epsilon(input: Any, eps: Any) -> float:
     if eps is None:
         return -1.0
     if not isinstance(eps, int | float):
-        raise TypeError(
-            f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
-        )
+        raise wrong_kind("logit", "eps", "float", eps, 2)
     dtype = input.dtype if input.is_floating_point() else _core.get_default_dtype()
     check_range(eps, dtype)
     return float(eps)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -323,9 +324,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     elif isinstance(src, bool | int | float):
         check_range(src, self.array.dtype)
     else:
-        raise TypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {_core.type_name(src)}"
-        )
+        raise wrong_kind("copy_", "other", "Tensor", src, 1)
     return copy_into(self, src)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.functions.common import applied_same, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number
@@ -108,7 +109,7 @@ def scatter_operation(name: str, reduce: Any) -> tuple:
     if reduce is None:
         return Scatter, ()
     if not isinstance(reduce, str):
-        raise TypeError(f"{name}(): argument 'reduce' must be str, not {type(reduce).__name__}")
+        raise wrong_kind(name, "reduce", "str", reduce)
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     return ScatterCombine, (ADD if reduce == "add" else MULTIPLY,)

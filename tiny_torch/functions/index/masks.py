@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
@@ -164,10 +165,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[0, 1],
             [1, 0]])
     """
-    if not isinstance(as_tuple, bool):
-        raise TypeError(
-            f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}"
-        )
+    check_bool("nonzero", "as_tuple", None, as_tuple)
     if not as_tuple:
         refuse_overlap(out, (input,))
         return into_same(out, apply(Nonzero, input), "nonzero")

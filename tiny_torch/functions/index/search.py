@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.functions.common import check_tensor, into, into_same, place_of
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap
@@ -30,10 +31,7 @@ def check_out(name: str, out: Any, out_int32: bool) -> None:
 
 def check_value(name: str, argument: str, value: Any) -> None:
     if not isinstance(value, Tensor | int | float):
-        raise TypeError(
-            f"{name}(): argument '{argument}' must be Tensor or Number, not "
-            f"{_core.type_name(value)}"
-        )
+        raise wrong_kind(name, argument, "Tensor or Number", value)
 
 
 def searchsorted(

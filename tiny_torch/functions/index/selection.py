@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_outs, check_tensor, named, offered_pair
@@ -36,12 +36,4 @@ def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:
         if -ndim <= dim < ndim:
             return dim if dim >= 0 else dim + ndim
     check_tensor(function, "input", 1, input)
-    return wrap_dim(check_int(function, "dim", position, dim), input.array.ndim)
-
-
-def check_bool(function: str, argument: str, position: int, value: Any) -> None:
-    if value is not True and value is not False:
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be bool, not "
-            f"{type(value).__name__}"
-        )
+    return wrap_dim(as_int(function, "dim", position, dim), input.array.ndim)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.functions.common import applied_same, check_tensor, into_same
+from tiny_torch.functions.common import applied_same, as_tensors, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
@@ -298,19 +298,8 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 # ------------------------------------------------------------------------------ one index per dim
 
 
-def index_arrays(name: str, indices: Any) -> list:
-    if not isinstance(indices, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
-            f"{_core.type_name(indices)}"
-        )
-    for position, index in enumerate(indices):
-        if not isinstance(index, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{_core.type_name(index)}"
-            )
-    return [index.array for index in indices]
+def arrays_of(name: str, indices: Any) -> list:
+    return [index.array for index in as_tensors(name, "indices", indices)]
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
@@ -325,13 +314,13 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     tensor([2., 0., 0.])
     """
     check_tensor("index_put", "values", 2, values)
-    return apply(IndexPut, input, values, accumulate, *index_arrays("index_put", indices))
+    return apply(IndexPut, input, values, accumulate, *arrays_of("index_put", indices))
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """index_put in place."""
     check_tensor("index_put_", "values", 2, values)
-    arrays = index_arrays("index_put_", indices)
+    arrays = arrays_of("index_put_", indices)
     warn_expanded("index_put_", self.array)
     return apply_inplace(IndexPut, self, values, accumulate, *arrays)
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor, into, into_same, offered, standalone
-from tiny_torch.functions.index.selection import check_bool, checked_dim, selected
+from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
 from tiny_torch.tensor import Tensor
 
@@ -83,7 +83,7 @@ def topk(
     if type(largest) is not bool or type(sorted) is not bool:
         check_bool("topk", "largest", 4, largest)
         check_bool("topk", "sorted", 5, sorted)
-    k = check_int("topk", "k", 2, k)
+    k = as_int("topk", "k", 2, k)
     return selected("topk", Topk, out, input, dim, True, k, largest)
 
 
@@ -101,7 +101,7 @@ def kthvalue(
     """
     dim = checked_dim("kthvalue", input, dim, 3)
     check_bool("kthvalue", "keepdim", 4, keepdim)
-    k = check_int("kthvalue", "k", 2, k)
+    k = as_int("kthvalue", "k", 2, k)
     return selected("kthvalue", Kthvalue, out, input, dim, keepdim, k)
 
 
@@ -175,9 +175,7 @@ def check_quantile(name: str, input: Any, q: Any, interpolation: str, out: Any) 
         raise RuntimeError(f"{name}() out tensor must be same dtype as the input tensor")
     if not isinstance(q, Tensor):
         if not isinstance(q, int | float):
-            raise TypeError(
-                f"{name}(): argument 'q' must be Tensor or float, not {type(q).__name__}"
-            )
+            raise wrong_kind(name, "q", "Tensor or float", q)
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         return input.new_full((), q)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, check_bool
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor
-from tiny_torch.functions.index.selection import check_bool
 from tiny_torch.ops.index.unique import Unique2, UniqueConsecutive, UniqueDim, UniqueDimConsecutive
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor
@@ -25,7 +24,7 @@ def results(name: str, input: Any, consecutive: bool, inverse: bool, counts: boo
         op = UniqueConsecutive if consecutive else Unique2
         found = apply(op, input, consecutive, inverse, counts)
     else:
-        dim = check_slices(input, check_int("unique_dim", "dim", 2, dim))
+        dim = check_slices(input, as_int("unique_dim", "dim", 2, dim))
         op = UniqueDimConsecutive if consecutive else UniqueDim
         found = apply(op, input, consecutive, inverse, counts, dim)
     wanted = [

@@ -7,6 +7,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.from_data import tensor
@@ -99,10 +100,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
             [0., 5.]])
     """
     if not hasattr(type(fill_value), "__float__"):
-        raise TypeError(
-            "fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not "
-            f"{type(fill_value).__name__}"
-        )
+        raise wrong_kind("fill_diagonal_", "fill_value", "Number", fill_value, 1)
     shape, strides = self.array.shape, self.array.strides
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import other_type
@@ -92,9 +93,7 @@ def cov(
     if str(input.dtype) == "torch.bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     if isinstance(correction, bool) or not isinstance(correction, int):
-        raise TypeError(
-            f"cov(): argument 'correction' must be int, not {type(correction).__name__}"
-        )
+        raise wrong_kind("cov", "correction", "int", correction)
     x = input if input.ndim == 2 else input.reshape(1, -1)
     count = x.shape[1]
     check_weights("fweights", fweights, count, False)

@@ -14,6 +14,7 @@ import string
 from typing import Any, NamedTuple
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.functions.common import check_tensor, into
 from tiny_torch.functions.linalg.matmul import bmm, mm
@@ -55,9 +56,7 @@ def einsum(*args: Any) -> Tensor:
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         return einsum(equation, *operands[0])
     if not isinstance(equation, str):
-        raise TypeError(
-            f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
-        )
+        raise wrong_kind("einsum", "equation", "str", equation, 1)
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor):
             raise TypeError(

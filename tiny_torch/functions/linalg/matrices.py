@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.devices import array_module
 from tiny_torch.functions.common import check_tensor, into, into_same, named
@@ -186,9 +187,7 @@ def matrix_power(input: Tensor, n: int, *, out: Any = None) -> Tensor:
     """
     check_matrix("linalg.matrix_power", "linalg_matrix_power", "input", input)
     if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(
-            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
-        )
+        raise wrong_kind("linalg_matrix_power", "n", "int", n, 2)
     check_square("linalg.matrix_power", input)
     if n < 0:
         input, n = inv(input), -n

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.functions.common import check_tensors, into, into_same, offered
@@ -29,9 +30,7 @@ def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
         return 1, 1
     for argument, value in (("beta", beta), ("alpha", alpha)):
         if not isinstance(value, bool | int | float):
-            raise TypeError(
-                f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}"
-            )
+            raise wrong_kind(name, argument, "Number", value)
     if dtype.is_floating_point:
         return beta, alpha
     whole = bool if dtype is _core.bool else int

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import check_tensors, into, into_same, standalone, write_out
@@ -194,10 +195,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 def check_chain(tensors: Any) -> list[Tensor]:
     if not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            "linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not "
-            f"{type(tensors).__name__}"
-        )
+        raise wrong_kind("linalg_multi_dot", "tensors", "tuple of Tensors", tensors, 1)
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import finfo
 from tiny_torch.functions.common import check_tensor
-from tiny_torch.functions.elementwise.arithmetic import check_number
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers
 from tiny_torch.functions.nn.rectifiers import leaky_relu_, require_float
@@ -141,7 +141,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
     """elu in place. NotImplementedError for scales that are not 1."""
-    check_number("elu_", "alpha", alpha)
+    as_number("elu_", "alpha", None, alpha)
     if scale != 1 or input_scale != 1:
         raise NotImplementedError("elu_(): scale and input_scale are not supported")
     return elu(input, alpha, True)

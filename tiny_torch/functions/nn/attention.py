@@ -10,6 +10,7 @@ from enum import Enum
 from functools import partial
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.functions.common import check_tensor, check_tensors
@@ -149,9 +150,7 @@ def check_arguments(
         check_tensor(FUNCTION, "attn_mask", 4, attn_mask)
     for name, number in (("dropout_p", dropout_p), ("scale", scale)):
         if number is not None and not isinstance(number, float | int):
-            raise TypeError(
-                f"{FUNCTION}(): argument '{name}' must be float, not {type(number).__name__}"
-            )
+            raise wrong_kind(FUNCTION, name, "float", number)
     dtype = query.dtype
     if key.dtype is not dtype or value.dtype is not dtype:
         raise RuntimeError(

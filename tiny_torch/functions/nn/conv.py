@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
@@ -161,7 +162,7 @@ def transposed_convolution(
     """A transposed convolution in so many dims; settings as a user gave them."""
     check_arrays(function, x, weight, bias, dims)
     if isinstance(settings[1], str):
-        raise TypeError(f"{function}(): argument 'padding' must be tuple of ints, not str")
+        raise wrong_kind(function, "padding", "tuple of ints", settings[1])
     stride, padding, dilation, groups, more = settings_of(function, dims, *settings)
     batched = x.ndim == dims + 2
     batch = x if batched else x.unsqueeze(0)

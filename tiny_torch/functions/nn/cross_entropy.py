@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
@@ -70,10 +71,7 @@ def cross_entropy(
     smoothing = 0.0
     if label_smoothing != 0.0:
         if not hasattr(type(label_smoothing), "__float__"):
-            raise TypeError(
-                "cross_entropy_loss(): argument 'label_smoothing' (position 6) must be float, not "
-                f"{type(label_smoothing).__name__}"
-            )
+            raise wrong_kind("cross_entropy_loss", "label_smoothing", "float", label_smoothing, 6)
         if label_smoothing > 1.0:
             raise RuntimeError(
                 f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
@@ -101,14 +99,8 @@ def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index
     named = ("input", input), ("target", target), ("weight", weight)
     for position, (argument, value) in enumerate(named, 1):
         if not isinstance(value, Tensor) and (value is not None or position < 3):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{_core.type_name(value)}"
-            )
-    raise TypeError(
-        f"{name}(): argument 'ignore_index' (position 5) must be int, not "
-        f"{type(ignore_index).__name__}"
-    )
+            raise wrong_kind(name, argument, "Tensor", value, position)
+    raise wrong_kind(name, "ignore_index", "int", ignore_index, 5)
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:

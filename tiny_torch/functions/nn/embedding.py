@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.functions.common import check_tensor
@@ -29,7 +29,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    check_int("one_hot", "num_classes", 2, num_classes)
+    as_int("one_hot", "num_classes", 2, num_classes)
     if input.dtype is not _core.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     array = input.array
@@ -74,9 +74,7 @@ def embedding(
     padding = -1
     if padding_idx is not None:
         if isinstance(padding_idx, float):
-            raise TypeError(
-                "embedding(): argument 'padding_idx' (position 3) must be int, not float"
-            )
+            raise wrong_kind("embedding", "padding_idx", "int", padding_idx, 3)
         rows = weight.size(0)
         if not -rows <= padding_idx < rows and padding_idx != 0:
             raise AssertionError("Padding_idx must be within num_embeddings")
@@ -84,11 +82,7 @@ def embedding(
     for position, (name, flag) in enumerate(
         (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)), 4
     ):
-        if not isinstance(flag, bool):
-            raise TypeError(
-                f"embedding(): argument '{name}' (position {position}) must be bool, not "
-                f"{type(flag).__name__}"
-            )
+        check_bool("embedding", name, position, flag)
     if sparse:
         raise NotImplementedError("embedding(sparse=True): there are no sparse tensors")
     if max_norm is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, standalone
@@ -16,8 +17,8 @@ Sizes = int | tuple[int, ...]
 
 def pair(function: str, name: str, least: int, value: Any) -> tuple[int, int]:
     values = tuple(value) if isinstance(value, tuple | list) else (value, value)
-    if any(isinstance(n, bool) or not hasattr(n, "__index__") for n in values):
-        raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {value!r}")
+    if any(not is_int(n) for n in values):
+        raise wrong_kind(function, name, "tuple of ints", value)
     if len(values) != 2:
         raise RuntimeError(
             f"{function}: It is expected {name} equals to 2, but got size {len(values)}"

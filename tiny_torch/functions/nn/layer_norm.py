@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import finfo
 from tiny_torch.functions.nn.normalization import (
@@ -94,10 +95,7 @@ def _check_rows(
 ) -> None:
     _require_tensors(name, input=input, weight=weight, bias=bias)
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(
-            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
-            f"{type(shape).__name__}"
-        )
+        raise wrong_kind(name, "normalized_shape", "tuple of ints", shape, 2)
     shape = tuple(shape)
     if not shape:
         raise RuntimeError(

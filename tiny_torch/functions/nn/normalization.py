@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
@@ -67,10 +68,7 @@ def normalize(
 def _require_tensors(name: str, **arguments: Any) -> None:
     for position, (argument, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor) and (value is not None or position == 1):
-            raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not "
-                f"{_core.type_name(value)}"
-            )
+            raise wrong_kind(name, argument, "Tensor", value, position)
 
 
 def _require_float(kernel: str, input: Tensor) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import check_range
 from tiny_torch.layouts import contiguous_format, suggested_format
@@ -42,7 +43,8 @@ def pad(
             f"padding length {len(pad)} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        fill = 0.0 if value is None else float_of(value)  # as a float -1 does not wrap in uint8
+        # as a float -1 does not wrap in uint8
+        fill = 0.0 if value is None else as_float("pad", "value", None, value)
         if any(number > 0 for number in pad):
             check_range(fill, input.dtype)
         return apply(ConstantPadNd, input, tuple(pad), fill)
@@ -51,12 +53,6 @@ def pad(
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     return pad_from_input(input, pad, mode)
-
-
-def float_of(value: Any) -> float:
-    if not hasattr(type(value), "__float__"):
-        raise TypeError(f"pad(): argument 'value' must be float, not {type(value).__name__}")
-    return float(value)
 
 
 def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:

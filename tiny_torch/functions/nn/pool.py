@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
@@ -201,22 +201,14 @@ def numbers(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
         return (value,) * dims
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for number in values:
-        if isinstance(number, bool) or not hasattr(number, "__index__"):
-            raise TypeError(
-                f"{function}(): argument '{name}' must be tuple of ints, not {type(value).__name__}"
-            )
+        if not is_int(number):
+            raise wrong_kind(function, name, "tuple of ints", value)
     if len(values) not in (1, dims):
         raise RuntimeError(
             f"{function}: {name} must either be a single int, or a tuple of {WORDS[dims - 1]} "
             f"ints, but got {values}"
         )
     return tuple([n.__index__() for n in values]) * (dims if len(values) == 1 else 1)
-
-
-def flag(function: str, name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
-    return value
 
 
 def check_shape(function: str, shape: tuple, dims: int) -> None:
@@ -262,7 +254,7 @@ def plan(function: str, dims: int, shape: tuple, ceil_mode: Any, *settings: Any)
     """(spatial sizes of the result, windows), of an input of that shape."""
     windows = read_windows(function, dims, *settings)
     check_shape(function, shape, dims)
-    flag(function, "ceil_mode", ceil_mode)
+    check_bool(function, "ceil_mode", None, ceil_mode)
     sizes = []
     for size, taps, stride, side, gap in zip(shape[-dims:], *windows, strict=True):
         room = size + 2 * side - gap * (taps - 1) - 1
@@ -302,10 +294,10 @@ def avg_pool(function: str, dims: int, x: Any, kernel_size: Any, stride: Any, pa
              ceil_mode: Any, count_include_pad: Any, divisor_override: Any = None):  # fmt: skip
     size, windows = planned(function, dims, x, ceil_mode, kernel_size, stride, padding, 1)
     if divisor_override is not None:
-        divisor_override = check_int(function, "divisor_override", 7, divisor_override)
+        divisor_override = as_int(function, "divisor_override", 7, divisor_override)
         if divisor_override == 0:
             raise RuntimeError(f"{function}: divisor must be not zero")
-    flag(function, "count_include_pad", count_include_pad)
+    check_bool(function, "count_include_pad", None, count_include_pad)
     dtype = x.array.dtype
     if not dtype.is_floating_point and dtype is not _core.int64:
         raise not_implemented(function, dtype)

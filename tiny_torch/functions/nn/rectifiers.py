@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.creation import empty, ones_like
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, write_out
-from tiny_torch.functions.elementwise.arithmetic import check_number
 from tiny_torch.ops.nn.activation import (
     Celu,
     LeakyRelu,
@@ -33,7 +33,7 @@ def require_float(name: str, input: Tensor) -> None:
 
 
 def check_celu(input: Tensor, alpha: float) -> None:
-    if check_number("celu", "alpha", alpha) == 0:
+    if as_number("celu", "alpha", None, alpha) == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     require_float("elu", input)
 
@@ -86,7 +86,7 @@ def limits(name: str, input: Tensor, *numbers: float) -> tuple:
     """The numbers as kernels of the input's dtype take them: cut to integers where it is one."""
     check_tensor(name, "input", 1, input)
     for number in numbers:
-        check_number(name, "value", number)
+        as_number(name, "value", None, number)
     if input.is_floating_point():
         return numbers
     if input.dtype is _core.bool:
@@ -175,7 +175,7 @@ def rrelu_(
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """leaky_relu in place."""
-    check_number("leaky_relu_", "negative_slope", negative_slope)
+    as_number("leaky_relu_", "negative_slope", None, negative_slope)
     require_float("leaky_relu", input)
     op = LeakyReluInPlace if negative_slope >= 0 else LeakyRelu
     return apply_inplace(op, input, negative_slope)

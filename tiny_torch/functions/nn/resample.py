@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.creation import ones_like, zeros_like
 from tiny_torch.dtypes import not_implemented, other_type
@@ -352,7 +353,7 @@ def read_size(x: Tensor, dims: int, size: Any, scale_factor: Any) -> tuple[tuple
             "provide input tensor in (N, C, d1, d2, ...,dK) format"
         )
     if size is not None:
-        if any(isinstance(n, bool) or not hasattr(n, "__index__") for n in given):
+        if any(not is_int(n) for n in given):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, "
                 f"int, int], but got size with types {[type(n) for n in given]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.ops.nn.shuffle import ChannelShuffle, PixelShuffle, PixelUnshuffle
@@ -13,7 +13,7 @@ from tiny_torch.tensor import Tensor
 
 def check_shuffle(function: str, name: str, x: Any, factor: Any) -> int:
     check_tensor(function, "input", 1, x)
-    factor = check_int(function, name, 2, factor)
+    factor = as_int(function, name, 2, factor)
     if x.ndim < 3:
         raise RuntimeError(
             f"{function} expects input to have at least 3 dimensions, but got input with {x.ndim} "
@@ -75,7 +75,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     tensor([0., 2., 1., 3.])
     """
     check_tensor("channel_shuffle", "input", 1, input)
-    groups = check_int("channel_shuffle", "groups", 2, groups)
+    groups = as_int("channel_shuffle", "groups", 2, groups)
     if input.ndim < 3:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.creation import empty
@@ -117,7 +117,7 @@ def torch_log_softmax(
 def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
     if type(input) is not Tensor or type(dim) is not int:
         check_tensor(name, "input", 1, input)
-        check_int(name, "dim", 2, dim)
+        as_int(name, "dim", 2, dim)
     if dtype is not None:
         input = input.to(dtype)
     array = input.array

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
 from tiny_torch.devices import to_device
@@ -33,29 +34,6 @@ def bind(function: str, values: tuple, named: dict, *overloads: tuple) -> dict:
         f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), "
         f"but expected {expected}"
     )
-
-
-def integer(function: str, argument: str, value: Any) -> int:
-    if type(value) is int:
-        if not -(2**63) <= value < 2**63:
-            raise ValueError("Overflow when unpacking long long")
-        return value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{function}(): argument '{argument}' must be int, not {type(value).__name__}"
-        )
-    return value.__index__()
-
-
-def number(function: str, argument: str, value: Any) -> float:
-    if type(value) is float:
-        return value
-    tensor = isinstance(value, Tensor) and (value.ndim or value.requires_grad)
-    if tensor or not hasattr(type(value), "__float__"):
-        raise TypeError(
-            f"{function}(): argument '{argument}' must be float, not {type(value).__name__}"
-        )
-    return float(value)
 
 
 # ------------------------------------------------------------------------------------- in place
@@ -92,8 +70,8 @@ def uniform_(
     if not bounds and not named:
         return draw(self, _core.uniform_, generator, 0.0, 1.0)
     given = bind("uniform_", bounds, named, (), ("from",), ("to",), ("from", "to"))
-    from_ = number("uniform_", "from", given.get("from", 0))
-    to = number("uniform_", "to", given.get("to", 1))
+    from_ = as_float("uniform_", "from", None, given.get("from", 0))
+    to = as_float("uniform_", "to", None, given.get("to", 1))
     return draw(self, _core.uniform_, generator, from_, to)
 
 
@@ -102,7 +80,7 @@ def normal_(
 ) -> Tensor:
     """Fills with normal numbers."""
     if type(mean) is not int or type(std) is not int:
-        mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
+        mean, std = as_float("normal_", "mean", None, mean), as_float("normal_", "std", None, std)
     return draw(self, _core.normal_, generator, mean, std)
 
 
@@ -110,26 +88,32 @@ def log_normal_(
     self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
     """Fills with the exponentials of normal numbers."""
-    mean, std = number("log_normal_", "mean", mean), number("log_normal_", "std", std)
+    mean, std = (
+        as_float("log_normal_", "mean", None, mean),
+        as_float("log_normal_", "std", None, std),
+    )
     return draw(self, _core.log_normal_, generator, mean, std)
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with exponential numbers of rate `lambd`."""
-    return draw(self, _core.exponential_, generator, number("exponential_", "lambd", lambd))
+    return draw(self, _core.exponential_, generator, as_float("exponential_", "lambd", None, lambd))
 
 
 def cauchy_(
     self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fills with numbers of the Cauchy distribution."""
-    median, sigma = number("cauchy_", "median", median), number("cauchy_", "sigma", sigma)
+    median, sigma = (
+        as_float("cauchy_", "median", None, median),
+        as_float("cauchy_", "sigma", None, sigma),
+    )
     return draw(self, _core.cauchy_, generator, median, sigma)
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fills with the number of trials until one of probability p succeeds."""
-    return draw(self, _core.geometric_, generator, number("geometric_", "p", p))
+    return draw(self, _core.geometric_, generator, as_float("geometric_", "p", None, p))
 
 
 def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **named: Any) -> Tensor:
@@ -140,19 +124,19 @@ def random_(self: Tensor, *bounds: Any, generator: Generator | None = None, **na
     given = bind("random_", bounds, named, (), ("to",), ("from", "to"))
     if not given:
         return draw(self, _core.random_, generator)
-    start = integer("random_", "from", given.get("from", 0))
+    start = as_int("random_", "from", None, given.get("from", 0))
     end = given["to"]
     if end is not None or "from" not in given:
-        end = integer("random_", "to", end)
+        end = as_int("random_", "to", None, end)
     return draw(self, _core.random_range_, generator, start, end)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Fills with 1 at probability p (a number, or a tensor that broadcasts), else 0."""
+    """Fills with 1 at probability p (a or a tensor that broadcasts), else 0."""
     if isinstance(p, Tensor):
         expanded = p.array.expand(self.array.shape)
         return draw(self, _core.bernoulli_tensor_, generator, expanded)
-    return draw(self, _core.bernoulli_, generator, number("bernoulli_", "p", p), 1.0)
+    return draw(self, _core.bernoulli_, generator, as_float("bernoulli_", "p", None, p), 1.0)
 
 
 # -------------------------------------------------------------------------------- of a shape
@@ -250,7 +234,7 @@ def randint(
 
 
 def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
-    low, high = integer(function, "low", low), integer(function, "high", high)
+    low, high = as_int(function, "low", None, low), as_int(function, "high", None, high)
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
@@ -273,7 +257,7 @@ def randperm(
 
     https://pytorch.org/docs/stable/generated/torch.randperm.html
     """
-    n = integer("randperm", "n", n)
+    n = as_int("randperm", "n", None, n)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     if layout is not None or pin_memory:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor, into, refuse_history
-from tiny_torch.functions.random.draws import bernoulli_, draw, integer, new_random, number, shaped
+from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, shaped
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.random.samples import (
@@ -39,7 +40,7 @@ def bernoulli(
     if p is not None:
         if out is not None or (isinstance(p, Tensor) and p.ndim):
             raise TypeError("bernoulli(input, p) takes a number p, and no out")
-        p = number("bernoulli", "p", p)
+        p = as_float("bernoulli", "p", None, p)
     elif out is not None:
         refuse_history("bernoulli(): ", out, input)
         refuse_overlap(out, (), (input,))
@@ -101,7 +102,7 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None or std is None:
             raise TypeError("normal() of two numbers needs the argument 'size'")
-        mean, std = number("normal", "mean", mean), number("normal", "std", std)
+        mean, std = as_float("normal", "mean", None, mean), as_float("normal", "std", None, std)
         result = new_random("normal", (size,), out, dtype, device, layout, pin_memory)
         draw(result, _core.normal_, generator, mean, std)
         return result if requires_grad is False else result.requires_grad_(requires_grad)
@@ -117,7 +118,7 @@ def normal(
             shaped("normal", out, broadcast_shapes(*(t.array.shape for t in tensors)))
         array = out.array
     if not isinstance(std, Tensor):
-        std = 1.0 if std is None else number("normal", "std", std)
+        std = 1.0 if std is None else as_float("normal", "std", None, std)
         result = apply(Normal1, mean, std, core, array)
     else:
         if std.array.size and not (std.array >= 0).all().item():
@@ -125,7 +126,7 @@ def normal(
         if isinstance(mean, Tensor):
             result = apply(Normal3, mean, std, core, array)
         else:
-            result = apply(Normal2, std, number("normal", "mean", mean), core, array)
+            result = apply(Normal2, std, as_float("normal", "mean", None, mean), core, array)
     return result if out is None else out
 
 
@@ -143,7 +144,7 @@ def multinomial(
     """
     check_tensor("multinomial", "input", 1, input)
     on_cpu("multinomial", input.array)
-    num_samples = integer("multinomial", "num_samples", num_samples)
+    num_samples = as_int("multinomial", "num_samples", None, num_samples)
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
     core = core_of(generator)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import HALVES, not_implemented
 from tiny_torch.functions.common import check_tensor, into, named
-from tiny_torch.functions.random.draws import number
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
@@ -30,7 +29,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     check_tensor("bincount", "input", 1, input)
     if weights is not None:
         check_tensor("bincount", "weights", 2, weights)
-    minlength = check_int("bincount", "minlength", 3, minlength)
+    minlength = as_int("bincount", "minlength", 3, minlength)
     return wrap(input.array.bincount(None if weights is None else weights.array, minlength))
 
 
@@ -74,8 +73,8 @@ def histc(
     tensor([0., 2., 1., 0.])
     """
     check_tensor("histc", "input", 1, input)
-    bins = check_bins(check_int("histc", "bins", 2, bins))
-    low, high = number("histc", "min", min), number("histc", "max", max)
+    bins = check_bins(as_int("histc", "bins", 2, bins))
+    low, high = as_float("histc", "min", None, min), as_float("histc", "max", None, max)
     if input.array.dtype not in HALVES:
         check_floats("histc", input)
     x = input.detach()
@@ -102,7 +101,7 @@ def histogram(
 ) -> Any:
     """(hist, bin_edges): how many elements, or what of their weights, lie in each bin.
 
-    `bins` is their number, or their ascending edges. With `density` the bins' areas sum to 1.
+    `bins` is their or their ascending edges. With `density` the bins' areas sum to 1.
     Raises RuntimeError where dtypes differ or a bound is not finite, NotImplementedError unless the
     input is float32 or float64. https://pytorch.org/docs/stable/generated/torch.histogram.html
 
@@ -134,7 +133,7 @@ def histogram(
 def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
     dtype = x.array.dtype
     if not isinstance(bins, Tensor):
-        bins = check_bins(check_int("histogram", "bins", 2, bins))
+        bins = check_bins(as_int("histogram", "bins", 2, bins))
         if range is not None and len(range) != 2:
             raise RuntimeError(
                 "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "

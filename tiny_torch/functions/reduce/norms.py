@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor, into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
@@ -36,10 +37,7 @@ def vector_norm(
     """
     check_tensor("linalg_vector_norm", "input", 1, input)
     if not isinstance(ord, bool | int | float):
-        raise TypeError(
-            "linalg_vector_norm(): argument 'ord' (position 2) must be Number, not "
-            f"{type(ord).__name__}"
-        )
+        raise wrong_kind("linalg_vector_norm", "ord", "Number", ord, 2)
     input = in_dtype("linalg.vector_norm", input, dtype)
     dims = dims_of(dim, input.ndim)
     if (ord < 0 or ord == math.inf) and 0 in [input.shape[d] for d in dims or range(input.ndim)]:

@@ -9,6 +9,7 @@ import builtins
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_tensor, into, into_same, offered, write_out
@@ -30,7 +31,6 @@ from tiny_torch.ops.reduce.sums import (
     Prod,
     Sum,
 )
-from tiny_torch.ops.shape.views import int_tuple
 from tiny_torch.tensor import Tensor
 
 
@@ -169,7 +169,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
         return reduced(whole, out, input, None, False)
     if isinstance(dim, Tensor):
         if keepdim:
-            raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not Tensor")
+            raise wrong_kind(name, "dim", "int", dim, 2)
         return (
             apply(pairwise, input, dim)
             if out is None
@@ -252,7 +252,10 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     if not sizes and size is None:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
     named = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-    wanted, shape = int_tuple("sum_to_size", "size", named if size is None else size), self.shape
+    wanted, shape = (
+        as_ints("sum_to_size", "size", None, named if size is None else size),
+        self.shape,
+    )
     if not wanted:
         return self.sum()
     leading = len(shape) - len(wanted)

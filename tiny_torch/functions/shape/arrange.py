@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_int
+from tiny_torch.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, into_same, offered, standalone
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
-from tiny_torch.ops.shape.views import int_tuple, unique_dims, wrap_dim
+from tiny_torch.ops.shape.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -51,7 +51,7 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     tensor([[1, 1],
             [2, 2]])
     """
-    dims = int_tuple("tile", "dims", dims)
+    dims = as_ints("tile", "dims", None, dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
@@ -82,14 +82,11 @@ def repeat_interleave(
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         return wrap(interleaved(counts.array, counts.array.size, output_size))
     if not isinstance(repeats, Tensor | int) or isinstance(repeats, bool):
-        raise TypeError(
-            "repeat_interleave(): argument 'repeats' (position 2) must be Tensor or int, not "
-            f"{type(repeats).__name__}"
-        )
+        raise wrong_kind("repeat_interleave", "repeats", "Tensor or int", repeats, 2)
     if dim is None:
         input, dim = input.flatten(), 0
     shape = input.array.shape or (1,)
-    dim = wrap_dim(check_int("repeat_interleave", "dim", 3, dim), len(shape))
+    dim = wrap_dim(as_int("repeat_interleave", "dim", 3, dim), len(shape))
     if isinstance(repeats, Tensor):
         positions = interleaved(repeats.array, shape[dim], output_size)
         return input.index_select(dim, wrap(positions))
@@ -132,7 +129,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    return apply(Flip, input, unique_dims(int_tuple("flip", "dims", dims), input.array.ndim))
+    return apply(Flip, input, unique_dims(as_ints("flip", "dims", None, dims), input.array.ndim))
 
 
 def flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -169,11 +166,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    shifts = (shifts,) if isinstance(shifts, int) else int_tuple("roll", "shifts", shifts)
+    shifts = (shifts,) if isinstance(shifts, int) else as_ints("roll", "shifts", None, shifts)
     if dims is None or dims == ():
         dims = ()
     else:
-        dims = (dims,) if isinstance(dims, int) else int_tuple("roll", "dims", dims)
+        dims = (dims,) if isinstance(dims, int) else as_ints("roll", "dims", None, dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -196,9 +193,7 @@ def check_triangle(name: str, x: Tensor, diagonal: Any) -> None:
     if x.array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     if isinstance(diagonal, bool | float) or not hasattr(diagonal, "__index__"):
-        raise TypeError(
-            f"{name}(): argument 'diagonal' (position 2) must be int, not {type(diagonal).__name__}"
-        )
+        raise wrong_kind(name, "diagonal", "int", diagonal, 2)
 
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -298,7 +293,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     tensor([[2, 4],
             [1, 3]])
     """
-    dims = int_tuple("rot90", "dims", dims)
+    dims = as_ints("rot90", "dims", None, dims)
     ndim = input.array.ndim
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")

@@ -7,21 +7,13 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch._reference.layout import MAX_DIMS
+from tiny_torch.arguments import wrong_kind
 from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.functions.common import check_tensor, into, standalone
+from tiny_torch.functions.common import check_elements, check_tensor, into, standalone
 from tiny_torch.functions.shape.join import cat, stack
 from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
-
-
-def check_all(tensors: Any) -> None:
-    for position, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{_core.type_name(tensor)}"
-            )
 
 
 def check_vector(x: Tensor) -> None:
@@ -39,7 +31,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    check_all(tensors)
+    check_elements(tensors)
     if not tensors:
         return zeros(1, 0)
     for position, x in enumerate(tensors):
@@ -73,7 +65,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 4],
             [2, 5]])
     """
-    check_all(tensors)
+    check_elements(tensors)
     for x in tensors:
         check_vector(x)
     if len(tensors) == 1:
@@ -135,7 +127,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """
     check_tensor("vander", "x", 1, x)
     if N is not None and (isinstance(N, bool) or not isinstance(N, int)):
-        raise TypeError(f"vander(): argument 'N' (position 2) must be int, not {type(N).__name__}")
+        raise wrong_kind("vander", "N", "int", N, 2)
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N

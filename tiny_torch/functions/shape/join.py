@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.devices import array_module
-from tiny_torch.functions.common import check_tensor, into, offered
+from tiny_torch.functions.common import as_tensors, check_tensor, into, offered
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.join import Cat, Stack, broadcast_shapes
-from tiny_torch.ops.shape.views import Expand, int_tuple
+from tiny_torch.ops.shape.views import Expand
 from tiny_torch.tensor import Tensor, wrap
 
 # untracked_arrays(tensors): those of a list or tuple of tensors of which none requires grad; else
 # None.
 untracked_arrays = _core.untracked_arrays
-
-
-def check_tensors(function: str, tensors: Any) -> Sequence[Tensor]:
-    if not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
-            f"{_core.type_name(tensors)}"
-        )
-    for position, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{_core.type_name(tensor)}"
-            )
-    return tensors
 
 
 def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -48,7 +34,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """
     arrays = untracked_arrays(tensors)
     if not arrays:
-        if not check_tensors("cat", tensors):
+        if not as_tensors("cat", "tensors", tensors):
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         if out is None:
             return apply_many(Cat, tensors, dim)
@@ -82,7 +68,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """
     arrays = untracked_arrays(tensors)
     if not arrays:
-        if not check_tensors("stack", tensors):
+        if not as_tensors("stack", "tensors", tensors):
             raise RuntimeError("stack expects a non-empty TensorList")
         if out is None:
             return apply_many(Stack, tensors, dim)
@@ -161,7 +147,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
     https://pytorch.org/docs/stable/generated/torch.column_stack.html
     """
-    tensors = check_tensors("column_stack", tensors)
+    tensors = as_tensors("column_stack", "tensors", tensors)
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = [t.reshape(t.array.size, 1) if t.array.ndim < 2 else t for t in tensors]
@@ -169,7 +155,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 def stackable(function: str, tensors: Any, least: int) -> list[Tensor]:
-    tensors = check_tensors(function, tensors)
+    tensors = as_tensors(function, "tensors", tensors)
     if not tensors:
         raise RuntimeError(f"{function} expects a non-empty TensorList")
     return [with_dims(tensor, least) for tensor in tensors]
@@ -205,7 +191,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return apply_view(Expand, input, int_tuple("broadcast_to", "size", size))
+    return apply_view(Expand, input, as_ints("broadcast_to", "size", None, size))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -220,7 +206,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    check_tensors("broadcast_tensors", tensors)
+    as_tensors("broadcast_tensors", "tensors", tensors)
     shape = tuple(broadcast_shapes(*[tensor.array.shape for tensor in tensors]))
     return tuple([t if t.array.shape == shape else t.expand(shape) for t in tensors])
 
@@ -239,7 +225,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    check_tensors("meshgrid", tensors)
+    as_tensors("meshgrid", "tensors", tensors)
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:

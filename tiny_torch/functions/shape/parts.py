@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
 from tiny_torch.ops.shape.views import (
@@ -14,13 +15,12 @@ from tiny_torch.ops.shape.views import (
     Slice,
     Unfold,
     apply_view_inplace,
-    int_tuple,
     wrap_dim,
 )
 from tiny_torch.tensor import Tensor
 
 
-def as_int(value: Any) -> int:
+def index_of(value: Any) -> int:
     return int(value.item()) if isinstance(value, Tensor) else value.__index__()
 
 
@@ -34,7 +34,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    return apply_view(Select, input, (("select", (dim, as_int(index))),))
+    return apply_view(Select, input, (("select", (dim, index_of(index))),))
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
@@ -52,7 +52,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         start.array.ndim or start.dtype is _core.bool or start.dtype.is_floating_point
     ):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    start = as_int(start)
+    start = index_of(start)
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -109,8 +109,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def strided_arguments(x: Tensor, size: Any, stride: Any, storage_offset: int | None) -> tuple:
-    size = int_tuple("as_strided", "size", size)
-    stride = int_tuple("as_strided", "stride", stride)
+    size = as_ints("as_strided", "size", None, size)
+    stride = as_ints("as_strided", "stride", None, stride)
     offset = 0 if storage_offset is None else storage_offset - x.array.offset
     return layout(x.array), size, stride, offset
 

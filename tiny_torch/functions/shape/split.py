@@ -11,10 +11,11 @@ from operator import index as as_index
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.shape.split import Pieces, Rows
-from tiny_torch.ops.shape.views import Slice, int_tuple, wrap_dim
+from tiny_torch.ops.shape.views import Slice, wrap_dim
 from tiny_torch.tensor import Tensor
 
 PIECE_BYTES = 256  # at least: a tensor and its array
@@ -92,7 +93,7 @@ def equal_sizes(size: int, each: int) -> list[int]:
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of listed sizes along a dim. RuntimeError where they do not make it up."""
     check_has_dims("split_with_sizes", input)
-    sizes = int_tuple("split_with_sizes", "split_sizes", split_sizes)
+    sizes = as_ints("split_with_sizes", "split_sizes", None, split_sizes)
     dim = wrap_dim(dim, input.array.ndim)
     if any(size < 0 for size in sizes):
         raise RuntimeError(
@@ -153,7 +154,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         _core.expect_memory(float(count) * PIECE_BYTES)
         cuts = tuple([i * (size // count) + min(i, size % count) for i in range(1, count)])
     else:
-        cuts = int_tuple("tensor_split", "indices", indices_or_sections)
+        cuts = as_ints("tensor_split", "indices", None, indices_or_sections)
     # Slices of their own, because listed cuts may overlap.
     bounds = zip((0, *cuts), (*cuts, size), strict=True)
     return tuple([apply_view(Slice, input, (("slice", (dim, a, b, 1)),)) for a, b in bounds])

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_view
 from tiny_torch.memory import view_as_dtype
 from tiny_torch.ops.shape.views import (
@@ -26,7 +27,6 @@ from tiny_torch.ops.shape.views import (
     View,
     apply_view_inplace,
     are_ints,
-    int_tuple,
     unique_dims,
     wrap_dim,
 )
@@ -62,7 +62,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    return reshaped(input, int_tuple("reshape", "shape", shape))
+    return reshaped(input, as_ints("reshape", "shape", None, shape))
 
 
 def reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
@@ -132,7 +132,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     >>> torch.unflatten(torch.zeros(2, 6), 1, (3, -1)).shape
     torch.Size([2, 3, 2])
     """
-    sizes = int_tuple("unflatten", "sizes", sizes)
+    sizes = as_ints("unflatten", "sizes", None, sizes)
     shape = input.array.shape
     dim = wrap_dim(dim, len(shape))
     if not shape:
@@ -272,7 +272,7 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
-    return apply_view(Permute, input, int_tuple("permute", "dims", dims))
+    return apply_view(Permute, input, as_ints("permute", "dims", None, dims))
 
 
 def permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -353,16 +353,13 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
     if named is None and values and are_ints(values):
         return values
     if named is not None:
-        return int_tuple(function, argument, named)
+        return as_ints(function, argument, None, named)
     if not values:
         raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
     single = len(values) == 1 and not hasattr(values[0], "__index__")
     if single and not isinstance(values[0], (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not "
-            f"{type(values[0]).__name__}"
-        )
-    return int_tuple(function, argument, values[0] if single else values)
+        raise wrong_kind(function, argument, "tuple of ints", values[0], 1)
+    return as_ints(function, argument, None, values[0] if single else values)
 
 
 FUNCTIONS: dict[str, Callable] = {

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.functions.common import standalone
-from tiny_torch.functions.shape.join import check_tensors
+from tiny_torch.functions.common import as_tensors, standalone
 
 from ...tensor import Tensor
 
@@ -244,7 +243,7 @@ def pad_sequence(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences)}"
         )
-    sequences = check_tensors("pad_sequence", tuple(sequences))
+    sequences = as_tensors("pad_sequence", "tensors", tuple(sequences))
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):

@@ -48,31 +48,6 @@ def unique_dims(dims: Any, ndim: int) -> tuple:
     return wrapped
 
 
-def int_tuple(function: str, argument: str, values: Any) -> tuple:
-    """Sizes or dims as a tuple of ints; TypeError where they are none."""
-    if are_ints(values):
-        return values
-    if not isinstance(values, (tuple, list)):
-        raise TypeError(
-            f"{function}(): argument '{argument}' must be tuple of ints, not "
-            f"{type(values).__name__}"
-        )
-    for position, value in enumerate(values):
-        if are_ints((value,)):
-            continue
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(
-                f"{function}(): argument '{argument}' must be tuple of ints, but found element of "
-                f"type {type(value).__name__} at pos {position}"
-            )
-        if not -(2**63) <= value.__index__() < 2**63:
-            raise TypeError(
-                f"{function}(): argument '{argument}' failed to unpack the object at pos "
-                f'{position + 1} with error "Overflow when unpacking long long"'
-            )
-    return tuple(values)
-
-
 # ------------------------------------------------------------------------------------------- ops
 
 
