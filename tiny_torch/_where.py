@@ -58,7 +58,7 @@ def names(function: Any) -> list[str]:
     return list(dict.fromkeys(spelt + [text for text in held(function) if isinstance(text, str)]))
 
 
-def named(function: Any, owner: Any) -> Iterator[Any]:
+def values_named(function: Any, owner: Any) -> Iterator[Any]:
     """What these names are: globals, members of modules and dicts, attributes of `owner`."""
     yield from held(function)
     for name in (spelt := names(function)):
@@ -75,7 +75,9 @@ def reached(name: str, value: Any, kind: type, methods_of: Any = None) -> list[A
     level = [getattr(value, "forward", None) or getattr(value, "step", value)]
     like, seen, found = re.sub(r"_|\dd$", "", name.rpartition(".")[2]).lower(), set(), []
     for _ in range(6):
-        values = list({id(x): x for f in level for x in named(f, methods_of or owner)}.values())
+        values = list(
+            {id(x): x for f in level for x in values_named(f, methods_of or owner)}.values()
+        )
         here = [x for x in values if kind in (getattr(x, "__mro__", None) or (x, type(x)))[1:]]
         found += here
         alike = [x for x in here if like in x.__name__.replace("_", "").lower()]

@@ -72,7 +72,7 @@ class NamedResult(tuple):
         return type(self), (tuple(self), {})
 
 
-def named(name: str, fields: str) -> type[NamedResult]:
+def result_class(name: str, fields: str) -> type[NamedResult]:
     names = tuple(fields.split())
     places = {field: property(itemgetter(i)) for i, field in enumerate(names)}
     sizes = {"n_fields": len(names), "n_sequence_fields": len(names)}
@@ -81,5 +81,5 @@ def named(name: str, fields: str) -> type[NamedResult]:
 
 
 for _name, _fields in FIELDS.items():
-    globals()[_name] = named(_name, _fields)
-    globals()[_name + "_out"] = named(_name + "_out", _fields)
+    globals()[_name] = result_class(_name, _fields)
+    globals()[_name + "_out"] = result_class(_name + "_out", _fields)

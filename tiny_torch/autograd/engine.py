@@ -402,7 +402,7 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
         if so_far is None:
             if create_graph:
                 leaf._grad = run(InLayout, gradient, leaf.array)
-            elif sole and fits(gradient, leaf.array):
+            elif sole and has_layout_of(gradient, leaf.array):
                 leaf._grad = wrap(gradient)
             else:
                 leaf._grad = wrap(run(InLayout, gradient, leaf.array))
@@ -416,7 +416,7 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
             raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
-def fits(gradient, array) -> bool:
+def has_layout_of(gradient, array) -> bool:
     """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
     if gradient.dtype is not array.dtype:
         return False

@@ -53,7 +53,7 @@ def jvp(
         point = Point("jvp", func, inputs, create_graph)
         vectors = point.input_vectors(v)
         point.run(strict)
-        dual = tuple(zeros(y).requires_grad_() for y in point.outputs)
+        dual = tuple(detached_zeros(y).requires_grad_() for y in point.outputs)
         pulled = gradients(point.outputs, point.inputs, dual, True)
         if strict:
             text = "The gradient with respect to input {} is independent of the inputs of the "
@@ -97,7 +97,7 @@ def hvp(
         point = Point("hvp", func, inputs, create_graph)
         vectors = point.input_vectors(v)
         first = point.gradient(strict)
-        dual = tuple(zeros(x).requires_grad_() for x in point.inputs)
+        dual = tuple(detached_zeros(x).requires_grad_() for x in point.inputs)
         twice = gradients(first, point.inputs, dual, True)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = gradients(twice, dual, vectors, create_graph)
@@ -255,7 +255,9 @@ class Point:
                     f"The {what} of the user-provided function is independent of input {i}. This "
                     "is not allowed in strict mode when create_graph=True."
                 )
-        return tuple(zeros(y) if x is None else x for x, y in zip(found, like, strict=True))
+        return tuple(
+            detached_zeros(y) if x is None else x for x, y in zip(found, like, strict=True)
+        )
 
     def jacobian_of(self, i: int, output: Tensor, strict: bool) -> tuple:
         """The derivatives of every element of one output by each input."""
@@ -274,7 +276,7 @@ class Point:
                         "The jacobian of the user-provided function is independent of input "
                         f"{i}. This is not allowed in strict mode when create_graph=True."
                     )
-                rows[k].append(zeros(self.inputs[k]) if gradient is None else gradient)
+                rows[k].append(detached_zeros(self.inputs[k]) if gradient is None else gradient)
         return tuple(
             stacked(row).view(output.shape + x.shape)
             for row, x in zip(rows, self.inputs, strict=True)
@@ -324,7 +326,7 @@ def gradients(
     )
 
 
-def zeros(like: Tensor) -> Tensor:
+def detached_zeros(like: Tensor) -> Tensor:
     return like.detach().new_zeros(like.shape)
 
 

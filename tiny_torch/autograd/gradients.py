@@ -76,7 +76,7 @@ def backward(
             if isinstance(target, Tensor):
                 target.retain_grad()  # leaves have theirs anyway
         targets = [required_edge(t) for t in targets]
-    run(roots, grad_tensors, retain_graph, create_graph, targets, accumulate=True)
+    differentiate(roots, grad_tensors, retain_graph, create_graph, targets, accumulate=True)
 
 
 def grad(
@@ -120,7 +120,7 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     root_edges(roots)  # whose error comes first
     edges = [required_edge(t) for t in targets]
-    run_some = run_batched if is_grads_batched else run
+    run_some = run_batched if is_grads_batched else differentiate
     found = run_some(roots, grad_outputs, retain_graph, create_graph, edges, accumulate=False)
     for i, gradient in enumerate(found):
         if gradient is None and materialize_grads:
@@ -135,7 +135,7 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
-def run(roots, weights, retain_graph, create_graph, inputs, accumulate):
+def differentiate(roots, weights, retain_graph, create_graph, inputs, accumulate):
     weights = (None,) * len(roots) if weights is None else as_tuple(weights)
     if len(weights) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(weights)} gradients")
@@ -174,7 +174,9 @@ def run_batched(roots, weights, retain_graph, create_graph, inputs, accumulate):
         )
     last = counts[0] - 1
     rows = [
-        run(roots, [w[i] for w in weights], i < last or retain_graph, create_graph, inputs, False)
+        differentiate(
+            roots, [w[i] for w in weights], i < last or retain_graph, create_graph, inputs, False
+        )
         for i in range(counts[0])
     ]
     return [None if column[0] is None else stacked(column) for column in zip(*rows, strict=True)]

@@ -143,7 +143,7 @@ class Node(_core.NodeBase):
         return tuple(
             (None, 0)
             if edge is None
-            else (named(edge[0]), edge[1])
+            else (of_shown_type(edge[0]), edge[1])
             if isinstance(edge[0], Node)
             else (AccumulateGrad(edge[0]), 0)
             for edge in self.edges
@@ -177,7 +177,7 @@ class Node(_core.NodeBase):
 NAMED: dict[str, type] = {}
 
 
-def named(node):
+def of_shown_type(node):
     """The node, of the type that has its name."""
     name = node.name().rpartition("::")[2]
     kind = NAMED.get(name)
@@ -271,7 +271,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
                            "require gradients")  # fmt: skip
     target, number = edge
     if isinstance(target, Node):
-        return GradientEdge(named(target), number)
+        return GradientEdge(of_shown_type(target), number)
     return GradientEdge(AccumulateGrad(target), number)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 from tiny_torch.autograd import gradients
-from tiny_torch.autograd.graph import edge_of, named, source_of
+from tiny_torch.autograd.graph import edge_of, of_shown_type, source_of
 from tiny_torch.autograd.hooks import add_hook, add_to, check_assigned, is_retained, retain
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.modes import INFERENCE, modes
@@ -57,7 +57,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def grad_fn(self: Tensor) -> Any:
     """The node that made it, None for a leaf."""
     edge = edge_of(self)
-    return None if edge is None or edge[0] is self else named(edge[0])
+    return None if edge is None or edge[0] is self else of_shown_type(edge[0])
 
 
 def output_nr(self: Tensor) -> int:

@@ -94,7 +94,7 @@ def reach_of(shape, strides) -> int:
     return 0 if 0 in shape else last + 1
 
 
-def overlaps(shape, strides) -> bool:
+def overlaps_itself(shape, strides) -> bool:
     """Whether elements may share an address: a dim's stride is within the reach of shorter ones."""
     reach = 0
     for step, n in sorted((step, n) for n, step in zip(shape, strides, strict=True) if n > 1):
@@ -147,7 +147,7 @@ def laid_out(x, origin, before=0, after=0):
 def placed(x, size, shape, strides, offset):
     """Zeros, with x at strided positions; elements that share an address add up."""
     memory = x.new_full((size,), 0)
-    if overlaps(shape, strides):
+    if overlaps_itself(shape, strides):
         positions = array_module(x.device).arange(0, 1, size, _core.int64)
         positions = positions.as_strided(shape, strides, offset).reshape((-1,))
         memory.index_put_((positions,), x.reshape((-1,)), True)
@@ -159,7 +159,7 @@ def placed(x, size, shape, strides, offset):
 def evened(memory, origin, offset):
     """Where elements of the origin share an address, an equal part of it for each."""
     shape, strides, _ = origin
-    if not overlaps(shape, strides):
+    if not overlaps_itself(shape, strides):
         return memory
     number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
     number.masked_fill_(number == 0, 1)

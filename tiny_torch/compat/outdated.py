@@ -35,7 +35,7 @@ def orders_of(name: str) -> tuple[tuple[str, ...], ...]:
     return ORDERS.get(name) or ORDERS.get(name.removeprefix("Tensor."), ())
 
 
-def fits(order: tuple[str, ...], arguments: tuple) -> bool:
+def matches(order: tuple[str, ...], arguments: tuple) -> bool:
     def is_right(word: str, value: Any) -> bool:
         if word == "other":
             return isinstance(value, Tensor | int | float)
@@ -72,7 +72,7 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
     @wraps(function)
     def reordered(*arguments: Any, **keywords: Any) -> Any:
         for order in orders:
-            if fits(order, arguments):
+            if matches(order, arguments):
                 warn(name, order, function)
                 pairs = list(zip(order, arguments, strict=True))
                 numbers = {word: value for word, value in pairs if word in NUMBERS}

@@ -11,7 +11,7 @@ import numpy as np
 
 from tiny_torch import _core, return_types
 from tiny_torch.arguments import wrong_kind
-from tiny_torch.autograd.apply import apply_many, compute, compute_into, edges_of, offer
+from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.tensor import Tensor, wrap
@@ -113,24 +113,18 @@ def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Ten
     return wrap(compute(op, arguments, out.array)[0])
 
 
+def applied(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
+    """The op's result; written into `out`, which may be of any dtype that holds it, if given."""
+    if out is None:
+        return apply(op, input, *constants)
+    return into(out, offered(out, op, (input,), *constants), "out" not in op.unrecorded)
+
+
 def applied_same(name: str, out: Any, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
     """The op's result; written into `out`, which must be of its dtype, if there is one."""
     if out is None:
         return apply_many(op, inputs, *constants)
     return into_same(out, offered(out, op, inputs, *constants), name)
-
-
-def offered_pair(name: str, out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:
-    """`offered`, of an op that answers elements of its input and where they stand; for `named`."""
-    check_outs(name, out, 2)
-    values, positions = out
-    found = None
-    if values.array.dtype is input.array.dtype and positions.array.dtype is _core.int64:
-        found = offer(op, (values, positions), (input,), constants)
-    if found is None:
-        refuse_history("", input, *out)
-        found = compute(op, (input, *constants))[0]
-    return tuple([x if isinstance(x, Tensor) else wrap(x) for x in found])
 
 
 def check_outs(name: str, out: Any, count: int) -> None:

@@ -13,7 +13,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import is_operand
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.elementwise.arithmetic import rpow
-from tiny_torch.functions.elementwise.declared import written_by
+from tiny_torch.functions.elementwise.declared import forgetful
 from tiny_torch.ops.elementwise.arithmetic import Add, Div, FloorDivide, Mul, Pow, Remainder, Sub
 from tiny_torch.ops.elementwise.comparison import (
     BitwiseAnd,
@@ -62,7 +62,7 @@ def reflected_power(self: Tensor, base: Any = NotImplemented) -> Tensor:
 
 def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
     """The operator that writes; Python goes on to the one that does not, of a stranger."""
-    written = written_by(op)
+    written = forgetful(op)
 
     def method(self: Tensor, other: Any = NotImplemented) -> Tensor:
         try:

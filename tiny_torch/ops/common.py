@@ -39,7 +39,7 @@ def public(
     return declare
 
 
-def named(op: type[Op], name: str) -> type[Op]:
+def with_name(op: type[Op], name: str) -> type[Op]:
     op.__name__ = op.__qualname__ = name.title().replace("_", "")
     op.__doc__ = ""
     return op
@@ -55,7 +55,7 @@ def by_operator(name: str, operate) -> type[Op]:
         def forward(x, y, out=None):
             return (operate(x, y) if out is None else getattr(x, name)(y, out)), ()
 
-    return named(ByOperator, name)
+    return with_name(ByOperator, name)
 
 
 def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out",)) -> type[Op]:
@@ -67,7 +67,7 @@ def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out"
         def forward(x, *rest, out=None):
             return getattr(x, name)(*rest, out), ()
 
-    return named(WithoutGradient, name)
+    return with_name(WithoutGradient, name)
 
 
 def refuse_tensors(name: str, grad: Any) -> None:
@@ -88,7 +88,7 @@ def over(x: Any, grad: Any) -> Any:
     return x if x.strides == grad.strides and x.unless_like(grad) is None else None
 
 
-def zeros(grad: Any) -> Any:
+def zero_gradient(grad: Any) -> Any:
     """The gradient of a step, in an op's backward: 0 also where the incoming one is inf or NaN."""
     return grad.new_full(grad.shape, 0)
 

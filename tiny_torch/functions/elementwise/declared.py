@@ -13,7 +13,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import check_operand, check_tensor, into, write_out
-from tiny_torch.ops.common import zeros
+from tiny_torch.ops.common import zero_gradient
 from tiny_torch.ops.elementwise import DECLARED
 from tiny_torch.tensor import Tensor, wrap
 
@@ -63,8 +63,9 @@ def scalar(number: Any) -> Tensor:
     return wrap(_core.full((), number, dtype))
 
 
-def inplace(op: type[Op]) -> Callable[..., Tensor]:
-    written = written_by(op)
+def inplace(op: type[Op], tensors_of: str = "") -> Callable[..., Tensor]:
+    """The method; of the name `tensors_of`, if its other operand may not be a number."""
+    written = forgetful(op)
 
     def unary(self: Tensor) -> Tensor:
         return apply_inplace(written, self)
@@ -72,30 +73,20 @@ def inplace(op: type[Op]) -> Callable[..., Tensor]:
     def binary(self: Tensor, other: Any) -> Tensor:
         return apply_inplace(written, self, other)
 
-    return unary if op.arity == 1 else binary
+    def binary_of_tensors(self: Tensor, other: Any) -> Tensor:
+        check_tensor(tensors_of, "other", 1, other)
+        return apply_inplace(written, self, other)
 
-
-def written_by(op: type[Op]) -> type[Op]:
-    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
-    return op if op.backward is not None else forgetful(op)
-
-
-def inplace_of_tensors(name: str, op: type[Op]) -> Callable[..., Tensor]:
-    """As `inplace`, of an op of two inputs whose second may not be a number."""
-    method = inplace(op)
-
-    def checked(self: Tensor, other: Any) -> Tensor:
-        check_tensor(name + "_", "other", 1, other)
-        return method(self, other)
-
-    return checked
+    return unary if op.arity == 1 else binary_of_tensors if tensors_of else binary
 
 
 def forgetful(op: type[Op]) -> type[Op]:
-    """An op without a gradient, to be used in place: what it overwrites has gradient zero."""
+    """The op as it is applied in place: what has no gradient leaves 0 to what it overwrites."""
+    if op.backward is not None:
+        return op
 
     def backward(saved, grad, needs):
-        nothing = tuple([zeros(grad) if need else None for need in needs])
+        nothing = tuple([zero_gradient(grad) if need else None for need in needs])
         return nothing if op.arity > 1 else nothing[0]
 
     return type(op.__name__, (op,), {"broadcasts": True, "backward": staticmethod(backward)})
@@ -109,6 +100,6 @@ for _name, (_op, _what, _numbers, _left, _in_place) in DECLARED.items():
     function.__doc__ = f"{_what}\n\nhttps://pytorch.org/docs/stable/generated/torch.{_name}.html"
     FUNCTIONS[_name] = METHODS[_name] = function
     if _in_place:
-        method = inplace(_op) if _numbers else inplace_of_tensors(_name, _op)
+        method = inplace(_op, "" if _numbers else _name + "_")
         METHODS[_name + "_"] = method
         method.__name__ = method.__qualname__ = _name + "_"

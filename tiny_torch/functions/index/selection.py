@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.arguments import as_int
-from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.apply import apply, compute, offer
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import check_outs, check_tensor, named, offered_pair
+from tiny_torch.functions.common import check_outs, check_tensor, named, refuse_history
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.views import wrap_dim
-from tiny_torch.tensor import Tensor
+from tiny_torch.tensor import Tensor, wrap
 
 # Of those with `out=`: what may not lie where the input does, and what may where it is all of it.
 APART = {"kthvalue": 1, "max": 1, "min": 1, "mode": 2}  # how many of the results
@@ -26,7 +27,18 @@ def selected(name: str, op: type[Op], out: Any, input: Tensor, *constants: Any) 
         refuse_overlap(target, (input,))
     if name in SAME:
         refuse_overlap(out[0], (), (input,))
-    return named(name, offered_pair(name, out, op, input, *constants), out)
+    return named(name, offered_pair(out, op, input, *constants), out)
+
+
+def offered_pair(out: Any, op: type[Op], input: Tensor, *constants: Any) -> tuple:
+    """The op's values and positions: in the memory of `out`, if that has their dtypes."""
+    found = None
+    if out[0].array.dtype is input.array.dtype and out[1].array.dtype is _core.int64:
+        found = offer(op, tuple(out), (input,), constants)
+    if found is None:
+        refuse_history("", input, *out)
+        found = compute(op, (input, *constants))[0]
+    return tuple([x if isinstance(x, Tensor) else wrap(x) for x in found])
 
 
 def checked_dim(function: str, input: Any, dim: Any, position: int = 2) -> int:

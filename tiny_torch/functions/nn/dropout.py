@@ -199,7 +199,7 @@ def dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
         """The same in place."""
         return input.mul_(noise_of(input, p, by_channel)) if is_dropping(input, p, train) else input
 
-    return named(name, function, in_place)
+    return name_both(name, function, in_place)
 
 
 def alpha_dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
@@ -233,10 +233,10 @@ def alpha_dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
         noise, shift = noises(input, p)
         return input.mul_(noise).add_(shift)
 
-    return named(name, function, in_place)
+    return name_both(name, function, in_place)
 
 
-def named(name: str, function: Callable, in_place: Callable) -> tuple[Callable, Callable]:
+def name_both(name: str, function: Callable, in_place: Callable) -> tuple[Callable, Callable]:
     function.__name__ = function.__qualname__ = name
     in_place.__name__ = in_place.__qualname__ = name + "_"
     return function, in_place

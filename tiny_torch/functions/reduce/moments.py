@@ -7,9 +7,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, scalar_type
-from tiny_torch.functions.common import check_tensor, into, named, offered
+from tiny_torch.functions.common import applied, check_tensor, into, named, offered
 from tiny_torch.functions.elementwise.floats import nan_to_num
-from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, reduced, sum
+from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.reduce.moments import Logsumexp, Nansum, Std, Var
 from tiny_torch.tensor import Tensor
@@ -84,7 +84,7 @@ def nansum(
         if out is not None:
             raise not_implemented("nansum_cpu", dtype)
         return sum(nan_to_num(input), dim, keepdim, dtype=dtype)
-    return reduced(Nansum, out, input, as_dims(dim), keepdim, dtype)
+    return applied(Nansum, out, input, as_dims(dim), keepdim, dtype)
 
 
 def nanmean(

@@ -11,8 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import check_tensor, into, into_same, offered, write_out
+from tiny_torch.functions.common import applied, check_tensor, into, into_same, offered, write_out
 from tiny_torch.functions.index.selection import selected
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.comparison import Maximum, Minimum, Ne
@@ -54,13 +53,6 @@ def dtype_of(out: Any, dtype: Any) -> Any:
     return out.array.dtype
 
 
-def reduced(op: type[Op], out: Any, input: Tensor, *constants: Any) -> Tensor:
-    if out is None:
-        return apply(op, input, *constants)
-    recorded = "out" not in op.unrecorded
-    return into(out, offered(out, op, (input,), *constants), recorded)
-
-
 def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -76,8 +68,8 @@ def sum(
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
-        return reduced(Any_, out, input, as_dims(dim), keepdim)
-    return reduced(Sum, out, input, as_dims(dim), keepdim, dtype)
+        return applied(Any_, out, input, as_dims(dim), keepdim)
+    return applied(Sum, out, input, as_dims(dim), keepdim, dtype)
 
 
 def mean(
@@ -87,7 +79,7 @@ def mean(
     check_tensor("mean", "input", 1, input)
     if out is not None and (dtype is not None or input.is_floating_point()):
         dtype = dtype_of(out, dtype)
-    return reduced(Mean, out, input, as_dims(dim), keepdim, dtype)
+    return applied(Mean, out, input, as_dims(dim), keepdim, dtype)
 
 
 def prod(
@@ -98,8 +90,8 @@ def prod(
     if out is not None:
         dtype = dtype_of(out, dtype)
     if dtype is _core.bool:
-        return reduced(All_, out, input, as_dims(dim), keepdim)
-    return reduced(Prod, out, input, as_dims(dim), keepdim, dtype)
+        return applied(All_, out, input, as_dims(dim), keepdim)
+    return applied(Prod, out, input, as_dims(dim), keepdim, dtype)
 
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
@@ -166,7 +158,7 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
                 "the reduction dim with the 'dim' argument."
             )
-        return reduced(whole, out, input, None, False)
+        return applied(whole, out, input, None, False)
     if isinstance(dim, Tensor):
         if keepdim:
             raise wrong_kind(name, "dim", "int", dim, 2)
@@ -214,14 +206,14 @@ def position(op, input, dim, keepdim, out, name):
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"Expected out tensor to have dtype long int, but got {out.dtype}")
     if dim is not None:
-        return reduced(op, out, input, dim, keepdim)
+        return applied(op, out, input, dim, keepdim)
     if input.array.size == 0:
         raise IndexError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."
         )
     if not keepdim:
-        return reduced(op, out, input, None, False)
+        return applied(op, out, input, None, False)
     return into(out, apply(op, input, None, False).reshape((1,) * input.ndim))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, TensorBase, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import over, public, zeros
+from tiny_torch.ops.common import over, public, zero_gradient
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap
 
@@ -107,7 +107,7 @@ class Pow(Op):
             if isinstance(y, int | float):
                 # Recorded, it is x ** 1 for y = 2, as in PyTorch: its gradient is 0, not absent.
                 power = x if y == 2 and not isinstance(x, TensorBase) else x ** (y - 1)
-                to_base = zeros(grad) if y == 0 else grad * (power * y)
+                to_base = zero_gradient(grad) if y == 0 else grad * (power * y)
             else:
                 to_base = run(Where, y == 0, 0.0, grad * (y * x ** (y - 1)))
         if needs[1]:
@@ -153,7 +153,7 @@ class DivFloor(FloorDivide):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return zeros(grad), zeros(grad) if needs[1] else None
+        return zero_gradient(grad), zero_gradient(grad) if needs[1] else None
 
 
 class DivTrunc(DivFloor):

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.common import public, without_gradient, zeros
+from tiny_torch.ops.common import public, without_gradient, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.unary import of_input
@@ -24,7 +24,7 @@ for _name, _what in TESTS.items():
     public(_name, _what, in_place=False)(without_gradient(_name, 1))
 
 public("sgn", "-1, 0 or 1 as each element's sign.")(
-    of_input("sign", lambda grad, x: zeros(grad), named_as="sgn")
+    of_input("sign", lambda grad, x: zero_gradient(grad), named_as="sgn")
 )
 
 
@@ -56,7 +56,7 @@ class Copysign(Op):
     def backward(saved, grad, needs):
         x, result = saved
         ratio = run(Where, x == 0, 0.0, result / x)
-        return grad * ratio, zeros(grad) if needs[1] else None
+        return grad * ratio, zero_gradient(grad) if needs[1] else None
 
 
 class ExtremeNumber(Op):

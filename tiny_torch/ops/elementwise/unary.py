@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.ops.common import named, over, public, zeros
+from tiny_torch.ops.common import over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 
 
@@ -37,7 +37,7 @@ def of_nothing(name: str, formula) -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad)
 
-    return named(OfNothing, name)
+    return with_name(OfNothing, name)
 
 
 def of_input(name: str, formula, named_as: str = "") -> type[Op]:
@@ -54,7 +54,7 @@ def of_input(name: str, formula, named_as: str = "") -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfInput, named_as or name)
+    return with_name(OfInput, named_as or name)
 
 
 def of_output(name: str, formula) -> type[Op]:
@@ -72,7 +72,7 @@ def of_output(name: str, formula) -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return named(OfOutput, name)
+    return with_name(OfOutput, name)
 
 
 Abs: Any = public("abs", "The absolute value of each element.")(
@@ -148,15 +148,17 @@ Reciprocal: Any = public("reciprocal", "1 / x.")(
 )
 Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
 
-Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zeros))
+Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zero_gradient))
 Floor: Any = public("floor", "The largest integer not above each element.")(
-    of_nothing("floor", zeros)
+    of_nothing("floor", zero_gradient)
 )
 Ceil: Any = public("ceil", "The smallest integer not below each element.")(
-    of_nothing("ceil", zeros)
+    of_nothing("ceil", zero_gradient)
 )
-Trunc: Any = public("trunc", "Each element without its fraction.")(of_nothing("trunc", zeros))
-Round = of_nothing("round", zeros)
+Trunc: Any = public("trunc", "Each element without its fraction.")(
+    of_nothing("trunc", zero_gradient)
+)
+Round = of_nothing("round", zero_gradient)
 
 
 class RoundTo(Op):
@@ -179,7 +181,7 @@ class RoundTo(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        return zeros(grad)
+        return zero_gradient(grad)
 
 
 class ReluBackward(Op):
@@ -195,7 +197,7 @@ class ReluBackward(Op):
     @staticmethod
     def backward(saved, grad, needs):
         # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
-        return run(ReluBackward, grad, saved[0]), zeros(grad) if needs[1] else None
+        return run(ReluBackward, grad, saved[0]), zero_gradient(grad) if needs[1] else None
 
 
 class Relu(Op):

@@ -10,7 +10,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise.cast import Cast
-from tiny_torch.ops.shape.views import zeros
+from tiny_torch.ops.shape.views import zeros_of
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -32,7 +32,7 @@ class Unindex(Op):
 
     @staticmethod
     def forward(x, shape, *indices):
-        result = zeros(x, shape)
+        result = zeros_of(x, shape)
         # A mask names no position twice.
         masks = len(indices) == 1 and indices[0].dtype is _core.bool
         result.index_put_(indices, x, not masks)
@@ -57,7 +57,7 @@ class Spread(Op):
 
     @classmethod
     def forward(cls, x, index, shape, *constants):
-        result = zeros(x, shape)
+        result = zeros_of(x, shape)
         cls.add(result, x, index, shape, *constants)
         return result, (index, *constants)
 
@@ -83,7 +83,7 @@ class IndexPut(Op):
         indices = arrays_of(indices)
         to_x = to_values = None
         if needs[0]:
-            to_x = grad if accumulate else run(IndexPut, grad, zeros(grad, ()), False, *indices)
+            to_x = grad if accumulate else run(IndexPut, grad, zeros_of(grad, ()), False, *indices)
         if needs[1]:
             to_values = fitted(run(Index, grad, *indices), shape, grad.dtype)
         return to_x, to_values
@@ -139,7 +139,7 @@ class Zeros(Op):
 
     @staticmethod
     def forward(x):
-        return zeros(x, x.shape), ()
+        return zeros_of(x, x.shape), ()
 
 
 # How what is written meets what is there: the array methods' argument `place`.

@@ -19,7 +19,7 @@ from tiny_torch.ops.index.brackets import (
     as_operand,
     fresh,
 )
-from tiny_torch.ops.shape.views import zeros
+from tiny_torch.ops.shape.views import zeros_of
 
 
 class Gather(Op):
@@ -180,17 +180,17 @@ def extreme_grads(x, source, index, result, dim, reduce, include_self, grad):
 def product_grads(x, source, index, result, dim, reduce, include_self, grad):
     """The product of the others: by division, except where there are zeros."""
 
-    def reduced(x, source):
+    def product(x, source):
         return run(ScatterReduce, x, source, index, dim, "prod", include_self)
 
     zero = x == 0
     others = run(Where, zero, 1.0, x)
-    to_x = grad * reduced(others, source) / others
+    to_x = grad * product(others, source) / others
     zero = source == 0
-    none = as_operand(zeros(grad, x.shape), grad)
+    none = as_operand(zeros_of(grad, x.shape), grad)
     number = run(ScatterAdd, none, run(Cast, zero, grad.dtype), index, dim)
     single = zero & (run(Gather, number, index, dim) == 1)
-    without = reduced(x, run(Where, single, 1.0, source))
+    without = product(x, run(Where, single, 1.0, source))
     to_source = run(
         Where,
         single,

@@ -9,7 +9,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fitted, fresh
 from tiny_torch.ops.index.gather import ScatterReduce
-from tiny_torch.ops.shape.views import zeros
+from tiny_torch.ops.shape.views import zeros_of
 
 
 class IndexSelect(Op):
@@ -145,7 +145,7 @@ class Put(Op):
         index, shape, accumulate = saved
         to_x = grad
         if needs[0] and not accumulate:
-            nothing = as_operand(zeros(grad, index.shape), grad)
+            nothing = as_operand(zeros_of(grad, index.shape), grad)
             to_x = run(Put, grad, nothing, index, False)
         return to_x, run(Take, grad, index).reshape(shape) if needs[1] else None, None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.autograd.writes import laid_out, layout, overlaps
+from tiny_torch.autograd.writes import laid_out, layout, overlaps_itself
 from tiny_torch.ops.index.brackets import as_operand, fitted
-from tiny_torch.ops.shape.views import Part, show, zeros
+from tiny_torch.ops.shape.views import Part, show, zeros_of
 
 
 class ScatterIntoPart(Op):
@@ -15,7 +15,7 @@ class ScatterIntoPart(Op):
 
     @staticmethod
     def forward(x, source, steps):
-        result = x.clone() if overlaps(x.shape, x.strides) else laid_out(x, layout(x))
+        result = x.clone() if overlaps_itself(x.shape, x.strides) else laid_out(x, layout(x))
         show(result, steps).copy_(source)
         return result, (source.shape, source.dtype, steps)
 
@@ -24,7 +24,7 @@ class ScatterIntoPart(Op):
         shape, dtype, steps = saved
         to_x = to_source = None
         if needs[0]:
-            to_x = run(ScatterIntoPart, grad, as_operand(zeros(grad, shape), grad), steps)
+            to_x = run(ScatterIntoPart, grad, as_operand(zeros_of(grad, shape), grad), steps)
         if needs[1]:
             to_source = fitted(run(Part, grad, steps), shape, dtype)
         return to_x, to_source

@@ -60,12 +60,12 @@ class Matmul(Op):
         if needs[0]:
             right = y.unsqueeze(-1) if y_ndim == 1 else y
             to_x = rows @ transposed(right)
-            to_x = reduced(to_x, (1, *x_shape) if x_ndim == 1 else x_shape)
+            to_x = unbroadcast(to_x, (1, *x_shape) if x_ndim == 1 else x_shape)
             to_x = to_x.reshape(x_shape)
         if needs[1]:
             left = x.unsqueeze(-2) if x_ndim == 1 else x
             to_y = transposed(left) @ rows
-            to_y = reduced(to_y, (*y_shape, 1) if y_ndim == 1 else y_shape)
+            to_y = unbroadcast(to_y, (*y_shape, 1) if y_ndim == 1 else y_shape)
             to_y = to_y.reshape(y_shape)
         return to_x, to_y
 
@@ -74,7 +74,7 @@ class Matmul(Op):
         a.matmul(b, None, None, total)
 
 
-def reduced(grad, shape):
+def unbroadcast(grad, shape):
     """Sums over the dims along which an operand was broadcast."""
     return sum_to(grad, shape, grad.dtype) if tuple(grad.shape) != shape else grad
 

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.common import written
-from tiny_torch.ops.linalg.matmul import Matmul, reduced
+from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast
 
 
 def check_batches(name: str, x: Any, y: Any) -> None:
@@ -62,7 +62,7 @@ class Addmm(Op):
     @staticmethod
     def backward(saved, grad, needs):
         *operands, shape, beta, alpha = saved
-        to_x = reduced(scaled(grad, beta), shape) if needs[0] else None
+        to_x = unbroadcast(scaled(grad, beta), shape) if needs[0] else None
         return to_x, *Matmul.backward(operands, scaled(grad, alpha), needs[1:3])
 
 

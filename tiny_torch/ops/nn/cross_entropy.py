@@ -62,7 +62,7 @@ class CrossEntropy(Op):
         loss = (1 - smoothing) * picked(log_p, target, weight, dim, ignore_index)
         if smoothing:
             loss = loss - smoothing / classes * weighted.sum(dim) * counted
-        return reduced(loss, factor, reduction)
+        return reduced_by_weight(loss, factor, reduction)
 
 
 class NllLoss(Op):
@@ -87,7 +87,9 @@ class NllLoss(Op):
     @staticmethod
     def composite(log_p, target, weight, dim, reduction, ignore_index):
         factor = parts(target, weight, ignore_index, log_p.dtype)[2]
-        return reduced(picked(log_p, target, weight, dim, ignore_index), factor, reduction)
+        return reduced_by_weight(
+            picked(log_p, target, weight, dim, ignore_index), factor, reduction
+        )
 
 
 class NllLossBackward(Op):
@@ -128,7 +130,7 @@ def picked(log_p, target, weight, dim, ignore_index):
     return (-chosen * factor).masked_fill(~counted, 0)
 
 
-def reduced(loss, factor, reduction):
+def reduced_by_weight(loss, factor, reduction):
     if reduction == NONE:
         return loss
     return loss.sum() / factor.sum() if reduction == MEAN else loss.sum()

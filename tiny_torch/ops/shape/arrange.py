@@ -7,7 +7,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.common import written
 from tiny_torch.ops.index.brackets import fill_where, is_expanded
-from tiny_torch.ops.shape.views import zeros
+from tiny_torch.ops.shape.views import zeros_of
 
 
 class Repeat(Op):
@@ -93,7 +93,7 @@ class DiagEmbed(Op):
         shape = list(x.shape[:-1])
         for dim in sorted((dim1, dim2)):
             shape.insert(dim, side)
-        result = zeros(x, tuple(shape))
+        result = zeros_of(x, tuple(shape))
         result.diagonal(offset, dim1, dim2).copy_(x)
         return result, (offset, dim1, dim2)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.ops.shape.views import Part, Steps, empty, show, zeros
+from tiny_torch.ops.shape.views import Part, Steps, empty, show, zeros_of
 from tiny_torch.tensor import Tensor
 
 
@@ -65,7 +65,7 @@ class PlaceParts(Op):
         *arrays, shape, parts = arguments
         # Parts do not overlap.
         covered = sum([array.size for array in arrays]) == math.prod(shape)
-        result = (empty if covered else zeros)(arrays[0], shape)
+        result = (empty if covered else zeros_of)(arrays[0], shape)
         for array, steps in zip(arrays, parts, strict=True):
             show(result, steps).copy_(array)
         return result, (parts,)

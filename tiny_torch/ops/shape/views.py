@@ -29,7 +29,7 @@ Steps = tuple[tuple[str, tuple], ...]  # names of an array's view methods, and t
 # --------------------------------------------------------------------------------- what ops share
 
 
-def zeros(like: Any, shape: tuple) -> Any:
+def zeros_of(like: Any, shape: tuple) -> Any:
     """An array of zeros with the dtype and device of an array or tensor."""
     array = getattr(like, "array", like)
     return array_module(array.device).full(shape, 0, array.dtype)
@@ -70,7 +70,7 @@ class Place(Op):
 
     @staticmethod
     def forward(x, shape, steps):
-        result = zeros(x, shape)
+        result = zeros_of(x, shape)
         show(result, steps).copy_(x)
         return result, (steps,)
 
@@ -193,7 +193,7 @@ class Fold(Op):
         positions = positions.unfold(0, size, step)
         order = list(range(len(shape)))
         order.insert(dim + 1, len(shape))
-        result = zeros(x, shape)
+        result = zeros_of(x, shape)
         result.index_put_((None,) * dim + (positions,), x.permute(tuple(order)), True)
         return result, saved
 
