@@ -259,7 +259,7 @@ def scalar_tensor(
     return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
-def plain_number(value: Any) -> Any:
+def item_of(value: Any) -> Any:
     """A Python number of a tensor of one element that does not require grad, or of NumPy's scalar.
 
     Anything else as it is.

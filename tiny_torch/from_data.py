@@ -177,7 +177,7 @@ def dtype_of_leaf(leaf: Any) -> Any:
 def flat_array(leaves: list, dtype: Any) -> Any:
     """A 1-d NDArray of numbers. RuntimeError or ValueError where one does not fit an integer."""
     if not set(map(type, leaves)) <= {float, int, bool}:
-        leaves = [plain_number(leaf, dtype) for leaf in leaves]
+        leaves = [leaf_number(leaf, dtype) for leaf in leaves]
     if dtype is _core.bool or dtype is _core.float64:
         return _core.numbers(leaves, dtype)
     if dtype.is_floating_point:
@@ -205,7 +205,7 @@ def flat_array(leaves: list, dtype: Any) -> Any:
     return array.astype(dtype)
 
 
-def plain_number(leaf: Any, dtype: Any) -> Any:
+def leaf_number(leaf: Any, dtype: Any) -> Any:
     """A Python number of what counts as one."""
     if isinstance(leaf, Tensor):
         one_integer = leaf.numel() == 1 and not leaf.is_floating_point()

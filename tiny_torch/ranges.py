@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, is_int, wrong_kind
-from tiny_torch.creation import as_dtype, check_options, finish, int64, plain_number
+from tiny_torch.creation import as_dtype, check_options, finish, int64, item_of
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
 from tiny_torch.functions.common import check_tensor, into, place_of, refuse_history
@@ -181,7 +181,7 @@ def as_element(value: Any, dtype: Any) -> float:
 def as_end(function: str, argument: str, value: Any) -> Any:
     if type(value) is int or type(value) is float:
         return value
-    value = plain_number(value)
+    value = item_of(value)
     if not isinstance(value, bool | int | float):
         raise wrong_kind(function, argument, "Number", value)
     return int(value) if isinstance(value, bool) else value

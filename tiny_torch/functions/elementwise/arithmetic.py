@@ -47,15 +47,13 @@ def relu(input: Tensor) -> Tensor:
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    if not isinstance(input, Tensor):
-        check_tensor("relu", "input", 1, input)
+    check_tensor("relu", "input", 1, input)
     return apply(Relu, input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, halves to even. https://pytorch.org/docs/stable/generated/torch.round.html"""
-    if not isinstance(input, Tensor):
-        check_tensor("round", "input", 1, input)
+    check_tensor("round", "input", 1, input)
     if as_int("round", "decimals", 2, decimals) != 0:
         return into_same(out, apply(RoundTo, input, decimals))
     return apply(Round, input) if out is None else write_out(Round, "round", out, input)
@@ -180,8 +178,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
     https://pytorch.org/docs/stable/generated/torch.clamp.html
     """
-    if not isinstance(input, Tensor):
-        check_tensor("clamp", "input", 1, input)
+    check_tensor("clamp", "input", 1, input)
     check_bounds(input, min, max)
     if out is not None:
         return write_out(Clamp, "clamp", out, input, min, max)

@@ -91,8 +91,7 @@ def take_along_dim(
 
 def scatter_arguments(name: str, self: Tensor, index: Any, src: Any, value: Any) -> Any:
     """What a scatter writes: a tensor cut to the index's shape, or a number that fits."""
-    if not isinstance(index, Tensor):
-        check_tensor(name, "index", 2, index)
+    check_tensor(name, "index", 2, index)
     source = value if src is None else src
     if not isinstance(source, Tensor):
         return checked_number(source, self)
@@ -174,8 +173,7 @@ def scatter_add(
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
-    if not isinstance(src, Tensor):
-        check_tensor("scatter_add_", "src", 3, src)
+    check_tensor("scatter_add_", "src", 3, src)
     source = scatter_arguments("scatter_add_", self, index, src, None)
     refuse_overlap(self, (index, source))
     return apply_inplace(ScatterAdd, self, source, index, dim)

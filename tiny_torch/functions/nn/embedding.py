@@ -79,10 +79,8 @@ def embedding(
         if not -rows <= padding_idx < rows and padding_idx != 0:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding = padding_idx + rows if padding_idx < 0 else padding_idx
-    for position, (name, flag) in enumerate(
-        (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)), 4
-    ):
-        check_bool("embedding", name, position, flag)
+    check_bool("embedding", "scale_grad_by_freq", 4, scale_grad_by_freq)
+    check_bool("embedding", "sparse", 5, sparse)
     if sparse:
         raise NotImplementedError("embedding(sparse=True): there are no sparse tensors")
     if max_norm is not None:

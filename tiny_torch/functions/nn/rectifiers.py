@@ -26,8 +26,7 @@ from tiny_torch.tensor import Tensor
 
 
 def require_float(name: str, input: Tensor) -> None:
-    if not isinstance(input, Tensor):
-        check_tensor(name, "input", 1, input)
+    check_tensor(name, "input", 1, input)
     if not input.array.dtype.is_floating_point:
         raise not_implemented(f"{name}_cpu", input.dtype)
 
