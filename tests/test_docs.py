@@ -1,0 +1,66 @@
+"""What the documents say of files and functions is so."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LIFE = (ROOT / "docs/life-of-an-op.md").read_text()
+# "3. **`file`: `name`, `name`.** text", until the next step or heading
+STEP = re.compile(r"^(\d+)\. \*\*`([^`]+)`: (.+?)\.\*\*(.*?)(?=^\d+\. \*\*|^## )", re.M | re.S)
+STEPS = [
+    (int(number), path, re.findall(r"`([^`]+)`", names), text)
+    for number, path, names, text in STEP.findall(LIFE)
+]
+
+
+def python_names(path: Path) -> set[str]:
+    """Functions and classes of a file, methods as Class.method."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{f.name}" for f in node.body if isinstance(f, ast.FunctionDef)}
+    return names
+
+
+def defines(path: Path, name: str) -> bool:
+    if path.suffix == ".py":
+        return name in python_names(path)
+    # a definition or a record: `type name(`, `Class::name(`, `KIND(name,`; no comment, no call
+    before = r"^(?!\s*(?://|return|throw|else))(?:[\w:<>,&* \[\]]+[ :*&]|[A-Z]+\()"
+    defined = f"{before}{re.escape(name)}[(,]"
+    return re.search(defined, path.read_text(), re.M) is not None
+
+
+def test_steps_are_counted():
+    assert [number for number, *_ in STEPS] == list(range(1, len(STEPS) + 1))
+    assert len(STEPS) == LIFE.count(". **`")
+
+
+@pytest.mark.parametrize("path, name", [(p, n) for _, p, names, _ in STEPS for n in names])
+def test_functions_on_the_way_of_an_op_exist(path, name):
+    assert defines(ROOT / path, name)
+
+
+@pytest.mark.parametrize("number, path, text", [(n, p, text) for n, p, _, text in STEPS])
+def test_extracts_are_short_and_stand_in_their_file(number, path, text):
+    code = (ROOT / path).read_text()
+    extracts = re.findall(r"```\w+\n(.*?)```", text, re.S)
+    assert extracts
+    for extract in extracts:
+        lines = textwrap.dedent(extract).strip().splitlines()
+        assert len(lines) <= 3
+        wanted = r"\n\s*".join(re.escape(line.strip()) for line in lines)
+        assert re.search(wanted, code), extract
+
+
+def test_names_without_a_definition_are_found_out():
+    assert not defines(ROOT / "tiny_torch/autograd/engine.py", "Run.no_such_step")
+    assert not defines(ROOT / "src/core/iter.cpp", "astype")
