@@ -64,3 +64,31 @@ def test_extracts_are_short_and_stand_in_their_file(number, path, text):
 def test_names_without_a_definition_are_found_out():
     assert not defines(ROOT / "tiny_torch/autograd/engine.py", "Run.no_such_step")
     assert not defines(ROOT / "src/core/iter.cpp", "astype")
+
+
+# ------------------------------------------------------------------------------------ README.md
+README = (ROOT / "README.md").read_text()
+RESULTS = (ROOT / "benchmarks/results/xeon-2-cores.md").read_text()
+
+
+def test_the_reading_list_is_two_weekends():
+    count, said = re.search(r"(\d+) files of about ([\d,]+) lines", README).groups()
+    files = [Path(path) for path in re.findall(r"^\| `([\w/.]+)` \|", README, re.M)]
+    lines = sum(len((ROOT / path).read_text().splitlines()) for path in files)
+    assert files[0] == Path("tiny_torch/reference.py")
+    assert len(files) == len(set(files)) == int(count)
+    assert lines <= 8000
+    assert abs(lines - int(said.replace(",", ""))) < 200
+
+
+def test_the_first_example_runs(capsys):
+    exec(compile(re.search(r"```python\n(.*?)```", README, re.S)[1], "README.md", "exec"), {})
+    assert capsys.readouterr().out == "True\n"
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\| (.+\d [mµ]s \|.*) \|$", README, re.M))
+def test_figures_are_those_of_the_benchmarks(line):
+    name, ours, theirs, time, memory = [cell.strip() for cell in line.split("|")]
+    measured = re.search(rf"^\| {re.escape(name)} \|(.*)", RESULTS, re.M)[1]
+    assert measured.startswith(f" {ours} | {theirs} | {time} |")
+    assert not memory or f"({memory})" in measured
