@@ -1,4 +1,4 @@
-// Arrays of one shape seen as lines along one dim, for the kernels that walk them.
+// Arrays of one shape seen as lines along one dim, for the kernels that walk them: Note [Lines].
 #pragma once
 #include "core/lines.h"
 #include "core/ndarray.h"

@@ -1,4 +1,7 @@
-"""What a view knows of the tensor that it shows, and which writes through it are refused."""
+"""What a view knows of the tensor that it shows, and which writes through it are refused.
+
+Note [Views and writes], src/README.md.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A write through a view is one to the base: `rebase` gives the base a CopySlices node, whose backward
 sends the view's region through the op that wrote. Other views of the base find out when they are
-asked for their edge: `renew` makes it anew from the base, as AsStrided.
+asked for their edge: `renew` makes it anew from the base, as AsStrided. Worked through an example:
+Note [Views and writes], src/README.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Walks the lines of softmax and its like: contiguous rows as they are, columns side by side, and
-// anything else through scratch memory.
+// anything else through scratch memory: Note [Lines].
 #include "cpu/infra/lines.h"
 
 #include <algorithm>
