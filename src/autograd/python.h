@@ -42,7 +42,7 @@ void* slot(F* function) {
   return reinterpret_cast<void*>(function);
 }
 
-// Of METH_FASTCALL.
+// A function of METH_FASTCALL as the table of methods has it.
 template <class F>
 PyCFunction fast(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));

@@ -55,7 +55,7 @@ namespace {
 
 PyObject* as_python(int number) { return PyLong_FromLong(number); }
 PyObject* as_python(DType dtype) { return to_python(dtype); }
-// Of an array of any device.
+// An attribute of an array of any device.
 template <auto own>
 PyObject* get_of_array(PyObject* self, void* name) {
   PyObject* const array = tensor_of(self).array;

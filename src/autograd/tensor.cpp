@@ -86,7 +86,7 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return make_tensor(type, Py_NewRef(args[0]), Py_NewRef(count > 1 ? args[1] : Py_None));
 }
 
-// Of an array of any device; -1 with a Python error.
+// Whether an array of any device is of a floating dtype; -1 with a Python error.
 int is_floating_array(PyObject* array) {
   if (is_array(array)) return is_floating(array_of(array).dtype());
   static PyObject* const name = PyUnicode_InternFromString("dtype");

@@ -184,7 +184,7 @@ NDArray reinterpret(const NDArray& x, DType dtype, const Dims& shape, const Dims
                     int64_t offset) {
   return x.reinterpret(dtype, shape, strides, offset);
 }
-// Of the whole storage, whoever else looks at it.
+// These act on the whole storage, whoever else looks at it.
 void fix_memory(const NDArray& x) { x.storage()->resizable = false; }
 void grow_memory(const NDArray& x, int64_t bytes) { x.storage()->grow(bytes); }
 void share_memory(const NDArray& x) { x.storage()->share(); }

@@ -23,7 +23,7 @@ PyObject* show(PyObject* self) { return Py_NewRef(reinterpret_cast<DTypeObject*>
 PyObject* reduce(PyObject* self, PyObject*) {
   return Py_NewRef(reinterpret_cast<DTypeObject*>(self)->name);
 }
-// Of a complex dtype, that of its parts.
+// The dtype of the parts of a complex one; others are their own.
 PyObject* to_real(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
 PyMemberDef members[] = {

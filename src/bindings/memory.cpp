@@ -105,7 +105,7 @@ pb::array to_numpy(pb::handle object) {
   return pb::array(pb::dtype(name(array.dtype())), shape, strides, array.data(), object);
 }
 
-// Of memory on the host.
+// The bytes of a storage on the host.
 pb::memoryview storage_bytes(pb::handle object) {
   const NDArray& array = array_arg(object);
   if (!array.device().on_host)

@@ -24,7 +24,7 @@ V bce_with_logits_backward(V g, V x, V t, V weight) {
   return g * ((one<V>() - t) * sigmoid(x) - weight * t * sigmoid(-x));
 }
 
-// Of the distance d: quadratic where it is near.
+// The loss at distance d: quadratic where d is small.
 template <class V>
 V smooth_l1(V d, V beta) {
   const V half = constant<V>(0.5);

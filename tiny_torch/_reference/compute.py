@@ -37,7 +37,7 @@ from tiny_torch.dtypes import (
 )
 
 Shape = Sequence[int]
-# Whose answer modulo 2**64 is that of the numbers themselves.
+# The ops whose answer modulo 2**64 is that of the numbers themselves.
 WRAPS = ("add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int"}
 TYPE_NAMES |= {"int64": "Long", "float32": "Float", "float64": "Double"}
@@ -341,7 +341,7 @@ def mixed_product(a: Any, b: Any, other: Any, has_bias: bool) -> RuntimeError:
 
 
 def unfit_product(left: Any, right: Any, a: Any, b: Any) -> RuntimeError:
-    """Of a (..., m, k) and b (..., other than k, n), as matrices and as they were given."""
+    """The error where a (..., m, k) meets b (..., other than k, n); left, right: as matrices."""
     k, other = a.shape[-1], right.shape[-2]
     if a.ndim == b.ndim == 1:
         return RuntimeError(

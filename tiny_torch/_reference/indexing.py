@@ -79,7 +79,7 @@ PLACES: tuple[Any, ...] = (None, np.add, np.multiply, np.maximum, np.minimum)
 
 
 def write(x: Any, places: Sequence[int], values: Any, place: int) -> None:
-    """Of several writes to one place the last one stays; combined, all count, one by one."""
+    """The last of several writes to one place stays; if they combine, all count, one by one."""
     if PLACES[place] is None:
         x._flat[places] = values
     else:

@@ -136,7 +136,7 @@ def is_wanted(op, k, edges) -> bool:
 
 
 def saved_inputs(op, arrays) -> tuple:
-    """What of the inputs an op will save, in the places of its `saved`."""
+    """The inputs that an op will save, in their places of `saved`."""
     return tuple([arrays[i] if i is not None and i > 0 else None for i in op.saves])
 
 

@@ -49,7 +49,7 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
-    # Of an op without a gradient: the forms that take what requires grad and leave its history be.
+    # The forms of an op without gradient that take what requires grad and leave its history be.
     unrecorded: tuple[str, ...] = ()  # "out", "in place"
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
     # Whether backward frees what was saved though it holds no array, as in PyTorch, which keeps a
@@ -157,8 +157,8 @@ class Node(_core.NodeBase):
         """Calls ``function(grad_outputs)`` before backward of this node."""
         return add_to_node(self, 0, Before(function))
 
-    # Of a user's Function, whose ctx is in PyTorch the node itself. (A __getattr__ that passed on
-    # all of it would cost every access to a node's slots a third more.)
+    # These belong to the ctx of a user's Function, which in PyTorch is the node itself. (A
+    # __getattr__ that passed all of it on would make every access to a slot a third slower.)
     @property
     def saved_tensors(self) -> tuple:
         return self.op.ctx.saved_tensors

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def by_dims(name: str) -> Callable:
-    """Of all elements, or along dims."""
+    """The number in the name says whether all elements were reduced (0), or dims (1)."""
     return lambda saved, node: f"{name}Backward{int(node.constants[:1] not in ((), (None,)))}"
 
 
@@ -79,7 +79,7 @@ def of_copy(saved: tuple, node: Any) -> str:
 
 
 def of_pool(kind: str, suffix: str = "") -> Callable:
-    """Of so many dims; in PyTorch a dim of size 1 is added to a single one, and taken away."""
+    """For so many dims; PyTorch adds a dim of size 1 to a single one, and takes it away."""
 
     def choose(saved, node):
         size, settings = node.constants

@@ -23,7 +23,7 @@ NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
-# Of PyTorch's names: what may come, and what is not meant to be here.
+# PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
 LATER = {
     "torch": (
         "compile", "autocast", "amp", "jit", "vmap", "profiler", "distributed", "multiprocessing",

@@ -70,7 +70,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 PYTHON_FIRST = {
     f"tiny_torch.functions.nn.{name}" for name in ("batch_norm", "layer_norm", "normalization")
 }
-# Of arguments that are annotated as Any, what their name says.
+# Kinds of the arguments that are annotated as Any, by their names.
 BY_NAME = {
     "dtype": "dtype | None", "device": "device | None", "dim": "Ints | None", "keepdim": "bool",
     "out": "Out | None", **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),

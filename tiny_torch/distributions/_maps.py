@@ -329,7 +329,7 @@ class CorrCholeskyTransform(Transform):
         return (t.log1p() - t.neg().log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
-        """Of x and the part of y below the diagonal."""
+        """The log determinant, from x and the part of y below the diagonal."""
         left = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
         tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
         return 0.5 * left.log().sum(-1) + tanh

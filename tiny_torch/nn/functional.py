@@ -112,7 +112,7 @@ from tiny_torch.functions.nn.unpool import (
     max_unpool3d,
 )
 
-# Of PyTorch's own parser, which takes NumPy's names of arguments.
+# PyTorch parses the arguments of these itself, and takes NumPy's names for them.
 for _name in (
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_",
     "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",

@@ -23,7 +23,7 @@ struct Settings {
 
 const ConvTable& table(const NDArray& x) { return *backend_of(x).conv; }
 
-// Of (N, C, *) with up to three spatial dims, the missing ones before the others.
+// Fills spatial dims of (N, C, *), of which there are up to three; missing ones come first.
 void fill_dims(const Dims& from, int64_t missing, int64_t* to) {
   const int spatial = from.size() - 2;
   to[0] = from[0];

@@ -11,8 +11,8 @@ namespace tt {
 std::vector<NDArray> ctc_loss(const NDArray& log_probs, const NDArray& targets,
                               const std::vector<int64_t>& input_lengths,
                               const std::vector<int64_t>& target_lengths, int64_t blank);
-// Of the log-probabilities as outputs of log_softmax, as PyTorch has it: the gradient's sum over
-// classes is 0.
+// The gradient takes the log-probabilities for outputs of log_softmax, as PyTorch does: its sum
+// over classes is 0.
 NDArray ctc_loss_backward(const NDArray& grad, const NDArray& log_probs, const NDArray& targets,
                           const std::vector<int64_t>& input_lengths,
                           const std::vector<int64_t>& target_lengths, int64_t blank,

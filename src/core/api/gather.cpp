@@ -34,7 +34,7 @@ int64_t first_outside(const NDArray& index, int64_t size, int64_t low) {
   return position;
 }
 
-// Of a result without elements no kernel looks at the positions.
+// No kernel looks at the positions of a result without elements.
 void check_inside(const NDArray& index, int64_t size) {
   if (!are_inside(index, size))
     throw RuntimeError("INDICES element is out of DATA bounds, id=", first_outside(index, size, 0),

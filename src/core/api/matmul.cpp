@@ -44,7 +44,7 @@ int64_t rows_of(const NDArray& x) {
                      " != ", cpp_name(b.dtype()));
 }
 
-// Of a (..., m, k) and b (..., other than k, n), as matrices and as they were given.
+// Refuses a (..., m, k) and b (..., other than k, n): as matrices, and as they were given.
 [[noreturn]] void refuse_shapes(const NDArray& left, const NDArray& right, const NDArray& a,
                                 const NDArray& b) {
   const int64_t k = a.shape().back(), other = right.shape()[right.ndim() - 2];

@@ -25,9 +25,8 @@ Dims spatial_of(const NDArray& x, int spatial);
 // (N, C, D, H, W): 0 for the dims that are missing.
 void strides_of(const NDArray& x, int64_t* strides);
 
-// Of a half dtype: calls f(images, begin, end) with images of x in float32, as many at a time as
-// the second cache holds beside what is computed of them; `largest` is the size of one, before or
-// after.
+// For half dtypes: converts x to float32 in batches that fit the second cache beside their results,
+// and calls f(batch, begin, end); `largest` is the size of one image, before or after.
 template <class F>
 void for_images_in_float(const NDArray& x, int64_t largest, const F& f) {
   constexpr int64_t kElements = 128 << 10;

@@ -194,7 +194,7 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
   const int spatial = x_size.size();
   const NDArray batch = with_batch(where, spatial);
   MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
-  // Of an x whose elements are their own positions, and the same in all planes.
+  // An x whose elements are their own positions, the same in all planes.
   const NDArray positions =
       arange(Scalar::of_int(0), Scalar::of_int(1), checked_numel(x_size, "max_pool"), DType::Int64,
              nullptr, where.device())

@@ -112,7 +112,7 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 
 namespace {
 
-// Of lines along the last dim. One long line is taken in parts, so that every thread has some.
+// Lines lie along the last dim. One long line is taken in parts, so that every thread has some.
 void logsumexp_of(const NDArray& lines, const NDArray& out) {
   constexpr int64_t kPart = 1 << 15;
   const int64_t n = lines.shape().back(), parts = (n - 1) / kPart;

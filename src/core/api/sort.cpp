@@ -21,7 +21,7 @@ std::vector<NDArray> results(const NDArray& x, const Dims& shape, const Outs& ou
   return out;
 }
 
-// Of a 0-d array: itself, and 0.
+// A 0-d array's results: itself, and 0.
 std::vector<NDArray> results_of_scalar(const NDArray& x) {
   return {clone(x), new_full(x, {}, Scalar::of_int(0), DType::Int64)};
 }

@@ -6,7 +6,7 @@
 
 namespace tt {
 
-// Of a batch of log-probabilities, in which target b is of the length given, from starts[b] on.
+// A batch of log-probabilities; target b has the given length, from starts[b] on.
 struct CtcArgs {
   DType dtype;
   int64_t times, batch, classes;

@@ -12,7 +12,7 @@ struct FoldArgs {
   int64_t image_strides[4], column_strides[3];  // (N, C, H, W), (N, row, window)
 };
 
-// Of float32, float64.
+// Places: float32, float64.
 struct FoldTable {
   void (*unfold[2])(const FoldArgs&);  // columns from the image
   void (*fold[2])(const FoldArgs&);    // the image, whose plane is dense, as sums of columns

@@ -32,7 +32,7 @@ struct ResampleArgs {
   bool channels_last;  // of y
 };
 
-// Of float32, float64, int64, uint8.
+// Places: float32, float64, int64, uint8.
 struct ResampleTable {
   void (*resample[4])(const ResampleArgs&);
 };

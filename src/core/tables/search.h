@@ -6,8 +6,8 @@
 
 namespace tt {
 
-// Of the boundaries in line `row` of (rows, size), how many come before each of the values in line
-// `row` of (rows, each). All are contiguous.
+// How many boundaries in line `row` of (rows, size) come before each value in line `row` of
+// (rows, each). All are contiguous.
 struct SearchArgs {
   DType dtype;  // of boundaries and values: any but bool
   int64_t rows, size, each;

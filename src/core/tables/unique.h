@@ -13,8 +13,8 @@ struct UniqueArgs {
   int64_t rows, width;
   bool consecutive;
   int64_t* inverse;  // the group of each row, or null
-  // Of the groups, in their order, of which there may be as many as rows: their first elements, or
-  // where their first rows stand (int64); and their sizes, or null.
+  // For each group in order (there may be as many as rows): its first element, or where its first
+  // row stands (int64); and its size, or null.
   char* first;
   int64_t* sizes;
 };

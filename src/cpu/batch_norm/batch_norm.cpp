@@ -111,7 +111,7 @@ void gradient_sums(const Planes<T>& planes, T mean, double (&totals)[2]) {
   });
 }
 
-// Of a set: its planes, together where they lie so.
+// The planes of a set, as one where they lie side by side.
 template <class T>
 Planes<T> planes_of(const Call<T>& call, int64_t set) {
   const BatchNormArgs& a = call.a;

@@ -38,7 +38,7 @@ inline int find_runs(const int64_t* size, int64_t first, int64_t count, Run* run
 
 inline bool inside(int64_t at, int64_t size) { return uint64_t(at) < uint64_t(size); }
 
-// Of pixels at + i * step, i in [0, count), those inside of [0, size): i in [low, high).
+// The pixels at + i * step, i in [0, count), that lie inside of [0, size): i in [low, high).
 struct Span {
   int64_t low, high;
 };

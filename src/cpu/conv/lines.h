@@ -64,7 +64,7 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   // As many chunks as give eight tasks, if they are worth it and the memory.
   const int64_t weights = g.groups * plan.taps * g.x_channels * plan.columns;
   const int64_t room = 1 + (int64_t{1} << 20) / (weights + 1);
-  // Of groups, each chunk is read by all, and should stay in the cache.
+  // With groups, all read each chunk, so it should stay in the cache.
   plan.blocks_per_chunk = blocks(all_blocks, smaller(room, g.groups > 1 ? all_blocks : 8));
   if (plan.blocks_per_chunk < 2) plan.blocks_per_chunk = 2;
   plan.chunks = blocks(all_blocks, plan.blocks_per_chunk);

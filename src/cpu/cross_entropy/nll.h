@@ -1,4 +1,4 @@
-// What of the losses of classes is compiled once, for the baseline.
+// The losses of classes that are compiled once, for the baseline.
 #pragma once
 #include "core/tables/cross_entropy.h"
 

@@ -185,7 +185,7 @@ void kernel(const Iter& iter) {
 
 enum class Kind { Arithmetic, Mask };
 
-// Of integers, only what the baseline has no instruction for.
+// Integer ops are fast ones only where the baseline has no instruction for them.
 template <class F, class Set, class T>
 constexpr bool is_fast = Set::template fast<T> || (std::is_same_v<T, int64_t> &&
                                                    is_one_of<F, maximum_op, minimum_op, clamp_op>);

@@ -55,7 +55,7 @@ namespace cpu {
 
 #define TT_DECLARE(family) extern std::remove_pointer_t<decltype(Backend::family)> family##_table;
 TT_BUILT_ONCE(TT_DECLARE)
-// What of a family is built once although the rest is not.
+// Parts of families that are built once although the rest is not.
 extern const ConvTable conv_naive_table;
 extern const ElementwiseTable elementwise_common_table;
 extern const MatmulTable matmul_integers_table;

@@ -267,8 +267,8 @@ typename View::Stat largest(const View& view) {
   return result[0];
 }
 
-// Of what is at most 0, or hardly more: e^x without the test for overflow. What is too small for
-// any float, as masked scores are, is 0 before a product would make it subnormal: that costs a
+// e^x without the test for overflow, for x of at most 0, or hardly more. An x too small for any
+// float, as masked scores are, gives 0 before a product would make it subnormal: that costs a
 // hundred cycles.
 inline Vec<float> exp_below(Vec<float> x) {
 #ifdef __AVX512F__

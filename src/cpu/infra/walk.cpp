@@ -16,8 +16,8 @@ struct Block {
   static constexpr int kSize = 16 / sizeof(T);
   typedef T Vector __attribute__((vector_size(16)));
 
-  // Of an array whose halves are interleaved, element i stands where the bits of i, turned by one,
-  // say; of (row, column), turned by as many bits as a column has, it stands at (column, row).
+  // Interleaving the halves of an array moves element i to the place that the bits of i, turned by
+  // one, say. Turned by as many bits as a column has, (row, column) comes to (column, row).
   static void transpose(const char* from, int64_t from_stride, char* to, int64_t to_stride) {
     Vector a[kSize], b[kSize], low, high;
 #pragma GCC unroll 16

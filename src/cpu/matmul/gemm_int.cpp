@@ -81,7 +81,7 @@ void multiply(const Gemm& g) {
   });
 }
 
-// Of halves there is no kernel: they are computed in float32 (core/api/matmul.cpp).
+// Halves have no kernel: they are computed in float32 (core/api/matmul.cpp).
 template <class T>
 constexpr void set(MatmulTable& table, DType dtype) {
   table.product[static_cast<int>(dtype)] = table.naive[static_cast<int>(dtype)] = multiply<T>;

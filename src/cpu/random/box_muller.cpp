@@ -52,7 +52,7 @@ inline Floats cephes_log(Floats x) {
   return (m + y) + e * 0.693359375f;  // an exact product; the two constants make log(2)
 }
 
-// Of x in [0, 2 pi]: the distance to the nearest even multiple of pi / 4, then two polynomials.
+// For x in [0, 2 pi]: the distance to the nearest even multiple of pi / 4, then two polynomials.
 inline void cephes_sincos(Floats x, Floats& sine, Floats& cosine) {
   const Ints octant = (__builtin_convertvector(x * 1.27323954473516f, Ints) + 1) & ~1;
   const Floats y = __builtin_convertvector(octant, Floats);

@@ -82,7 +82,7 @@ double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
 }
 
-// Of p <= 1/2. With n p >= 10 Hoermann's BTRS, else the sum of the gaps between successes.
+// A binomial draw for p <= 1/2: Hoermann's BTRS if n p >= 10, else the gaps between successes.
 double binomial_draw(Generator& generator, double n, double p) {
   if (n * p < 10) {
     const double log_failure = std::log1p(-p);

@@ -39,12 +39,12 @@ struct ReduceOps {
 
 // How argmax and its like work on a piece of the input. A record is an element of compute dtype.
 struct ArgOps {
-  // Of the n elements at x, contiguous: the record, and where it stands.
+  // The record among the n contiguous elements at x, and where it stands.
   int64_t (*row)(const char* x, int64_t n, char* record);
   // Rows [first, first + n) of `width` lines side by side, n <= 100: after all rows before them.
   void (*columns)(const char* const* rows, int64_t n, int64_t first, int64_t width, char* records,
                   int64_t* positions);
-  // Of n lines, and of what comes later in them.
+  // Merges the records of n lines with those of their later parts.
   void (*merge)(char* records, int64_t* positions, const char* others,
                 const int64_t* other_positions, int64_t n);
   int64_t record_size;

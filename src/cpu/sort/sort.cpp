@@ -274,7 +274,7 @@ void for_each_line_of_items(const Lines& lines, int64_t found, Body&& body) {
   });
 }
 
-// Of a line in order, the item of the most frequent element, the smallest of several: its last.
+// The item of the most frequent element of a sorted line: the last item of the smallest such.
 template <class Key>
 uint64_t find_mode(const Key* keys, int64_t n, const uint64_t* items, bool floating) {
   uint64_t found = 0;

@@ -203,7 +203,7 @@ inline Vec<float> tanh(Vec<float> x) {
   return copysign(select(a < 0.625f, small, large), x);
 }
 
-// Of erf x = x + x P(x^2), for |x| < 0.875.
+// erf x = x + x P(x^2), for |x| < 0.875.
 inline Vec<float> erf_near_zero(Vec<float> x) {
   return polynomial(x * x, 0.12837917f, -0.3761263f, 0.11283623f, -0.026855364f, 0.005190951f,
                     -0.0008026742f, 7.870365e-05f);

@@ -16,7 +16,7 @@ constexpr float kHalfPi = 1.57079637f, kHalfPiRest = -4.37113883e-08f;
 // --------------------------------------------------------------------------------------- float
 
 // x = n pi/2 + (r - excess) with r in [-pi/4, pi/4], or hardly beyond, for |x| up to kTrigLimit.
-// Of -0, r is -0 and excess +0: then r minus a sum with excess, as below, is -0, too.
+// For x = -0, r is -0 and excess +0: then r minus a sum with excess, as below, is -0, too.
 struct TrigParts {
   Vec<float> r, excess;
   Vec<uint32_t> n;  // its lowest bits

@@ -13,7 +13,7 @@ from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor, wrap
 
-# Of those with `out=`: what may not lie where the input does, and what may where it is all of it.
+# How `out=` may lie: APART must not overlap the input, SAME may if it is all of the input.
 APART = {"kthvalue": 1, "max": 1, "min": 1, "mode": 2}  # how many of the results
 SAME = {"sort", "topk"}
 

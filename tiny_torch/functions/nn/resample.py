@@ -138,7 +138,7 @@ def grid_sample(
 def volume(
     sample: Callable, x: Tensor, points: list[Tensor], padding_mode: str, align_corners: bool
 ) -> Tensor:
-    """Of three dims: as in PyTorch, no gradient where a position is not a number."""
+    """Sampling in three dims: as in PyTorch, no gradient where a position is not a number."""
     if all(at.detach().isfinite().all() for at in points):
         return sample(x, points, padding_mode, align_corners)
     if padding_mode == "zeros":

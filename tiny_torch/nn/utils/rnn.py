@@ -128,7 +128,7 @@ class PackedSequence(_Fields):
 
 
 def _places(lengths: list[int], batch: int) -> tuple[Tensor, Tensor]:
-    """Of sequences by falling length: rows in a padded (steps, batch), and each step's number."""
+    """Rows in a padded (steps, batch), and each step's count, for sequences by falling length."""
     longest = torch.tensor(lengths)
     steps = torch.arange(lengths[0])
     alive = steps.unsqueeze(1) < longest.unsqueeze(0)  # (steps, sequences)

@@ -23,7 +23,7 @@ class Cast(Op):
 
 
 def widened(x: Any) -> Any:
-    """Of a half dtype in float32: what takes several steps is rounded once, at its end."""
+    """x in float32 if it is of a half dtype: several steps are then rounded once, at the end."""
     return run(Cast, x, _core.float32) if x.dtype in HALVES else x
 
 

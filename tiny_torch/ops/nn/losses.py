@@ -177,7 +177,7 @@ class BinaryCrossEntropyWithLogits(Op):
 
 
 class MultilabelMarginLoss(Op):
-    """Of rows (N, C) and class numbers before a -1: (N)."""
+    """The loss of each row, (N), from rows (N, C) and their class numbers before a -1."""
 
     saves = (0,)
 

@@ -15,7 +15,7 @@ from tiny_torch.devices import array_module
 from tiny_torch.ops.linalg.matmul import Linear
 from tiny_torch.ops.shape.join import Cat
 
-# Of an op: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, a list, and `reverse`.
+# Arguments of these ops: the inputs x, h0, c0, w_ih, w_hh, b_ih, b_hh, then `sizes`, `reverse`.
 
 
 class Recurrent(Op):

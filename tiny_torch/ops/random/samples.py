@@ -79,7 +79,7 @@ class Dirichlet(Op):
 
 
 class Normal1(Drawn):
-    """Of a tensor of means and one deviation."""
+    """Draws from a tensor of means and one deviation."""
 
     @staticmethod
     def forward(mean, std, core, out):
@@ -90,7 +90,7 @@ class Normal1(Drawn):
 
 
 class Normal2(Drawn):
-    """Of one mean and a tensor of deviations."""
+    """Draws from one mean and a tensor of deviations."""
 
     @staticmethod
     def forward(std, mean, core, out):
@@ -102,7 +102,7 @@ class Normal2(Drawn):
 
 
 class Normal3(Drawn):
-    """Of tensors of means and deviations, broadcast together."""
+    """Draws from tensors of means and deviations, broadcast together."""
 
     arity = 2
     broadcasts = True

@@ -72,7 +72,7 @@ class Prod(Op):
 
 
 def product_of_others(x, dims):
-    """Of each element, along dims[0] or of all: what is before it times what is behind it."""
+    """For each element, the product of those before it and behind it, along dims[0] or in all."""
     flat, dim = (x, dims[0]) if dims and x.ndim else (x.reshape((-1,)), 0)
     nothing = flat.new_full(flat.shape, 0)
     first, last = run(Shift, nothing, dim, 1, 1), run(Shift, nothing, dim, -1, 1)

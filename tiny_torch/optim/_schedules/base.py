@@ -192,5 +192,5 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def saved_function(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """What of a function a state dict can hold: the attributes, if it is a callable object."""
+    """A function's part of a state dict: its attributes if it is a callable object, else None."""
     return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
