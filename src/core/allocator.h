@@ -5,6 +5,8 @@
 // of address space, always from the smallest idle chunk that is large enough, and grow together
 // with idle neighbours when they are freed: the memory of a training step is within 5 % of what its
 // arrays take at the same time. The kernel supplies a segment's pages when they are first touched.
+// Idle memory over 64 MiB, or over a quarter of what is in use if that is more, goes back to the
+// system, largest chunks first (trim). A request that fails empties the cache and tries again.
 // Not here: streams, devices other than CPU.
 #pragma once
 #include <atomic>

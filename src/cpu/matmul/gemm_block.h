@@ -3,7 +3,7 @@
 //
 // A tile reads its rows of A in place where they lie along k, and from a packed panel where not;
 // its columns of B from a panel, unless B lies along its rows and so few tiles meet it that packing
-// would not pay. L is lanes<T> throughout.
+// would not pay: Note [Matrix products]. L is lanes<T> throughout.
 #pragma once
 #include "cpu/matmul/gemm_tile.h"
 
