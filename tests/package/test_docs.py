@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIFE = (ROOT / "docs/life-of-an-op.md").read_text()
 # "3. **`file`: `name`, `name`.** text", until the next step or heading
 STEP = re.compile(r"^(\d+)\. \*\*`([^`]+)`: (.+?)\.\*\*(.*?)(?=^\d+\. \*\*|^## )", re.M | re.S)
