@@ -34,9 +34,12 @@ check_tensor = _core.check_tensor
 check_tensors = _core.check_tensors
 
 
+OPERANDS = (float, int, Tensor, np.number, np.bool_)
+
+
 def is_operand(value: Any) -> bool:
     """Whether ops take it as it is: a tensor or a number."""
-    if isinstance(value, Tensor | np.number | np.bool_):
+    if isinstance(value, OPERANDS):
         return True
     # np.str_ has it, too
     return hasattr(type(value), "__float__") and not isinstance(value, np.ndarray | np.generic)
