@@ -63,17 +63,18 @@ def get_total_norm(
 
 def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor:
     """The norm of each tensor."""
-    dtypes = {tensor.dtype for tensor in tensors}
+    arrays = [tensor.array for tensor in tensors]
+    dtypes = {array.dtype for array in arrays}
     if (
         foreach is not False
         and norm_type in (1, 2, math.inf)
         and (dtypes == {torch.float32} or dtypes == {torch.float64})
-        and {type(tensor.array) for tensor in tensors} == {_core.NDArray}
-        and {tensor.device for tensor in tensors} == {tensors[0].device}
+        and {type(array) for array in arrays} == {_core.NDArray}
+        and len({array.device for array in arrays}) == 1
         and not tensors[0].is_meta
         and (norm_type != math.inf or all(tensor.numel() for tensor in tensors))
     ):
-        norms = _core.foreach_norm([tensor.array for tensor in tensors], norm_type)
+        norms = _core.foreach_norm(arrays, norm_type)
         return torch.tensor(norms, dtype=dtypes.pop(), device=tensors[0].device)
     first = tensors[0].device
     return torch.stack([torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors])
