@@ -123,8 +123,8 @@ def scaled_dot_product_attention(
             f"{list(value.shape)}"
         )
     if attn_mask is not None:
-        by_kernel = not (only_composed() or dropout_p or edge_of(attn_mask) is not None)
-        if is_causal and (not by_kernel or query.ndim != 4):  # PyTorch's kernel takes both
+        simply = only_composed() or dropout_p or edge_of(attn_mask) is not None
+        if is_causal and (simply or query.ndim != 4):  # PyTorch's kernel takes both
             raise RuntimeError(
                 f"_{FUNCTION}: Explicit attn_mask should not be set when is_causal=True"
             )

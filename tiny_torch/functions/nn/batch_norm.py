@@ -147,7 +147,7 @@ def group_norm(
             )
     _require_float("GroupNormKernelImpl", input)
     _require_parameter_dtypes(input, weight, bias)
-    return apply_group_norm(input, num_groups, weight, bias, eps)
+    return apply(NativeGroupNorm, input, weight, bias, num_groups, eps)
 
 
 def instance_norm(
@@ -207,13 +207,6 @@ def apply_batch_norm(
         update_on_ref((running_mean, running_var), x, momentum, samples=False)
     running = [None if r is None else r.array for r in (running_mean, running_var)]
     return apply(NativeBatchNorm, x, weight, bias, *running, training, momentum, eps)
-
-
-def apply_group_norm(
-    x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Tensor:
-    """x (N, C, *); weight and bias (C)."""
-    return apply(NativeGroupNorm, x, weight, bias, groups, eps)
 
 
 def apply_instance_norm(

@@ -40,7 +40,7 @@ def nll_loss(
     if not input.is_floating_point():
         raise not_implemented("nll_loss_out_frame", input.dtype)
     dim, target = _check_classes(input, target, weight)
-    return apply_nll_loss(input, target, weight, dim, reduction, ignore_index)
+    return apply(NllLoss, input, target, weight, dim, REDUCTIONS[reduction], ignore_index)
 
 
 def cross_entropy(
@@ -183,21 +183,6 @@ def _of_probabilities(
 
 
 REDUCTIONS = {"none": NONE, "mean": MEAN, "sum": SUM}
-
-
-# ------------------------------------------------------------------------------ for nn.functional
-
-
-def apply_nll_loss(
-    log_p: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    dim: int,
-    reduction: str,
-    ignore_index: int,
-) -> Tensor:
-    """Classes int64, of log_p's shape without dim."""
-    return apply(NllLoss, log_p, target, weight, dim, REDUCTIONS[reduction], ignore_index)
 
 
 def apply_cross_entropy(

@@ -40,7 +40,7 @@ def layer_norm(
         _check_rows("layer_norm", input, normalized_shape, weight, bias)
         _require_float("LayerNormKernelImpl", input)
         _require_parameter_dtypes(input, weight, bias)
-    return apply_layer_norm(input, len(normalized_shape), weight, bias, eps)
+    return apply(NativeLayerNorm, input, weight, bias, len(normalized_shape), eps)
 
 
 def rms_norm(
@@ -65,7 +65,7 @@ def rms_norm(
     if eps is None:
         computed = _core.float64 if input.dtype is _core.float64 else _core.float32
         eps = finfo(computed).eps
-    y = apply_rms_norm(input, len(normalized_shape), weight, eps)
+    y = apply(RmsNorm, input, weight, None, len(normalized_shape), eps)
     form = suggested_format(input.array)
     return y if form is contiguous_format else y.contiguous(memory_format=form)
 
@@ -113,17 +113,3 @@ def _check_rows(
             f"Given normalized_shape={list(shape)}, expected input with shape "
             f"[*, {str(list(shape))[1:-1]}], but got input of size{list(input.shape)}"
         )
-
-
-# ------------------------------------------------------------------------------ for nn.functional
-
-
-def apply_layer_norm(
-    x: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Tensor:
-    """Over the last `dims` dims, of whose shape weight and bias are."""
-    return apply(NativeLayerNorm, x, weight, bias, dims, eps)
-
-
-def apply_rms_norm(x: Tensor, dims: int, weight: Tensor | None, eps: float) -> Tensor:
-    return apply(RmsNorm, x, weight, None, dims, eps)
