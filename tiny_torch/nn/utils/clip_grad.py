@@ -15,6 +15,7 @@ from typing import Any
 import tiny_torch as torch
 
 from ... import _core
+from ...arguments import wrong_kind
 from ...autograd import no_grad
 from ...tensor import Tensor
 
@@ -38,15 +39,16 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector: a 0-d tensor.
 
-    `norm_type` is the order, which may be "inf". Raises RuntimeError for tensors of integers and,
-    where `error_if_nonfinite`, for a norm that is infinite or NaN.
+    `norm_type` is the order, which may be "inf". Raises TypeError for what is no tensor,
+    RuntimeError for tensors of integers and, where `error_if_nonfinite`, for a norm that is
+    infinite or NaN.
     Source: PyTorch, torch.nn.utils.get_total_norm.
 
     >>> import tiny_torch as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0, 12.0])])
     tensor(13.)
     """
-    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    tensors = _listed("get_total_norm", "tensors", tensors)
     norm_type = float(norm_type)
     if not tensors:
         return torch.tensor(0.0)
@@ -95,7 +97,7 @@ def clip_grads_with_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    grads = _grads(parameters)
+    grads = _grads("clip_grads_with_norm_", parameters)
     max_norm = float(max_norm)
     if not grads:
         return
@@ -137,7 +139,8 @@ def clip_grad_norm_(
                 "`parameters` is an empty generator, no gradient clipping will occur.",
                 stacklevel=3,
             )
-    total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
+    grads = _grads("clip_grad_norm_", parameters)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 
@@ -173,13 +176,22 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     tensor([ 1.0000, -0.5000])
     """
     value = float(clip_value)
-    for grad in _in_one_call(_core.foreach_clamp, _grads(parameters), foreach, -value, value):
+    grads = _grads("clip_grad_value_", parameters)
+    for grad in _in_one_call(_core.foreach_clamp, grads, foreach, -value, value):
         grad.clamp_(min=-value, max=value)
 
 
-def _grads(parameters: Tensors) -> list[Any]:
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+def _listed(function: str, argument: str, tensors: Tensors) -> list[Any]:
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for tensor in listed:
+        if not isinstance(tensor, Tensor):
+            raise wrong_kind(function, argument, "Tensors", tensor)
+    return listed
+
+
+def _grads(function: str, parameters: Tensors) -> list[Any]:
+    listed = _listed(function, "parameters", parameters)
+    return [parameter.grad for parameter in listed if parameter.grad is not None]
 
 
 def _in_one_call(call: Any, grads: list[Any], foreach: bool | None, *numbers: float) -> list[Any]:
