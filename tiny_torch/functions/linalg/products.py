@@ -24,7 +24,7 @@ from tiny_torch.ops.linalg.products import (
 from tiny_torch.tensor import Tensor
 
 
-def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
+def factors(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number, Number]:
     """beta and alpha as factors that do not promote: integers take whole parts, bool the truth."""
     if type(beta) is int and type(alpha) is int and beta == alpha == 1:
         return 1, 1
@@ -38,7 +38,7 @@ def numbers(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
 
 
 def sum_of_products(op, x, a, b, beta, alpha, out):
-    beta, alpha = numbers(op.__name__.lower(), x.dtype, beta, alpha)
+    beta, alpha = factors(op.__name__.lower(), x.dtype, beta, alpha)
     if out is None:
         return apply(op, x, a, b, beta, alpha)
     if op is Addmv or (op is Addmm and x.ndim == 2):
@@ -54,7 +54,7 @@ def sum_of_products_inplace(op, x, a, b, beta, alpha):
             f"Bad in-place call: input tensor size {list(x.shape)} and output tensor size "
             f"{list(shape)} should match"
         )
-    return apply_inplace(op, x, a, b, *numbers(op.__name__.lower(), x.dtype, beta, alpha))
+    return apply_inplace(op, x, a, b, *factors(op.__name__.lower(), x.dtype, beta, alpha))
 
 
 def addmm(

@@ -16,7 +16,7 @@ from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
 from tiny_torch.tensor import Tensor
 
 
-def numbers(function: str, argument: str, value: Any, dims: int) -> tuple[int, ...]:
+def per_dim(function: str, argument: str, value: Any, dims: int) -> tuple[int, ...]:
     """One number for each spatial dim, from one for all or as many."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for number in values:
@@ -59,17 +59,17 @@ def read_settings(
     function: str, dims: int, stride: Any, padding: Any, dilation: Any, groups: Any, more: Any = 0
 ) -> tuple:
     """The settings as tuples of one number per dim, and `groups`, checked."""
-    stride = numbers(function, "stride", stride, dims)
-    dilation = numbers(function, "dilation", dilation, dims)
+    stride = per_dim(function, "stride", stride, dims)
+    dilation = per_dim(function, "dilation", dilation, dims)
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         if padding == "same" and max(stride) > 1:
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         padding = 0
-    padding = numbers(function, "padding", padding, dims)
-    (groups,) = numbers(function, "groups", groups, 1)
-    more = numbers(function, "output_padding", more, dims)
+    padding = per_dim(function, "padding", padding, dims)
+    (groups,) = per_dim(function, "groups", groups, 1)
+    more = per_dim(function, "output_padding", more, dims)
     for name, values in (("padding", padding), ("output_padding", more)):
         if min(values) < 0:
             raise RuntimeError(f"[{function}] negative {name} is not supported")

@@ -195,7 +195,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 WORDS = ("one", "two", "three")
 
 
-def numbers(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
+def per_dim(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
     """One number for each dim, from one for all or as many."""
     if type(value) is int:
         return (value,) * dims
@@ -223,12 +223,12 @@ def check_shape(function: str, shape: tuple, dims: int) -> None:
 def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, padding: Any,
                  dilation: Any) -> tuple:  # fmt: skip
     """(kernel, stride, padding, dilation), checked."""
-    kernel = numbers(function, "kernel_size", kernel_size, dims)
+    kernel = per_dim(function, "kernel_size", kernel_size, dims)
     step = kernel
     if stride is not None and stride != [] and stride != ():
-        step = numbers(function, "stride", stride, dims)
-    sides = numbers(function, "padding", padding, dims)
-    between = numbers(function, "dilation", dilation, dims)
+        step = per_dim(function, "stride", stride, dims)
+    sides = per_dim(function, "padding", padding, dims)
+    between = per_dim(function, "dilation", dilation, dims)
     for name, values in (("kernel_size", kernel), ("stride", step), ("dilation", between)):
         if min(values) <= 0:
             raise RuntimeError(f"{function}: {name} should be greater than zero, but got {values}")
@@ -317,7 +317,7 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
             have if want is None else want
             for want, have in zip(output_size, shape[-dims:], strict=True)
         ]
-    sizes = numbers(function, "output_size", output_size, dims)
+    sizes = per_dim(function, "output_size", output_size, dims)
     if min(sizes) < 0:
         raise RuntimeError(
             f"{function}: elements of output_size must be greater than or equal to 0 but received "

@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_torch.docstrings import told_as
 from tiny_torch.functions.common import check_tensor, standalone
-from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, numbers
+from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, per_dim
 from tiny_torch.layouts import suggested_format
 from tiny_torch.tensor import Tensor
 
@@ -48,9 +48,9 @@ def unpool(
     name = f"max_unpool{dims}d"
     check_tensor(name, "input", 1, x)
     check_tensor(name, "indices", 2, indices)
-    kernel = numbers(name, "kernel_size", kernel_size, dims)
-    step = kernel if stride is None else numbers(name, "stride", stride, dims)
-    sizes = unpool_size(x, dims, kernel, step, numbers(name, "padding", padding, dims), size)
+    kernel = per_dim(name, "kernel_size", kernel_size, dims)
+    step = kernel if stride is None else per_dim(name, "stride", stride, dims)
+    sizes = unpool_size(x, dims, kernel, step, per_dim(name, "padding", padding, dims), size)
     if str(indices.dtype) != "torch.int64":
         raise RuntimeError(f"[{name}] elements in indices should be type int64")
     if x.ndim not in (dims + 1, dims + 2) or 0 in x.shape[-dims:]:
@@ -131,7 +131,7 @@ def lp_pool(pools: tuple[Callable, Callable], dims: int, x: Tensor, norm_type: f
         return largest(x.abs(), kernel_size, stride, 0, 1, ceil_mode)
     if norm_type == -inf:
         return -largest(-x.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    count = prod(numbers(name, "kernel_size", kernel_size, dims))
+    count = prod(per_dim(name, "kernel_size", kernel_size, dims))
     y = mean(x.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (y.sign() * y.abs().relu()).mul(count).pow(1.0 / norm_type)
 

@@ -24,6 +24,7 @@ from .rectifiers import (
     Tanhshrink,
     Threshold,
     _in_place_text,
+    _WithAlpha,
 )
 
 __all__ = [
@@ -300,7 +301,7 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}{_in_place_text(self)}"
 
 
-class ELU(Module):
+class ELU(_WithAlpha):
     """x where x > 0, alpha (exp(x) - 1) elsewhere.
 
     Source: PyTorch, torch.nn.ELU.
@@ -310,18 +311,7 @@ class ELU(Module):
     tensor([-0.6321,  1.0000])
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"alpha={self.alpha}{_in_place_text(self)}"
+    _function = staticmethod(F.elu)
 
 
 class GELU(Module):

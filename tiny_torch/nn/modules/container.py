@@ -25,6 +25,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 _S = TypeVar("_S", bound="Sequential")
 _L = TypeVar("_L", bound="ModuleList")
+_I = TypeVar("_I", bound="_Indexed")
 
 
 class _Indexed(Module):
@@ -52,6 +53,17 @@ class _Indexed(Module):
 
     def __dir__(self) -> list[str]:
         return without_digits(super().__dir__())
+
+    def append(self: _I, module: Module) -> _I:
+        """Add a module at the end, named by its position."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self: Any, key: int | slice) -> Any:
+        """Remove and return a module or, for a slice, a container of this kind."""
+        value = self[key]
+        del self[key]
+        return value
 
     def _insert(self, index: int, module: Module) -> None:
         """Shift what follows by one; names are positions from then on."""
@@ -95,11 +107,6 @@ class Sequential(_Indexed):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
 
-    def append(self: _S, module: Module) -> _S:
-        """Add a module at the end, named by its position."""
-        self.add_module(str(len(self)), module)
-        return self
-
     def extend(self: _S, sequential: Iterable[Module]) -> _S:
         """Add modules at the end."""
         for module in sequential:
@@ -117,12 +124,6 @@ class Sequential(_Indexed):
             raise IndexError(f"Index out of range: {index}")
         self._insert(index, module)
         return self
-
-    def pop(self, key: int | slice) -> Any:
-        """Remove and return a module or, for a slice, a Sequential."""
-        value = self[key]
-        del self[key]
-        return value
 
     def __add__(self, other: Any) -> Sequential:
         return Sequential(*self, *_require_sequential(other))
@@ -179,11 +180,6 @@ class ModuleList(_Indexed):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._key(index)]
 
-    def append(self: _L, module: Module) -> _L:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
     def extend(self: _L, modules: Iterable[Module]) -> _L:
         """Add modules at the end; TypeError for what is not iterable."""
         if not isinstance(modules, Iterable):
@@ -197,12 +193,6 @@ class ModuleList(_Indexed):
     def insert(self, index: int, module: Module) -> None:
         """Put a module before position `index`."""
         self._insert(index, module)
-
-    def pop(self, key: int | slice) -> Any:
-        """Remove and return a module or, for a slice, a ModuleList."""
-        value = self[key]
-        del self[key]
-        return value
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))

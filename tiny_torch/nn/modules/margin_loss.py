@@ -237,7 +237,25 @@ class HingeEmbeddingLoss(_Loss):
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
-class MarginRankingLoss(_Loss):
+class _PairLoss(_Loss):
+    _function: Any
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """Three tensors -> loss."""
+        return self._function(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_PairLoss):
     """max(0, -t (x1 - x2) + margin): see `functional.margin_ranking_loss`.
 
     Source: PyTorch, torch.nn.MarginRankingLoss.
@@ -248,24 +266,10 @@ class MarginRankingLoss(_Loss):
     tensor(2.)
     """
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Three tensors -> loss."""
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _function = staticmethod(F.margin_ranking_loss)
 
 
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_PairLoss):
     """1 - cos where t = 1, max(0, cos - margin) where t = -1.
 
     Source: PyTorch, torch.nn.CosineEmbeddingLoss.
@@ -276,21 +280,7 @@ class CosineEmbeddingLoss(_Loss):
     tensor(1.)
     """
 
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """Three tensors -> loss."""
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _function = staticmethod(F.cosine_embedding_loss)
 
 
 class TripletMarginLoss(_Loss):

@@ -26,7 +26,24 @@ def _in_place_text(module: Any) -> str:
     return ", inplace=True" if module.inplace else ""
 
 
-class CELU(Module):
+class _WithAlpha(Module):
+    _function: Any
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return self._function(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"alpha={self.alpha}{_in_place_text(self)}"
+
+
+class CELU(_WithAlpha):
     """x where x > 0, alpha (exp(x / alpha) - 1) elsewhere.
 
     Source: PyTorch, torch.nn.CELU.
@@ -36,18 +53,7 @@ class CELU(Module):
     tensor([-0.6321,  1.0000])
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"alpha={self.alpha}{_in_place_text(self)}"
+    _function = staticmethod(F.celu)
 
 
 class RReLU(Module):

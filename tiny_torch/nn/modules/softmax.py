@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -9,7 +11,23 @@ from .module import Module
 __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
-class Softmax(Module):
+class _AlongDim(Module):
+    _function: Any
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Along `dim`."""
+        return self._function(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
     """exp(x) / sum(exp(x)) along `dim`; without `dim` it warns and guesses.
 
     Source: PyTorch, torch.nn.Softmax.
@@ -19,20 +37,10 @@ class Softmax(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
+    _function = staticmethod(F.softmax)
 
 
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """log(softmax(x)) along `dim`; without `dim` it warns and guesses.
 
     Source: PyTorch, torch.nn.LogSoftmax.
@@ -42,20 +50,10 @@ class LogSoftmax(Module):
     tensor([-0.6931, -0.6931])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
+    _function = staticmethod(F.log_softmax)
 
 
-class Softmin(Module):
+class Softmin(_AlongDim):
     """softmax(-x) along `dim`; without `dim` it warns and guesses.
 
     Source: PyTorch, torch.nn.Softmin.
@@ -65,17 +63,7 @@ class Softmin(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Along `dim`."""
-        return F.softmin(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
+    _function = staticmethod(F.softmin)
 
 
 class Softmax2d(Module):
