@@ -72,8 +72,6 @@ def set_num_threads(num: int, /) -> None:
     """
     if isinstance(num, bool) or not isinstance(num, int):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
-    if num < 1:
-        raise RuntimeError("set_num_threads expects a positive integer")
     _core.set_num_threads(num)
 
 

@@ -79,10 +79,7 @@ def set_default_tensor_type(t: Any) -> None:
         t = TYPES[t] if t in TYPES else named_object(t)
     if not isinstance(t, tensortype) and t is not Tensor:
         raise TypeError("invalid type object: only floating-point types are supported")
-    dtype = dtype_of_type(t)
-    if not dtype.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
-    _core.set_default_dtype(dtype)
+    _core.set_default_dtype(dtype_of_type(t))
 
 
 FUNCTIONS = {

@@ -9,7 +9,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES, check_range, cpp_name, scalar_type
+from tiny_torch.dtypes import HALVES, check_range, cpp_name
 from tiny_torch.functions.common import check_tensor, into_same, offered
 from tiny_torch.functions.index.values import checked_number, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
@@ -127,11 +127,6 @@ def where(
         raise TypeError(f"where() received an invalid combination of arguments - got ({kinds})")
     if condition.array.dtype is _core.uint8:
         condition = condition.bool()
-    if condition.array.dtype is not _core.bool:
-        raise RuntimeError(
-            "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{scalar_type(condition.array.dtype)}"
-        )
     if not isinstance(input, Tensor):
         check_beside(input, other)
     elif not isinstance(other, Tensor):
