@@ -27,8 +27,8 @@ z = torch.zeros({n})
 
 UNARY = {
     "x": "abs neg sign exp exp2 expm1 sin cos tan atan sinh tanh asinh sigmoid relu erf erfc floor "
-    "ceil trunc round frac square reciprocal isnan isfinite isinf nan_to_num signbit sinc deg2rad "
-    "logical_not",
+    "ceil trunc round frac square reciprocal isnan isfinite isinf nan_to_num signbit i0 sinc "
+    "deg2rad logical_not",
     "p": "sqrt rsqrt log log2 log10 log1p asin acos atanh erfinv lgamma digamma logit",
     "(p + 1)": "acosh",
     "i": "bitwise_not",

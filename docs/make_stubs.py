@@ -135,8 +135,11 @@ class Published:
             home = None
             if not isinstance(value, _core.dtype):
                 home = home_of(original, getattr(original, "__name__", name), name)
-            if home is not None:
-                self.imports.add(f"from {home[0]} import {home[1]} as {name}")
+            if home is not None and home[1] == name:
+                self.imports.add(f"from {home[0]} import {name} as {name}")
+            elif home is not None:  # "import x as y" shows y to nobody
+                self.imports.add(f"from {home[0]} import {home[1]} as _{home[1]}")
+                lines.append(f"{name} = _{home[1]}")
             elif inspect.isroutine(original):
                 twin = vars(Tensor).get(name) if is_forwarding(original) else None
                 lines += self.definition(name, *((twin, "input: Any") if twin else (original,)))

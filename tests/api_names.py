@@ -156,7 +156,7 @@ THEN = {
         fix_ fliplr flipud float_power floor_ fmax fmin fmod frac frac_ frexp from_dlpack frombuffer
         gcd gcd_ get_default_device get_device get_float32_matmul_precision get_num_interop_threads
         gradient greater greater_equal group_norm HalfTensor hardshrink heaviside
-        hinge_embedding_loss histc histogram hsplit hypot index_copy index_fill index_put_
+        hinge_embedding_loss histc histogram hsplit hypot i0 i0_ index_copy index_fill index_put_
         index_reduce inner instance_norm IntTensor inverse is_complex is_conj is_distributed
         is_inference is_inference_mode_enabled is_neg is_nonzero is_same_size isin isneginf isposinf
         kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ less less_equal lgamma log_
@@ -180,6 +180,10 @@ THEN = {
         matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_triangular svd
         svdvals vecdot vector_norm
     """,
+    "torch.special": """
+        digamma erf erfc erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit logsumexp
+        polygamma psi round sinc softmax xlogy
+    """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """
         Beta Dirichlet Distribution Exponential Gamma Geometric Independent kl_divergence Laplace
@@ -202,7 +206,8 @@ THEN = {
         diag_embed diagflat diagonal diagonal_scatter diff digamma dist divide dsplit eq_ erf_ erfc
         erfinv exp2 exp2_ expm1 expm1_ exponential_ fill_diagonal_ fliplr flipud float_power
         float_power_ floor_ floor_divide_ fmax fmin fmod fmod_ frac frac_ gcd ge_ geometric_
-        get_device greater greater_equal gt_ H heaviside histc histogram hsplit hypot index_copy
+        get_device greater greater_equal gt_ H heaviside histc histogram hsplit hypot i0 i0_
+        index_copy
         index_copy_ index_fill index_reduce inner inverse is_complex is_conj is_cpu is_distributed
         is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nested is_nonzero
         is_pinned is_quantized is_same_size is_shared is_signed is_sparse is_sparse_csr is_vulkan

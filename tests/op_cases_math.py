@@ -61,6 +61,16 @@ RECORDS = [
         ulps=2**26,
         specials=False,  # PyTorch's is finite at the poles: its sin(pi x) is not 0 there
     ),
+    # PyTorch's quotient of infinities is NaN, and e^x overflows before the result does
+    record("i0", "real", numpy=broadcast(special.i0), ulps=32, specials=False),
+    Case(
+        "i1",
+        ("real",),
+        call=lambda m, x, **o: m.special.i1(x, **o),
+        numpy=broadcast(special.i1),
+        ulps=32,
+        specials=False,
+    ),
     record("sinc", "real", numpy=np.sinc, ulps=32),
     *[
         Case(

@@ -85,6 +85,7 @@ from tiny_torch import (
     nn,
     optim,
     serialization,
+    special,
     testing,
     utils,
     version,

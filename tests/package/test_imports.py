@@ -22,7 +22,7 @@ USERS = (
         "optim",
         "safetensors",
     ),
-    *("serialization", "testing", "utils"),
+    *("serialization", "special", "testing", "utils"),
 )
 MODULES = [
     module.name

@@ -147,6 +147,8 @@ UNARY: dict[str, Record] = {
     "lgamma": (FLOATING, FLOAT, special.each(special.log_gamma)),
     "digamma": (FLOATING, FLOAT, special.each(special.digamma)),
     "trigamma": (FLOATING, FLOAT, special.each(lambda x: special.polygamma(x, 1))),
+    "i0": (FLOATING, FLOAT, special.i0),
+    "i1": (FLOATING, FLOAT, special.i1),
     "sinc": (FLOATING, FLOAT, special.sinc),
     "frexp_mantissa": (SAME, FLOAT, lambda x: np.frexp(x)[0]),
     "frexp_exponent": (SAME, FLOAT, lambda x: np.frexp(x)[1]),

@@ -70,6 +70,19 @@ def polygamma(x: float, n: float) -> float:
     return (-1) ** (int(n) + 1) * math.factorial(int(n)) * hurwitz_zeta(int(n) + 1, x)
 
 
+# I0(x) and I1(x) are means of cosh(x cos t) and of sinh(x cos t) cos t over a period, which equal
+# steps give to all digits.
+COSINES = np.cos((np.arange(64) + 0.5) * (math.pi / 128))
+
+
+def i0(x: Any) -> Any:
+    return np.cosh(np.multiply.outer(x, COSINES)).mean(-1)
+
+
+def i1(x: Any) -> Any:
+    return (np.sinh(np.multiply.outer(x, COSINES)) * COSINES).mean(-1)
+
+
 def sinc(x: Any) -> Any:
     angle = x * x.dtype.type(math.pi)
     return np.where(x == 0, 1, np.sin(angle) / angle)

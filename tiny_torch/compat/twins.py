@@ -20,9 +20,9 @@ from tiny_torch.tensor import Tensor
 OF_METHODS = """
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
     atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach detach_ erf_ erfc_
-    exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ get_device index_put_ lcm_ ldexp_ log10_ log1p_
-    log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_
-    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
+    exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ get_device i0_ index_put_ lcm_ ldexp_ log10_
+    log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_
+    rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
 """
 SAME = """
     adaptive_avg_pool1d bilinear channel_shuffle pixel_shuffle pixel_unshuffle

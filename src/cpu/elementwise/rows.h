@@ -9,6 +9,7 @@
 #include "cpu/infra/run.h"
 #include "cpu/vec/dtype_sets.h"
 #include "cpu/vec/int_math.h"
+#include "cpu/vec/vec_bessel.h"
 #include "cpu/vec/vec_half.h"
 #include "cpu/vec/vec_special.h"
 

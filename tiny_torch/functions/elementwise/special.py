@@ -1,4 +1,4 @@
-"""Special functions with arguments of their own: polygamma, logit, heaviside."""
+"""Special functions with arguments of their own: polygamma, logit, heaviside; i1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import check_range
 from tiny_torch.functions.common import check_tensor, write_out
-from tiny_torch.ops.elementwise.special import Heaviside, Logit, Polygamma
+from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma
 from tiny_torch.tensor import Tensor
 
 
@@ -40,6 +40,20 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma_(self: Tensor, n: int) -> Tensor:
     check_order(n, self)
     return apply_inplace(Polygamma, self, n)
+
+
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind, of order 1: the derivative of i0.
+
+    Floating dtypes, and integers as the default one.
+    https://pytorch.org/docs/stable/special.html#torch.special.i1
+
+    >>> import tiny_torch as torch
+    >>> torch.special.i1(torch.tensor([0.0, 1.0, -2.0]))
+    tensor([ 0.0000,  0.5652, -1.5906])
+    """
+    check_tensor("special_i1", "input", 1, input)
+    return apply(I1, input) if out is None else write_out(I1, "special_i1", out, input)
 
 
 def epsilon(input: Any, eps: Any) -> float:

@@ -23,6 +23,16 @@ public("lgamma", "The logarithm of gamma's absolute value.")(
 public("digamma", "The derivative of gamma's logarithm.")(
     of_input("digamma", lambda grad, x: grad * run(Polygamma, x, 1))
 )
+I1 = of_input("i1", lambda grad, x: grad * i1_slope(x))
+public("i0", "The modified Bessel function of the first kind, of order 0.")(
+    of_input("i0", lambda grad, x: grad * run(I1, x))
+)
+
+
+def i1_slope(x):
+    """I0(x) - I1(x) / x; 1/2 at 0."""
+    zero = x == 0
+    return run(Where, zero, 0.5, x.i0() - run(I1, x) / run(Where, zero, 1.0, x))
 
 
 class Polygamma(Op):
