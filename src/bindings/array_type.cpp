@@ -260,6 +260,7 @@ PyObject* item(PyObject* self, PyObject*) {
     return PyErr_Format(PyExc_RuntimeError,
                         "a Tensor with %lld elements cannot be converted to Scalar",
                         static_cast<long long>(array.numel()));
+  if (array.device().on_host) return number_at(array.data(), array.dtype());
   if (!array.device().has_data) {
     PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
     return nullptr;

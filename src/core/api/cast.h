@@ -19,12 +19,13 @@ NDArray on_host(const NDArray& x);
 template <class T>
 class HostElements {
  public:
-  explicit HostElements(const NDArray& x) : copy_(on_host(contiguous(x))) {}
-  int64_t size() const { return copy_.numel(); }
-  T operator[](int64_t i) const { return read<T>(copy_.data() + i * int64_t{sizeof(T)}); }
+  explicit HostElements(NDArray x)
+      : there_(x.device().on_host && x.is_contiguous() ? std::move(x) : on_host(contiguous(x))) {}
+  int64_t size() const { return there_.numel(); }
+  T operator[](int64_t i) const { return read<T>(there_.data() + i * int64_t{sizeof(T)}); }
 
  private:
-  NDArray copy_;
+  NDArray there_;
 };
 // out[...] = x, broadcast, converted and brought to its device. A float that goes to an integer is
 // truncated.

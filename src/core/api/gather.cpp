@@ -164,6 +164,10 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   const int d = wrap_dim(dim, x.ndim());
   if (!check_shapes(x, d, index, as_array(source))) return;
   check_index_dtype("scatter", index);
+  if (shown) {
+    refuse_overlap(x, index, false);
+    if (auto other = as_array(source)) refuse_overlap(x, *other, false);
+  }
   const NDArray positions = positions_of(index, &x);
   NDArray from = source_of(x, source);
   if (!as_array(source)) from = from.expand(positions.shape());

@@ -27,8 +27,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
     throw RuntimeError("weights should be 1-d and have the same length as input");
   const NDArray numbers = contiguous(converted(x, DType::Int64));
   auto extreme = [&](Reduce op) {
-    const NDArray found = reduce(op, numbers, std::nullopt, false, std::nullopt);
-    return HostElements<int64_t>(found)[0];
+    return HostElements<int64_t>(reduce(op, numbers, std::nullopt, false, std::nullopt))[0];
   };
   if (extreme(Reduce::amin) < 0) throw RuntimeError(kOnlyCounts);
   const int64_t size = std::max(checked_add(extreme(Reduce::amax), 1, "bincount"), minlength);

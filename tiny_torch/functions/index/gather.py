@@ -148,7 +148,6 @@ def scatter_(
     """scatter in place. https://pytorch.org/docs/stable/generated/torch.Tensor.scatter_.html"""
     op, place = scatter_operation("scatter_", reduce)
     source = scatter_arguments("scatter_", self, index, src, value)
-    refuse_overlap(self, (index, source))
     if not place:
         return apply_inplace(op, self, source, index, dim)
     return apply_inplace(op, self, source, index, dim, *place)
@@ -175,7 +174,6 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
     check_tensor("scatter_add_", "src", 3, src)
     source = scatter_arguments("scatter_add_", self, index, src, None)
-    refuse_overlap(self, (index, source))
     return apply_inplace(ScatterAdd, self, source, index, dim)
 
 
@@ -222,7 +220,7 @@ def scatter_reduce_(
 ) -> Tensor:
     """scatter_reduce in place."""
     source = scatter_reduce_arguments("scatter_reduce_", self, index, src, reduce)
-    refuse_overlap(self, (index, source))
+    refuse_overlap(self, (index, source))  # scatter_ does, but there are two calls of it
     return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)
 
 

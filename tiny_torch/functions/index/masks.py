@@ -162,6 +162,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     """
     check_bool("nonzero", "as_tuple", None, as_tuple)
     if not as_tuple:
+        if out is None:
+            return apply(Nonzero, input)
         refuse_overlap(out, (input,))
         return into_same(out, apply(Nonzero, input), "nonzero")
     if out is not None:
