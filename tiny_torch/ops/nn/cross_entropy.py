@@ -1,7 +1,7 @@
 """Cross-entropy and nll_loss of classes, or of class probabilities, along one dim.
 
-The largest logit and the log of the sum are all that cross-entropy keeps beside its inputs: neither
-probabilities nor their logarithms are ever stored.
+Beside its inputs cross-entropy keeps three numbers per line: the largest logit, the log of the sum
+and the weight of the target. Neither probabilities nor their logarithms are ever stored.
 """
 
 from __future__ import annotations
