@@ -18,8 +18,8 @@ RESULTS = {
     ],
     "powers": lambda t, x, v, s, b, m: [x**2, x**x, 2**x, x.square(), x**s, s.detach() ** x],
     "with a number or a tensor": lambda t, x, v, s, b, m: [
-        x % 2, x % x, x.fmod(2), x.fmod(x), x.clamp(0, 1), x.clamp(s, s), x.lerp(x, 0.5),
-        x.lerp(x, s), x.masked_fill(m, 1.0), x.masked_fill(m, s),
+        x % 2, x % x, x.fmod(2), x.fmod(x), x.clamp(0, 1), x.clamp(s, s), x.clamp(max=s),
+        x.clamp(s), x.lerp(x, 0.5), x.lerp(x, s), x.masked_fill(m, 1.0), x.masked_fill(m, s),
     ],
     "copies": lambda t, x, v, s, b, m: [
         x.double(), x.t().contiguous(), x.clone(), x.t().reshape(-1), x.reshape(-1), x.norm(),

@@ -15,12 +15,11 @@ def by_dims(name: str) -> Callable:
     return lambda saved, node: f"{name}Backward{int(node.constants[:1] not in ((), (None,)))}"
 
 
-def by_number(name: str, place: int, with_number: int) -> Callable:
-    """Whether the operand at `place` of what is saved is a number or a tensor."""
+def by_number(name: str, with_number: int, *places: int) -> Callable:
+    """Whether none of the operands at these places of what is saved is a tensor."""
 
     def choose(saved, node):
-        operand = saved[place] if len(saved) > place else None
-        number = operand is None or not hasattr(operand, "shape")
+        number = not any(hasattr(saved[place], "shape") for place in places if place < len(saved))
         return f"{name}Backward{with_number if number else 1 - with_number}"
 
     return choose
@@ -113,7 +112,7 @@ NAMES: dict[str, str | Callable] = {
     "AdaptiveAvgPool": of_pool("Avg"),
     "AvgPool": of_pool("Avg"),
     "Cast": "ToCopyBackward0",
-    "Clamp": by_number("Clamp", 1, 1),
+    "Clamp": by_number("Clamp", 1, 1, 2),
     "Contiguous": "CloneBackward0",
     "ConvolutionInput": "ConvolutionBackwardBackward0",
     "ConvolutionTranspose": "ConvolutionBackward0",
@@ -127,13 +126,13 @@ NAMES: dict[str, str | Callable] = {
     "FromIndexSelect": "IndexAddBackward0",
     "FromMaskedSelect": "MaskedScatterBackward0",
     "FromTake": "PutBackward0",
-    "Fmod": by_number("Fmod", 1, 0),
+    "Fmod": by_number("Fmod", 0, 1),
     "HardtanhInPlace": "HardtanhBackward0",
     "InLayout": "CloneBackward0",
     "LeakyReluInPlace": "LeakyReluBackward0",
     "L1Loss": of_l1_loss,
     "Interpolate": of_interpolate,
-    "Lerp": by_number("Lerp", 2, 0),
+    "Lerp": by_number("Lerp", 0, 2),
     "Linear": of_linear,
     "MaskedFill": of_masked_fill,
     "Matmul": of_matmul,
@@ -148,7 +147,7 @@ NAMES: dict[str, str | Callable] = {
     "PadFromInput": of_pad_from_input,
     "Pow": of_pow,
     "Prod": by_dims("Prod"),
-    "Remainder": by_number("Remainder", 1, 0),
+    "Remainder": by_number("Remainder", 0, 1),
     "Reshape": "UnsafeViewBackward0",
     "RmsNorm": "MulBackward0",
     "RoundTo": "RoundBackward1",
