@@ -168,9 +168,13 @@ def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:
         for part in ("forward", "backward", "composite"):
             yield part, place(getattr(op, part))
             yield from [("", place(formula)) for formula in held(getattr(op, part))]
+            known = getattr(plain(getattr(op, part)), "__globals__", {})
             told = [value for n in dir(op) if isinstance(value := getattr(op, n), str)]
             for entry in [*names(getattr(op, part)), *told] if part != "composite" else ():
-                if any(callable(getattr(x, entry, None)) for x in (_core, _core.NDArray)):
+                ours = getattr(_core, entry, None)
+                if known.get(entry, ours) is not ours:  # Python's own, by the same name
+                    continue
+                if any(map(callable, (ours, getattr(_core.NDArray, entry, None)))):
                     yield from cpp(entry)
                 if part == "forward" and entry in reference.METHODS:
                     own = [p for p in files("tiny_torch", ".py") if "reference" in str(p)]

@@ -66,6 +66,11 @@ def test_the_way_of_a_name(capsys, name):
         assert any(line[0].startswith(label) and text in line[3] for line in lines), (label, text)
 
 
+def test_a_helper_in_python_is_no_kernel_of_its_name(capsys):
+    files = [path for _, path, *_ in lines_of(capsys, "Tensor.__getitem__")]
+    assert not [path for path in files if "optim" in str(path)]  # both have an `arrays_of`
+
+
 @pytest.mark.parametrize("name", ["exp", "F.softmax", "nn.Linear", "optim.SGD", "cat"])
 def test_every_place_is_what_it_says(capsys, name):
     for _, path, number, text in lines_of(capsys, name):
