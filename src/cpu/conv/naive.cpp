@@ -4,6 +4,7 @@
 #include "core/tables/conv.h"
 #include "core/threads.h"
 #include "core/wrapping.h"
+#include "cpu/vec/dtype_sets.h"
 
 namespace tt::cpu {
 
@@ -73,14 +74,22 @@ bool is_finite(const ConvSum& g) {
   return true;
 }
 
+template <class T>
+constexpr void set(ConvTable& table, DType dtype) {
+  if constexpr (Integer::has<T>) table.naive[static_cast<int>(dtype)] = naive<T>;
+}
+constexpr ConvTable make_table() {
+  ConvTable table{};
+#define X(name, type, text, category) set<type>(table, DType::name);
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+  table.is_finite[0] = is_finite<float>;
+  table.is_finite[1] = is_finite<double>;
+  return table;
+}
+
 }  // namespace
 
-extern const ConvTable conv_naive_table = {
-    {nullptr, naive<uint8_t>, naive<int8_t>, naive<int16_t>, naive<int32_t>, naive<int64_t>},
-    {},
-    {},
-    {},
-    {},
-    {is_finite<float>, is_finite<double>}};
+extern const ConvTable conv_naive_table = make_table();
 
 }  // namespace tt::cpu

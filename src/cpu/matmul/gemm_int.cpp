@@ -7,6 +7,7 @@
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/matmul/gemm.h"
+#include "cpu/vec/dtype_sets.h"
 
 namespace tt::cpu {
 namespace {
@@ -84,15 +85,14 @@ void multiply(const Gemm& g) {
 // Halves have no kernel: they are computed in float32 (core/api/matmul.cpp).
 template <class T>
 constexpr void set(MatmulTable& table, DType dtype) {
-  table.product[static_cast<int>(dtype)] = table.naive[static_cast<int>(dtype)] = multiply<T>;
+  if constexpr (Integer::has<T>)
+    table.product[static_cast<int>(dtype)] = table.naive[static_cast<int>(dtype)] = multiply<T>;
 }
 constexpr MatmulTable make_table() {
   MatmulTable table{};
-  set<uint8_t>(table, DType::UInt8);
-  set<int8_t>(table, DType::Int8);
-  set<int16_t>(table, DType::Int16);
-  set<int32_t>(table, DType::Int32);
-  set<int64_t>(table, DType::Int64);
+#define X(name, type, text, category) set<type>(table, DType::name);
+  TT_FOR_EACH_DTYPE(X)
+#undef X
   return table;
 }
 
