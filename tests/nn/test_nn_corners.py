@@ -26,6 +26,13 @@ def outcome(m, case):
     return result.tolist(), str(result.dtype), tuple(result.shape), result.stride()
 
 
+# In the place of a number; the gradient of a tensor there would be lost.
+SETTINGS = {
+    "of a tensor": lambda m: m.ones(2),
+    "of a leaf": lambda m: m.tensor(0.5, requires_grad=True),
+    "of a 0-d tensor": lambda m: m.tensor(0.5),
+    "of a list": lambda m: [0.5],
+}
 CASES = {
     "kl zero": lambda m, F: F.kl_div(
         m.tensor([-1.0, -2.0, 0.0]), m.tensor([0.0, 0.5, 1.0]), reduction="none"
@@ -99,6 +106,21 @@ CASES = {
     "thr uint8": lambda m, F: F.threshold(m.tensor([1, 5], dtype=m.uint8), 2, 9),
     "softplus0": lambda m, F: F.softplus(m.tensor([1.0, -1.0]), beta=0),
     "lrelu str": lambda m, F: F.leaky_relu(m.tensor([1.0]), "a"),
+    **{
+        f"{name} {kind}": lambda m, F, name=name, setting=setting: getattr(F, name)(
+            m.ones(2, dtype=m.float64), setting(m)
+        )
+        for name in (
+            "leaky_relu",
+            "elu",
+            "celu",
+            "softplus",
+            "hardtanh",
+            "hardshrink",
+            "softshrink",
+        )
+        for kind, setting in SETTINGS.items()
+    },
     "elu none": lambda m, F: F.elu(3),
     "relu6 int inplace": lambda m, F: F.relu6(m.tensor([-1, 9]), inplace=True),
     "hardtanh eq": lambda m, F: F.hardtanh(m.tensor([nan, 2.0]), 1.0, 1.0),

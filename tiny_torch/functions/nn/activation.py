@@ -124,7 +124,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """
     if inplace:
         return leaky_relu_(input, negative_slope)
-    return _applied(LeakyRelu, "leaky_relu", input, False, negative_slope)
+    slope = as_number("leaky_relu", "negative_slope", 2, negative_slope)
+    return _applied(LeakyRelu, "leaky_relu", input, False, slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -136,7 +137,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 1.0]))
     tensor([-0.6321,  1.0000])
     """
-    return _applied(Elu, "elu", input, inplace, alpha)
+    return _applied(Elu, "elu", input, inplace, as_number("elu", "alpha", 2, alpha))
 
 
 def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
@@ -216,7 +217,9 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> torch.nn.functional.hardshrink(torch.tensor([0.3, -2.0]))
     tensor([ 0., -2.])
     """
-    return _applied(Hardshrink, "hardshrink", input, False, lambd)
+    return _applied(
+        Hardshrink, "hardshrink", input, False, as_number("hardshrink", "lambd", 2, lambd)
+    )
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -230,6 +233,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([ 0.0000, -1.5000])
     """
     require_float("softshrink", input)
+    lambd = as_number("softshrink", "lambd", 2, lambd)
     if not 0 <= lambd <= finfo(input.dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype "
@@ -273,6 +277,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     tensor([ 0.6931, 30.0000])
     """
     require_float("softplus", input)
+    if type(beta) is not float or type(threshold) is not float:
+        beta = as_number("softplus", "beta", 2, beta)
+        threshold = as_number("softplus", "threshold", 3, threshold)
     return apply(Softplus, input, beta, threshold)
 
 
@@ -329,6 +336,9 @@ def hardtanh(
 
 def _limited(input: Tensor, min_val: float, max_val: float, inplace: bool) -> Tensor:
     check_tensor("hardtanh", "input", 1, input)
+    if type(min_val) is not float or type(max_val) is not float:
+        min_val = as_number("hardtanh", "min_val", 2, min_val)
+        max_val = as_number("hardtanh", "max_val", 3, max_val)
     if input.is_floating_point():
         if inplace:
             return apply_inplace(HardtanhInPlace, input, min_val, max_val)
