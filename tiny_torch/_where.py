@@ -50,12 +50,13 @@ def held(function: Any) -> list[Any]:
 
 
 def names(function: Any) -> list[str]:
-    """The names in a function's code; and strings that it holds: getattr(x, name)."""
+    """The names in a function's code, and those that it holds: of getattr(x, name), of methods."""
     codes: list[Any] = [getattr(plain(function), "__code__", None)]
     for code in codes:  # and those inside of it
         codes += [c for c in getattr(code, "co_consts", ()) if isinstance(c, CodeType)]
     spelt = [name for code in codes for name in getattr(code, "co_names", ())]
-    return list(dict.fromkeys(spelt + [text for text in held(function) if isinstance(text, str)]))
+    texts = [getattr(value, "__name__", value) for value in held(function)]
+    return list(dict.fromkeys(spelt + [text for text in texts if isinstance(text, str)]))
 
 
 def values_named(function: Any, owner: Any) -> Iterator[Any]:

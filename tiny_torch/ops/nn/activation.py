@@ -9,48 +9,44 @@ from __future__ import annotations
 
 import math
 
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import over
+from tiny_torch.ops.common import over, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Mul, Where
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-class Gelu(Op):
+class Fused(Op):
+    """A function without settings: a record of ops.def each way, the second named ..._backward."""
+
     saves = (0,)
-    overwrites = True
 
-    @staticmethod
-    def forward(x, out=None):
-        return x.gelu(out), (x,)
+    def __init_subclass__(cls, record: str, overwrites: bool = False) -> None:
+        kernel, gradient = (getattr(_core.NDArray, name) for name in (record, record + "_backward"))
 
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        (x,) = saved
-        return grad.gelu_backward(x, over(x, grad) if overwrite else None)
+        def forward(x, out=None):
+            return kernel(x, out), (x,)
 
+        def backward(saved, grad, needs, overwrite=False):
+            (x,) = saved
+            return gradient(grad, x, over(x, grad) if overwrite else None)
+
+        cls.forward, cls.backward = staticmethod(forward), staticmethod(backward)
+        cls.overwrites = overwrites
+
+
+class Gelu(Fused, record="gelu", overwrites=True):
     @staticmethod
     def composite(x):
         return x * 0.5 * (1 + (x * math.sqrt(0.5)).erf())
 
 
-class GeluTanh(Op):
+class GeluTanh(Fused, record="gelu_tanh", overwrites=True):
     """Gelu by the approximation of Hendrycks & Gimpel."""
-
-    saves = (0,)
-    overwrites = True
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.gelu_tanh(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        (x,) = saved
-        return grad.gelu_tanh_backward(x, over(x, grad) if overwrite else None)
 
     @staticmethod
     def composite(x):
@@ -58,53 +54,19 @@ class GeluTanh(Op):
         return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * cubic).tanh())
 
 
-class Silu(Op):
-    saves = (0,)
-    overwrites = True
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.silu(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        (x,) = saved
-        return grad.silu_backward(x, over(x, grad) if overwrite else None)
-
+class Silu(Fused, record="silu", overwrites=True):
     @staticmethod
     def composite(x):
         return x * x.sigmoid()
 
 
-class Mish(Op):
-    saves = (0,)
-    overwrites = True
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.mish(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        (x,) = saved
-        return grad.mish_backward(x, over(x, grad) if overwrite else None)
-
+class Mish(Fused, record="mish", overwrites=True):
     @staticmethod
     def composite(x):
         return x * Softplus.composite(x, 1.0, 20.0).tanh()
 
 
-class LogSigmoid(Op):
-    saves = (0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.log_sigmoid(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return grad.log_sigmoid_backward(saved[0])
-
+class LogSigmoid(Fused, record="log_sigmoid"):
     @staticmethod
     def composite(x):
         # At x = 0 minimum and abs give the gradients 1/2 and 0, the right sum.
@@ -154,20 +116,31 @@ class LeakyReluInPlace(LeakyRelu):
         return y, (y, slope)
 
 
-class LeakyReluBackward(Op):
-    """The gradient where x is positive, `slope` times it elsewhere."""
+class Gate(Op):
+    """A gradient, let through where x and the limits say: linear in it, so its own derivative."""
 
     arity = 2
     saves = (1,)
+    record = ""
 
-    @staticmethod
-    def forward(grad, x, slope):
-        return grad.leaky_relu_backward(x, slope), (x, slope)
+    @classmethod
+    def forward(cls, grad, x, *limits):
+        return getattr(grad, cls.record)(x, *limits), (x, *limits)
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        return run(cls, grad, *saved), None
+
+
+class LeakyReluBackward(Gate):
+    """The gradient where x is positive, `slope` times it elsewhere."""
+
+    record = "leaky_relu_backward"
 
     @staticmethod
     def backward(saved, grad, needs):
         # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
-        zeros = grad.new_full(grad.shape, 0) if needs[1] else None
+        zeros = zero_gradient(grad) if needs[1] else None
         return run(LeakyReluBackward, grad, *saved), zeros
 
 
@@ -188,17 +161,7 @@ class Elu(Op):
         return run(Where, x > 0, x, alpha * x.clamp_max(0).expm1())
 
 
-class Selu(Op):
-    saves = (0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.selu(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return grad.selu_backward(saved[0])
-
+class Selu(Fused, record="selu"):
     @staticmethod
     def composite(x):
         return SELU_SCALE * Elu.composite(x, SELU_ALPHA)
@@ -248,19 +211,10 @@ class HardtanhInPlace(Hardtanh):
         return y, (y, low, high)
 
 
-class HardtanhBackward(Op):
+class HardtanhBackward(Gate):
     """The gradient where low < x < high, or x is NaN; 0 elsewhere."""
 
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(grad, x, low, high):
-        return grad.hardtanh_backward(x, low, high), (x, low, high)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(HardtanhBackward, grad, *saved), None
+    record = "hardtanh_backward"
 
 
 class Threshold(Op):
@@ -277,17 +231,8 @@ class Threshold(Op):
         return run(ThresholdBackward, grad, *saved)
 
 
-class ThresholdBackward(Op):
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(grad, x, threshold):
-        return grad.threshold_backward(x, threshold), (x, threshold)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(ThresholdBackward, grad, *saved), None
+class ThresholdBackward(Gate):
+    record = "threshold_backward"
 
 
 class Hardshrink(Op):
@@ -304,33 +249,18 @@ class Hardshrink(Op):
         return run(ShrinkBackward, grad, *saved)
 
 
-class Softshrink(Op):
+class Softshrink(Hardshrink):
     """x moved towards 0 by `edge`, as far as that."""
-
-    saves = (0,)
 
     @staticmethod
     def forward(x, edge):
         return x.softshrink(edge), (x, edge)
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(ShrinkBackward, grad, *saved)
 
-
-class ShrinkBackward(Op):
+class ShrinkBackward(Gate):
     """0 where -edge <= x <= edge, the gradient elsewhere."""
 
-    arity = 2
-    saves = (1,)
-
-    @staticmethod
-    def forward(grad, x, edge):
-        return grad.shrink_backward(x, edge), (x, edge)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(ShrinkBackward, grad, *saved), None
+    record = "shrink_backward"
 
 
 class RreluWithNoise(Mul):
@@ -393,35 +323,13 @@ class PreluKernel(Op):
         return run(Where, x > 0, x, weight * x)
 
 
-class Hardsigmoid(Op):
-    saves = (0,)
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.hardsigmoid(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return grad.hardsigmoid_backward(saved[0])
-
+class Hardsigmoid(Fused, record="hardsigmoid"):
     @staticmethod
     def composite(x):
         return apply(Hardtanh, x + 3, 0.0, 6.0) / 6
 
 
-class Hardswish(Op):
-    saves = (0,)
-    overwrites = True
-
-    @staticmethod
-    def forward(x, out=None):
-        return x.hardswish(out), (x,)
-
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        (x,) = saved
-        return grad.hardswish_backward(x, over(x, grad) if overwrite else None)
-
+class Hardswish(Fused, record="hardswish", overwrites=True):
     @staticmethod
     def composite(x):
         return x * apply(Hardtanh, x + 3, 0.0, 6.0) / 6
