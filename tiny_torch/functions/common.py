@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
@@ -35,6 +35,11 @@ check_tensors = _core.check_tensors
 
 
 OPERANDS = (float, int, Tensor, np.number, np.bool_)
+
+
+def by_name(*functions: Callable) -> dict[str, Any]:
+    """Functions by their names, as modules list them: FUNCTIONS are torch's, METHODS Tensor's."""
+    return {function.__name__: function for function in functions}
 
 
 def is_operand(value: Any) -> bool:

@@ -6,7 +6,6 @@ and made in declared.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,14 @@ from tiny_torch.arguments import as_int, as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
-from tiny_torch.functions.common import check_operand, check_tensor, into, into_same, write_out
+from tiny_torch.functions.common import (
+    by_name,
+    check_operand,
+    check_tensor,
+    into,
+    into_same,
+    write_out,
+)
 from tiny_torch.functions.elementwise.declared import inplace, scalar
 from tiny_torch.ops.common import fits
 from tiny_torch.ops.elementwise.arithmetic import (
@@ -394,28 +400,10 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     return apply_inplace(Addcdiv, x, a, b)
 
 
-FUNCTIONS: dict[str, Callable] = {
-    **{
-        function.__name__: function
-        for function in (
-            relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
-            isclose, allclose, equal,
-        )
-    },
-}  # fmt: skip
-
-METHODS: dict[str, Callable] = {
-    **FUNCTIONS,
-    "relu_": inplace(Relu),
-    "round_": round_,
-    "pow_": pow_,
-    "lerp_": lerp_,
-    "add_": add_,
-    "sub_": sub_,
-    "div_": div_,
-    "clamp_": clamp_,
-    "clamp_min_": clamp_min_,
-    "clamp_max_": clamp_max_,
-    "addcmul_": addcmul_,
-    "addcdiv_": addcdiv_,
-}
+FUNCTIONS = by_name(
+    relu, round, add, sub, div, pow, clamp, clamp_min, clamp_max, lerp, addcmul, addcdiv,
+    isclose, allclose, equal,
+)  # fmt: skip
+METHODS = FUNCTIONS | {"relu_": inplace(Relu)} | by_name(
+    round_, pow_, lerp_, add_, sub_, div_, clamp_, clamp_min_, clamp_max_, addcmul_, addcdiv_,
+)  # fmt: skip

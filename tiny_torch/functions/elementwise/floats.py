@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import finfo, not_implemented
-from tiny_torch.functions.common import check_operand, check_tensor, into, named, write_out
+from tiny_torch.functions.common import by_name, check_operand, check_tensor, into, named, write_out
 from tiny_torch.ops.elementwise.arithmetic import Pow
 from tiny_torch.ops.elementwise.floats import Frexp, Ldexp, NanToNum
 from tiny_torch.tensor import Tensor
@@ -152,13 +151,5 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-FUNCTIONS: dict[str, Callable] = {
-    function.__name__: function for function in (frexp, ldexp, float_power, nan_to_num, positive)
-}
-METHODS: dict[str, Callable] = {
-    **FUNCTIONS,
-    "__pos__": positive,
-    "ldexp_": ldexp_,
-    "float_power_": float_power_,
-    "nan_to_num_": nan_to_num_,
-}
+FUNCTIONS = by_name(frexp, ldexp, float_power, nan_to_num, positive)
+METHODS = FUNCTIONS | by_name(ldexp_, float_power_, nan_to_num_) | {"__pos__": positive}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import check_range
-from tiny_torch.functions.common import check_tensor, write_out
+from tiny_torch.functions.common import by_name, check_tensor, write_out
 from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma
 from tiny_torch.tensor import Tensor
 
@@ -108,13 +107,5 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-FUNCTIONS: dict[str, Callable] = {
-    function.__name__: function for function in (polygamma, logit, heaviside)
-}
-METHODS: dict[str, Callable] = {
-    **FUNCTIONS,
-    "polygamma": polygamma_method,
-    "polygamma_": polygamma_,
-    "logit_": logit_,
-    "heaviside_": heaviside_,
-}
+FUNCTIONS = by_name(polygamma, logit, heaviside)
+METHODS = FUNCTIONS | by_name(polygamma_, logit_, heaviside_) | {"polygamma": polygamma_method}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.functions.common import applied_same, check_tensor, into_same
+from tiny_torch.functions.common import applied_same, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import ADD, MULTIPLY
@@ -224,12 +223,5 @@ def scatter_reduce_(
     return apply_inplace(ScatterReduce, self, source, index, dim, reduce, include_self)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (gather, take_along_dim, scatter, scatter_add, scatter_reduce)
-}
-FUNCTIONS: dict[str, Callable] = SHARED
-METHODS: dict[str, Callable] = {
-    **SHARED,
-    **{function.__name__: function for function in (scatter_, scatter_add_, scatter_reduce_)},
-}
+FUNCTIONS = by_name(gather, take_along_dim, scatter, scatter_add, scatter_reduce)
+METHODS = FUNCTIONS | by_name(scatter_, scatter_add_, scatter_reduce_)

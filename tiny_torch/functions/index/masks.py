@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -10,7 +9,7 @@ from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name
-from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
 from tiny_torch.functions.index.values import checked_number, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Where
@@ -177,14 +176,5 @@ def argwhere(input: Tensor) -> Tensor:
     return apply(Nonzero, input)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (masked_fill, masked_select, masked_scatter, nonzero, argwhere)
-}
-FUNCTIONS: dict[str, Callable] = {**SHARED, "where": where}
-METHODS: dict[str, Callable] = {
-    **SHARED,
-    "where": where_method,
-    "masked_fill_": masked_fill_,
-    "masked_scatter_": masked_scatter_,
-}
+FUNCTIONS = by_name(masked_fill, masked_select, masked_scatter, nonzero, argwhere, where)
+METHODS = FUNCTIONS | by_name(masked_fill_, masked_scatter_) | {"where": where_method}

@@ -5,12 +5,11 @@ The results are integers or bools: there is no gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
-from tiny_torch.functions.common import check_tensor, into, into_same, place_of
+from tiny_torch.functions.common import by_name, check_tensor, into, into_same, place_of
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap
 
@@ -137,7 +136,5 @@ def isin(
     return into_same(out, wrap(x.isin(others, invert, place_of("isin", out))))
 
 
-FUNCTIONS: dict[str, Callable] = {
-    "searchsorted": searchsorted, "bucketize": bucketize, "isin": isin,
-}  # fmt: skip
-METHODS: dict[str, Callable] = {}
+FUNCTIONS = by_name(searchsorted, bucketize, isin)
+METHODS: dict[str, Any] = {}

@@ -4,12 +4,11 @@ element of the flat tensor (take, put).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.functions.common import applied_same, as_tensors, check_tensor, into_same
+from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
@@ -325,17 +324,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return apply_inplace(IndexPut, self, values, accumulate, *arrays)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (
-        index_select, index_add, index_copy, index_fill, index_reduce, index_put, take, put,
-    )
-}  # fmt: skip
-FUNCTIONS: dict[str, Callable] = SHARED
-METHODS: dict[str, Callable] = {
-    **SHARED,
-    **{
-        function.__name__: function
-        for function in (index_add_, index_copy_, index_fill_, index_reduce_, index_put_, put_)
-    },
-}
+FUNCTIONS = by_name(
+    index_select, index_add, index_copy, index_fill, index_reduce, index_put, take, put,
+)  # fmt: skip
+METHODS = FUNCTIONS | by_name(index_add_, index_copy_, index_fill_, index_reduce_, index_put_, put_)

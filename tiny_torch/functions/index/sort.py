@@ -5,13 +5,12 @@ Results along a dim have names: values, and indices (int64), which say where the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import check_tensor, into, into_same, offered, standalone
+from tiny_torch.functions.common import by_name, check_tensor, into, into_same, offered, standalone
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
 from tiny_torch.tensor import Tensor
@@ -263,10 +262,7 @@ def nanquantile(
     return quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)
 
 
-FUNCTIONS: dict[str, Callable] = {
-    function.__name__: function
-    for function in (
-        sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, quantile, nanquantile,
-    )
-}  # fmt: skip
+FUNCTIONS = by_name(
+    sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, quantile, nanquantile,
+)  # fmt: skip
 METHODS = FUNCTIONS

@@ -5,12 +5,11 @@ NaN equals nothing: each is an element of its own. There is no gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.arguments import as_int, check_bool
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import by_name, check_tensor
 from tiny_torch.ops.index.unique import Unique2, UniqueConsecutive, UniqueDim, UniqueDimConsecutive
 from tiny_torch.ops.shape.views import wrap_dim
 from tiny_torch.tensor import Tensor
@@ -88,5 +87,5 @@ def unique_consecutive(
     return results("unique_consecutive", input, True, return_inverse, return_counts, dim)
 
 
-FUNCTIONS: dict[str, Callable] = {"unique": unique, "unique_consecutive": unique_consecutive}
+FUNCTIONS = by_name(unique, unique_consecutive)
 METHODS = FUNCTIONS

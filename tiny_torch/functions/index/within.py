@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -11,7 +10,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.from_data import tensor
-from tiny_torch.functions.common import check_tensor, into_same
+from tiny_torch.functions.common import by_name, check_tensor, into_same
 from tiny_torch.ops.index.within import DiagonalScatter, SelectScatter, SliceScatter
 from tiny_torch.ops.shape.views import Steps, show, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -147,8 +146,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return coordinates.unbind(-1)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function for function in (diagonal_scatter, select_scatter, slice_scatter)
-}
-FUNCTIONS: dict[str, Callable] = {**SHARED, "unravel_index": unravel_index}
-METHODS: dict[str, Callable] = {**SHARED, "fill_diagonal_": fill_diagonal_}
+SHARED = by_name(diagonal_scatter, select_scatter, slice_scatter)
+FUNCTIONS = SHARED | by_name(unravel_index)
+METHODS = SHARED | by_name(fill_diagonal_)

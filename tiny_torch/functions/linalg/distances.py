@@ -9,7 +9,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import other_type
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import by_name, check_tensor
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.reduce.norms import vector_norm
 from tiny_torch.functions.shape.join import broadcast_tensors
@@ -230,11 +230,5 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return vector_norm(pairs, p, -1) if input.shape[1] else pairs.sum(-1)
 
 
-METHODS = {"cov": cov, "corrcoef": corrcoef}
-FUNCTIONS = {
-    **METHODS,
-    "cdist": cdist,
-    "cosine_similarity": cosine_similarity,
-    "pairwise_distance": pairwise_distance,
-    "pdist": pdist,
-}
+METHODS = by_name(cov, corrcoef)
+FUNCTIONS = METHODS | by_name(cdist, cosine_similarity, pairwise_distance, pdist)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
-from tiny_torch.functions.common import check_tensor, into
+from tiny_torch.functions.common import by_name, check_tensor, into
 from tiny_torch.functions.linalg.matmul import bmm, mm
 from tiny_torch.functions.shape.views import reshaped
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
@@ -477,5 +477,5 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[tuple, tuple]:
     return tuple(range(-dims, 0)), tuple(range(dims))
 
 
-FUNCTIONS = {f.__name__: f for f in (einsum, tensordot)}
+FUNCTIONS = by_name(einsum, tensordot)
 METHODS: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.functions.common import check_tensor, into_same, offered
+from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
 from tiny_torch.ops.linalg.matmul import BY_DIMS, Bmm, Dot, Matmul, Mm, Mv
 from tiny_torch.ops.linalg.products import check_batches
 from tiny_torch.tensor import Tensor
@@ -102,6 +102,5 @@ def reflected_operator(self: Tensor, other: Any = NotImplemented) -> Tensor:
     return _core.refuse_pytorchs(other) or NotImplemented
 
 
-FUNCTIONS = {f.__name__: f for f in (matmul, mm, bmm, mv, dot)}
-
-METHODS = {**FUNCTIONS, "__matmul__": matmul_operator, "__rmatmul__": reflected_operator}
+FUNCTIONS = by_name(matmul, mm, bmm, mv, dot)
+METHODS = FUNCTIONS | {"__matmul__": matmul_operator, "__rmatmul__": reflected_operator}

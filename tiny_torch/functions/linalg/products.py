@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import cannot_cast
-from tiny_torch.functions.common import check_tensors, into, into_same, offered
+from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import everywhere, result_type
@@ -208,8 +208,5 @@ def check_factor(name: str, value: Number, dtype: Any) -> None:
         )
 
 
-FUNCTIONS = {f.__name__: f for f in (addmm, addmv, baddbmm, addbmm, addr)}
-METHODS = {
-    **FUNCTIONS,
-    **{f.__name__: f for f in (addmm_, addmv_, baddbmm_, addbmm_, addr_)},
-}
+FUNCTIONS = by_name(addmm, addmv, baddbmm, addbmm, addr)
+METHODS = FUNCTIONS | by_name(addmm_, addmv_, baddbmm_, addbmm_, addr_)

@@ -10,7 +10,14 @@ from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, other_type
-from tiny_torch.functions.common import check_tensors, into, into_same, standalone, write_out
+from tiny_torch.functions.common import (
+    by_name,
+    check_tensors,
+    into,
+    into_same,
+    standalone,
+    write_out,
+)
 from tiny_torch.functions.linalg.einsum import tensordot
 from tiny_torch.functions.linalg.matmul import dot, matmul
 from tiny_torch.ops.common import refuse_overlap
@@ -233,5 +240,5 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return multi_dot(matrices, out=out)
 
 
-METHODS = {f.__name__: f for f in (vdot, inner, outer, kron, cross)} | {"ger": outer}
-FUNCTIONS = {**METHODS, "chain_matmul": chain_matmul}
+METHODS = by_name(vdot, inner, outer, kron, cross) | {"ger": outer}
+FUNCTIONS = METHODS | by_name(chain_matmul)

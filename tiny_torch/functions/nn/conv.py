@@ -11,6 +11,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
+from tiny_torch.functions.common import by_name
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.nn.conv import Convolution, ConvolutionTranspose
 from tiny_torch.tensor import Tensor
@@ -294,8 +295,5 @@ def conv_transpose3d(
     return transposed_convolution("conv_transpose3d", 3, input, weight, bias, *settings)
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d)
-}
+FUNCTIONS = by_name(conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d)
 METHODS: dict[str, Any] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -12,7 +11,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.creation import empty, ones_like
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.functions.common import check_tensor, write_out
+from tiny_torch.functions.common import by_name, check_tensor, write_out
 from tiny_torch.ops.nn.activation import (
     Celu,
     LeakyRelu,
@@ -214,8 +213,5 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply(PreluKernel, input, weight)
 
 
-METHODS: dict[str, Callable] = {"prelu": prelu}
-FUNCTIONS: dict[str, Callable] = {
-    function.__name__: function
-    for function in (prelu, celu, celu_, selu, selu_, relu_, threshold, threshold_, rrelu, rrelu_)
-}
+METHODS = by_name(prelu)
+FUNCTIONS = METHODS | by_name(celu, celu_, selu, selu_, relu_, threshold, threshold_, rrelu, rrelu_)

@@ -15,7 +15,7 @@ from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
 from tiny_torch.devices import to_device
 from tiny_torch.from_data import place
-from tiny_torch.functions.common import check_tensor, into, place_of
+from tiny_torch.functions.common import by_name, check_tensor, into, place_of
 from tiny_torch.ops.random.draws import Draw
 from tiny_torch.random import Generator, core_of, default_generator
 from tiny_torch.tensor import Tensor
@@ -318,15 +318,7 @@ def random_like(
     return result if requires_grad is False else result.requires_grad_(requires_grad)
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (
-        rand, randn, randint, randperm, rand_like, randn_like, randint_like,
-    )
-}  # fmt: skip
-METHODS = {
-    f.__name__: f
-    for f in (
-        uniform_, normal_, log_normal_, exponential_, cauchy_, geometric_, random_, bernoulli_,
-    )
-}  # fmt: skip
+FUNCTIONS = by_name(rand, randn, randint, randperm, rand_like, randn_like, randint_like)
+METHODS = by_name(
+    uniform_, normal_, log_normal_, exponential_, cauchy_, geometric_, random_, bernoulli_,
+)  # fmt: skip

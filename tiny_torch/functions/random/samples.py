@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import check_tensor, into, refuse_history
+from tiny_torch.functions.common import by_name, check_tensor, into, refuse_history
 from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, shaped
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.random.draws import on_cpu
@@ -151,10 +151,5 @@ def multinomial(
     return into(out, wrap(_core.multinomial(input.array, core, num_samples, bool(replacement))))
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (
-        bernoulli, binomial, poisson, normal, multinomial, _standard_gamma, _sample_dirichlet,
-    )
-}  # fmt: skip
-METHODS = {f.__name__: f for f in (bernoulli, multinomial)}
+METHODS = by_name(bernoulli, multinomial)
+FUNCTIONS = METHODS | by_name(binomial, poisson, normal, _standard_gamma, _sample_dirichlet)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import HALVES, not_implemented
-from tiny_torch.functions.common import check_tensor, into, named
+from tiny_torch.functions.common import by_name, check_tensor, into, named
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
@@ -159,5 +158,5 @@ def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
     return bins.detach().clone()
 
 
-FUNCTIONS: dict[str, Callable] = {"bincount": bincount, "histc": histc, "histogram": histogram}
+FUNCTIONS = by_name(bincount, histc, histogram)
 METHODS = FUNCTIONS

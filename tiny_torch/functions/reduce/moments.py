@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, scalar_type
-from tiny_torch.functions.common import applied, check_tensor, into, named, offered
+from tiny_torch.functions.common import applied, by_name, check_tensor, into, named, offered
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum
 from tiny_torch.ops.elementwise.cast import Cast
@@ -166,10 +166,5 @@ def with_mean(op, name, input, dim, unbiased, keepdim, correction):
     return first, mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (
-        var, std, var_mean, std_mean, logsumexp, nansum, nanmean, count_nonzero, aminmax,
-    )
-}  # fmt: skip
-METHODS = {name: f for name, f in FUNCTIONS.items() if name not in ("var_mean", "std_mean")}
+METHODS = by_name(var, std, logsumexp, nansum, nanmean, count_nonzero, aminmax)
+FUNCTIONS = METHODS | by_name(var_mean, std_mean)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.functions.common import check_tensor, into, into_same
+from tiny_torch.functions.common import by_name, check_tensor, into, into_same
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.shape.views import unique_dims
 from tiny_torch.tensor import Tensor
@@ -247,5 +247,5 @@ def cumulative_trapezoid(
     return ((left + right) * steps).cumsum(dim) / 2.0
 
 
-FUNCTIONS = {f.__name__: f for f in (diff, gradient, trapezoid, trapz, cumulative_trapezoid)}
-METHODS = {"diff": diff}
+FUNCTIONS = by_name(diff, gradient, trapezoid, trapz, cumulative_trapezoid)
+METHODS = by_name(diff)

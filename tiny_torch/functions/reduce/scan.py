@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, edge_of
-from tiny_torch.functions.common import into, into_same, offered
+from tiny_torch.functions.common import by_name, into, into_same, offered
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.ops.common import refuse_overlap
@@ -119,8 +118,5 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     return selected("cummin", Cummin, out, input, checked_dim("cummin", input, dim), True)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function for function in (cumsum, cumprod, logcumsumexp, cummax, cummin)
-}
-FUNCTIONS = SHARED
-METHODS: dict[str, Callable] = {**SHARED, "cumsum_": cumsum_, "cumprod_": cumprod_}
+FUNCTIONS = by_name(cumsum, cumprod, logcumsumexp, cummax, cummin)
+METHODS = FUNCTIONS | by_name(cumsum_, cumprod_)

@@ -11,7 +11,15 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import applied, check_tensor, into, into_same, offered, write_out
+from tiny_torch.functions.common import (
+    applied,
+    by_name,
+    check_tensor,
+    into,
+    into_same,
+    offered,
+    write_out,
+)
 from tiny_torch.functions.index.selection import selected
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.comparison import Maximum, Minimum, Ne
@@ -260,10 +268,5 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return result.view(wanted) if leading else result
 
 
-FUNCTIONS = {
-    f.__name__: f
-    for f in (
-        sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin,
-    )
-}  # fmt: skip
-METHODS = {**FUNCTIONS, "sum_to_size": sum_to_size}
+FUNCTIONS = by_name(sum, mean, prod, amax, amin, any, all, max, min, argmax, argmin)
+METHODS = FUNCTIONS | by_name(sum_to_size)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.functions.common import check_tensor, into_same, offered, standalone
+from tiny_torch.functions.common import by_name, check_tensor, into_same, offered, standalone
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.layouts import contiguous_format
 from tiny_torch.ops.shape.arrange import DiagEmbed, Flip, Repeat, Roll, Tril, Triu
@@ -313,22 +312,11 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return input.clone(memory_format=contiguous_format)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (
-        fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90,
-    )
-}  # fmt: skip
-FUNCTIONS: dict[str, Callable] = {
-    **SHARED, "tile": tile, "flip": flip, "repeat_interleave": repeat_interleave,
-}  # fmt: skip
-METHODS: dict[str, Callable] = {
-    **SHARED,
-    "repeat_interleave": repeat_interleave_method,
-    "tile": tile_method,
-    "flip": flip_method,
+FUNCTIONS = by_name(
+    fliplr, flipud, roll, tril, triu, diag, diag_embed, diagflat, rot90, tile, flip,
+    repeat_interleave,
+)  # fmt: skip
+METHODS = FUNCTIONS | by_name(repeat, tril_, triu_) | {
+    "repeat_interleave": repeat_interleave_method, "tile": tile_method, "flip": flip_method,
     "__reversed__": reverse,
-    "repeat": repeat,
-    "tril_": tril_,
-    "triu_": triu_,
-}
+}  # fmt: skip

@@ -10,7 +10,7 @@ from tiny_torch._reference.layout import MAX_DIMS
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
-from tiny_torch.functions.common import check_elements, check_tensor, into, standalone
+from tiny_torch.functions.common import by_name, check_elements, check_tensor, into, standalone
 from tiny_torch.functions.shape.join import cat, stack
 from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
@@ -152,5 +152,5 @@ def trace(input: Tensor, *, out: Any = None) -> Tensor:
     return into(out, input.diagonal().sum())
 
 
-METHODS = {"trace": trace}
-FUNCTIONS = {f.__name__: f for f in (block_diag, cartesian_prod, combinations, vander, trace)}
+METHODS = by_name(trace)
+FUNCTIONS = by_name(block_diag, cartesian_prod, combinations, vander, trace)

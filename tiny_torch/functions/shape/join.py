@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.devices import array_module
-from tiny_torch.functions.common import as_tensors, check_tensor, into, offered
+from tiny_torch.functions.common import as_tensors, by_name, check_tensor, into, offered
 from tiny_torch.functions.shape.views import one_or_many
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.join import Cat, Stack, broadcast_shapes
@@ -259,20 +259,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-FUNCTIONS: dict[str, Callable] = {
-    **{
-        function.__name__: function
-        for function in (
-            cat, stack, hstack, vstack, dstack, column_stack, atleast_1d, atleast_2d, atleast_3d,
-            broadcast_to, broadcast_shapes, broadcast_tensors, meshgrid,
-        )
-    },
-    "concat": cat,
-    "concatenate": cat,
-    "row_stack": vstack,
-}  # fmt: skip
-METHODS: dict[str, Callable] = {
-    "expand": expand,
-    "expand_as": expand_as,
-    "broadcast_to": broadcast_to,
-}
+SHARED = by_name(broadcast_to)
+FUNCTIONS = SHARED | by_name(
+    cat, stack, hstack, vstack, dstack, column_stack, atleast_1d, atleast_2d, atleast_3d,
+    broadcast_shapes, broadcast_tensors, meshgrid,
+) | {"concat": cat, "concatenate": cat, "row_stack": vstack}  # fmt: skip
+METHODS = SHARED | by_name(expand, expand_as)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
+from tiny_torch.functions.common import by_name
 from tiny_torch.ops.shape.views import (
     Diagonal,
     Select,
@@ -121,8 +121,5 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
     return apply_view_inplace(AsStrided, self, *arguments)
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function for function in (select, narrow, diagonal, as_strided)
-}
-FUNCTIONS: dict[str, Callable] = {**SHARED, "as_strided_": as_strided_}
-METHODS: dict[str, Callable] = {**SHARED, "unfold": unfold, "as_strided_": as_strided_}
+FUNCTIONS = by_name(select, narrow, diagonal, as_strided, as_strided_)
+METHODS = FUNCTIONS | by_name(unfold)

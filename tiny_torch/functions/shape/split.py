@@ -14,6 +14,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
+from tiny_torch.functions.common import by_name
 from tiny_torch.ops.shape.split import Pieces, Rows
 from tiny_torch.ops.shape.views import Slice, wrap_dim
 from tiny_torch.tensor import Tensor
@@ -188,9 +189,5 @@ hsplit = split_along("hsplit", 1, 1)
 vsplit = split_along("vsplit", 0, 2)
 dsplit = split_along("dsplit", 2, 3)
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit)
-}
-FUNCTIONS: dict[str, Callable] = {**SHARED, "split": split}
-METHODS: dict[str, Callable] = {**SHARED, "split": split_method}
+FUNCTIONS = by_name(unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, split)
+METHODS = FUNCTIONS | {"split": split_method}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_view
+from tiny_torch.functions.common import by_name
 from tiny_torch.memory import view_as_dtype
 from tiny_torch.ops.shape.views import (
     Permute,
@@ -340,14 +340,6 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return apply_view_inplace(Unsqueeze, self, (("unsqueeze", (dim,)),))
 
 
-SHARED: dict[str, Callable] = {
-    function.__name__: function
-    for function in (
-        ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim,
-    )
-} | {"swapdims": transpose, "moveaxis": movedim}  # fmt: skip
-
-
 def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tuple:
     """Ints that a method was given one by one, as one sequence, or by name."""
     if named is None and values and are_ints(values):
@@ -362,26 +354,18 @@ def one_or_many(function: str, argument: str, values: tuple, named: Any) -> tupl
     return as_ints(function, argument, None, values[0] if single else values)
 
 
-FUNCTIONS: dict[str, Callable] = {
-    **SHARED,
-    "reshape": reshape,
-    "permute": permute,
-}
+FUNCTIONS = by_name(
+    ravel, flatten, unflatten, squeeze, unsqueeze, transpose, swapaxes, t, movedim, reshape,
+    permute,
+) | {"swapdims": transpose, "moveaxis": movedim}  # fmt: skip
 METHODS: dict[str, Any] = {
-    **SHARED,
-    "view": view,
-    "view_as": view_as,
+    **FUNCTIONS,
+    **by_name(view, view_as, reshape_as, t_, transpose_, swapaxes_, squeeze_, unsqueeze_),
     "reshape": reshape_method,
-    "reshape_as": reshape_as,
     "permute": permute_method,
+    "swapdims_": transpose_,
     "T": property(reversed_dims),
     "mT": property(matrix_transposed),
     "mH": property(matrix_transposed),
     "H": property(hermitian_transposed),
-    "t_": t_,
-    "transpose_": transpose_,
-    "swapaxes_": swapaxes_,
-    "swapdims_": transpose_,
-    "squeeze_": squeeze_,
-    "unsqueeze_": unsqueeze_,
 }
