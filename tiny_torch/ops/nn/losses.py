@@ -15,21 +15,6 @@ from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.tensor import Tensor, wrap
 
 
-def forward_of(record: str, x: Any, target: Any, reduction: str, *settings: Any) -> tuple:
-    if reduction == "none":
-        return getattr(x, record)(target, *settings), (x, target, 1.0, *settings)
-    total = getattr(array_module(x.device), "total_" + record)
-    scale = 1.0
-    if reduction == "mean":
-        scale = 1.0 / x.size if x.size else float("nan")
-    return total(x, target, *settings, reduction == "mean"), (x, target, scale, *settings)
-
-
-def backward_of(record: str, saved: tuple, grad: Any) -> Any:
-    x, target, scale, *settings = saved
-    return getattr(scaled(grad, scale), record + "_backward")(x, target, *settings)
-
-
 def scaled(grad: Any, scale: float) -> Any:
     return grad if scale == 1.0 else grad * scale
 
@@ -40,54 +25,58 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss.sum() if reduction == "sum" else loss
 
 
-class Distance(Op):
-    """What the losses share that depend on x - target alone."""
+class Loss(Op):
+    """A record of ops.def, its elements added up in the same pass; `reduction` is a word."""
 
     arity = 2
-    broadcasts = True
     saves = (0, 1)
 
+    def __init_subclass__(cls, record: str = "") -> None:
+        if not record:  # it adds to what such losses share
+            return
 
-class MseLoss(Distance):
-    @staticmethod
-    def forward(x, target, reduction):
-        return forward_of("mse_loss", x, target, reduction)
+        def forward(x, target, reduction, *settings):
+            if reduction == "none":
+                return getattr(x, record)(target, *settings), (x, target, 1.0, *settings)
+            mean, scale = reduction == "mean", 1.0
+            if mean:
+                scale = 1.0 / x.size if x.size else float("nan")
+            total = getattr(array_module(x.device), "total_" + record)
+            return total(x, target, *settings, mean), (x, target, scale, *settings)
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        change = backward_of("mse_loss", saved, grad)
+        def to_input(saved, grad):
+            x, target, scale, *settings = saved
+            return getattr(scaled(grad, scale), record + "_backward")(x, target, *settings)
+
+        cls.forward, cls.to_input = staticmethod(forward), staticmethod(to_input)
+
+    to_input: Any = None  # (saved, grad): the gradient of x
+
+
+class Distance(Loss):
+    """Losses that depend on x - target alone."""
+
+    broadcasts = True
+
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        change = cls.to_input(saved, grad)
         return change, -change if needs[1] else None
 
+
+class MseLoss(Distance, record="mse_loss"):
     @staticmethod
     def composite(x, target, reduction):
         return reduced((x - target).square(), reduction)
 
 
-class L1Loss(Distance):
-    @staticmethod
-    def forward(x, target, reduction):
-        return forward_of("l1_loss", x, target, reduction)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        change = backward_of("l1_loss", saved, grad)
-        return change, -change if needs[1] else None
-
+class L1Loss(Distance, record="l1_loss"):
     @staticmethod
     def composite(x, target, reduction):
         return reduced((x - target).abs(), reduction)
 
 
-class SmoothL1Loss(Distance):
-    @staticmethod
-    def forward(x, target, reduction, beta):
-        return forward_of("smooth_l1_loss", x, target, reduction, beta)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        change = backward_of("smooth_l1_loss", saved, grad)
-        return change, -change if needs[1] else None
-
+class SmoothL1Loss(Distance, record="smooth_l1_loss"):
     @staticmethod
     def composite(x, target, reduction, beta):
         distance = (x - target).abs()
@@ -95,16 +84,7 @@ class SmoothL1Loss(Distance):
         return reduced(run(Where, distance < beta, near, distance - 0.5 * beta), reduction)
 
 
-class HuberLoss(Distance):
-    @staticmethod
-    def forward(x, target, reduction, delta):
-        return forward_of("huber_loss", x, target, reduction, delta)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        change = backward_of("huber_loss", saved, grad)
-        return change, -change if needs[1] else None
-
+class HuberLoss(Distance, record="huber_loss"):
     @staticmethod
     def composite(x, target, reduction, delta):
         distance = (x - target).abs()
@@ -112,18 +92,11 @@ class HuberLoss(Distance):
         return reduced(run(Where, distance <= delta, 0.5 * distance.square(), far), reduction)
 
 
-class BinaryCrossEntropy(Op):
+class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
     """-(t log x + (1 - t) log(1 - x)); NaN where x or t is outside of [0, 1].
 
     At the ends of [0, 1] log's gradient is infinite: there it is (x - t) / 1e-12.
     """
-
-    arity = 2
-    saves = (0, 1)
-
-    @staticmethod
-    def forward(x, target, reduction):
-        return forward_of("binary_cross_entropy", x, target, reduction)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -131,7 +104,7 @@ class BinaryCrossEntropy(Op):
         to_target = None
         if needs[1]:
             to_target = scaled(grad, scale) * ((-x).log1p() - x.log())
-        return backward_of("binary_cross_entropy", saved, grad), to_target
+        return BinaryCrossEntropy.to_input(saved, grad), to_target
 
     @staticmethod
     def composite(x, target, reduction):
@@ -148,15 +121,8 @@ class BinaryCrossEntropy(Op):
         return reduced(run(Where, at_end, end, inside), reduction)
 
 
-class BinaryCrossEntropyWithLogits(Op):
+class BinaryCrossEntropyWithLogits(Loss, record="bce_with_logits"):
     """That of sigmoid(x), stably; the positive weight multiplies the t log x, and is a constant."""
-
-    arity = 2
-    saves = (0, 1)
-
-    @staticmethod
-    def forward(x, target, reduction, weight):
-        return forward_of("bce_with_logits", x, target, reduction, weight)
 
     @staticmethod
     def backward(saved, grad, needs):
@@ -164,7 +130,7 @@ class BinaryCrossEntropyWithLogits(Op):
         to_target = None
         if needs[1]:
             to_target = scaled(grad, scale) * ((-x).log_sigmoid() - weight * x.log_sigmoid())
-        return backward_of("bce_with_logits", saved, grad), to_target
+        return BinaryCrossEntropyWithLogits.to_input(saved, grad), to_target
 
     @staticmethod
     def composite(x, target, reduction, weight):
