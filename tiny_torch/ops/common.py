@@ -39,13 +39,14 @@ def public(
     return declare
 
 
-def with_name(op: type[Op], name: str) -> type[Op]:
+def with_name(op: type[Op], name: str, what: str, **options: bool) -> Any:
+    """An op made by a function, named; public with these options if it is told what it answers."""
     op.__name__ = op.__qualname__ = name.title().replace("_", "")
     op.__doc__ = ""
-    return op
+    return public(name, what, **options)(op) if what else op
 
 
-def by_operator(name: str, operate) -> type[Op]:
+def by_operator(name: str, what: str, operate) -> Any:
     """An op without a gradient, whose first operand may be a number."""
 
     class ByOperator(Op):
@@ -55,10 +56,12 @@ def by_operator(name: str, operate) -> type[Op]:
         def forward(x, y, out=None):
             return (operate(x, y) if out is None else getattr(x, name)(y, out)), ()
 
-    return with_name(ByOperator, name)
+    return with_name(ByOperator, name, what, left=True)
 
 
-def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out",)) -> type[Op]:
+def without_gradient(
+    name: str, what: str, inputs: int = 2, forms: tuple[str, ...] = ("out",), **options: bool
+) -> Any:
     class WithoutGradient(Op):
         arity = inputs
         unrecorded = forms
@@ -67,7 +70,7 @@ def without_gradient(name: str, inputs: int = 2, forms: tuple[str, ...] = ("out"
         def forward(x, *rest, out=None):
             return getattr(x, name)(*rest, out), ()
 
-    return with_name(WithoutGradient, name)
+    return with_name(WithoutGradient, name, what, **options)
 
 
 def refuse_tensors(name: str, grad: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.common import by_operator, public, without_gradient
@@ -51,40 +50,28 @@ class Minimum(Extreme):
         return Extreme.share(saved, grad, needs, x > y, y > x)
 
 
-Eq: Any = public("eq", "Whether elements are equal.")(without_gradient("eq"))
-Ne: Any = public("ne", "Whether elements differ.")(without_gradient("ne"))
-Lt: Any = public("lt", "input < other.")(without_gradient("lt"))
-Le: Any = public("le", "input <= other.")(without_gradient("le"))
-Gt: Any = public("gt", "input > other.")(without_gradient("gt"))
-Ge: Any = public("ge", "input >= other.")(without_gradient("ge"))
-BitwiseAnd: Any = public("bitwise_and", "The bits that both have.", left=True)(
-    by_operator("bitwise_and", operator.and_)
-)
-BitwiseOr: Any = public("bitwise_or", "The bits that either has.", left=True)(
-    by_operator("bitwise_or", operator.or_)
-)
-BitwiseXor: Any = public("bitwise_xor", "The bits that just one has.", left=True)(
-    by_operator("bitwise_xor", operator.xor)
-)
-LeftShift: Any = public("bitwise_left_shift", "input * 2**other, of integers.", left=True)(
-    by_operator("bitwise_left_shift", operator.lshift)
-)
-RightShift: Any = public("bitwise_right_shift", "input // 2**other, of integers.", left=True)(
-    by_operator("bitwise_right_shift", operator.rshift)
-)
+Eq = without_gradient("eq", "Whether elements are equal.")
+Ne = without_gradient("ne", "Whether elements differ.")
+Lt = without_gradient("lt", "input < other.")
+Le = without_gradient("le", "input <= other.")
+Gt = without_gradient("gt", "input > other.")
+Ge = without_gradient("ge", "input >= other.")
+BitwiseAnd = by_operator("bitwise_and", "The bits that both have.", operator.and_)
+BitwiseOr = by_operator("bitwise_or", "The bits that either has.", operator.or_)
+BitwiseXor = by_operator("bitwise_xor", "The bits that just one has.", operator.xor)
+LeftShift = by_operator("bitwise_left_shift", "input * 2**other, of integers.", operator.lshift)
+RightShift = by_operator("bitwise_right_shift", "input // 2**other, of integers.", operator.rshift)
 LOGICAL = ("out", "in place")
-LogicalAnd: Any = public("logical_and", "Whether both elements are not 0.", numbers=False)(
-    without_gradient("logical_and", 2, LOGICAL)
+LogicalAnd = without_gradient(
+    "logical_and", "Whether both elements are not 0.", 2, LOGICAL, numbers=False
 )
-LogicalOr: Any = public("logical_or", "Whether either element is not 0.", numbers=False)(
-    without_gradient("logical_or", 2, LOGICAL)
+LogicalOr = without_gradient(
+    "logical_or", "Whether either element is not 0.", 2, LOGICAL, numbers=False
 )
-LogicalXor: Any = public("logical_xor", "Whether just one element is not 0.", numbers=False)(
-    without_gradient("logical_xor", 2, LOGICAL)
+LogicalXor = without_gradient(
+    "logical_xor", "Whether just one element is not 0.", 2, LOGICAL, numbers=False
 )
 for _name, _what in (("gcd", "greatest common divisor"), ("lcm", "least common multiple")):
-    public(_name, f"The {_what} of two integers.", numbers=False)(without_gradient(_name, 2, ()))
-public("logical_not", "Whether each element is 0.")(without_gradient("logical_not", 1, LOGICAL))
-BitwiseNot: Any = public("bitwise_not", "Each bit turned; logical not of a bool.")(
-    without_gradient("bitwise_not", 1, ())
-)
+    without_gradient(_name, f"The {_what} of two integers.", 2, (), numbers=False)
+without_gradient("logical_not", "Whether each element is 0.", 1, LOGICAL)
+BitwiseNot = without_gradient("bitwise_not", "Each bit turned; logical not of a bool.", 1, ())

@@ -21,10 +21,10 @@ TESTS = {
     "signbit": "Whether each element's sign is minus, as that of -0 is, too.",
 }
 for _name, _what in TESTS.items():
-    public(_name, _what, in_place=False)(without_gradient(_name, 1))
+    without_gradient(_name, _what, 1, in_place=False)
 
-public("sgn", "-1, 0 or 1 as each element's sign.")(
-    of_input("sign", lambda grad, x: zero_gradient(grad), named_as="sgn")
+of_input(
+    "sgn", "-1, 0 or 1 as each element's sign.", lambda grad, x: zero_gradient(grad), record="sign"
 )
 
 

@@ -11,21 +11,25 @@ from tiny_torch.ops.elementwise.unary import of_input
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
-public("erfc", "1 - erf(x), accurate where that is small.")(
-    of_input("erfc", lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI))
+of_input(
+    "erfc",
+    "1 - erf(x), accurate where that is small.",
+    lambda grad, x: grad * ((x * x).neg().exp() * -TWO_OVER_ROOT_PI),
 )
-public("erfinv", "The inverse of erf; NaN beyond 1.")(
-    of_input("erfinv", lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI))
+of_input(
+    "erfinv",
+    "The inverse of erf; NaN beyond 1.",
+    lambda grad, x: grad * (x.erfinv().square().exp() / TWO_OVER_ROOT_PI),
 )
-public("lgamma", "The logarithm of gamma's absolute value.")(
-    of_input("lgamma", lambda grad, x: grad * x.digamma())
+of_input("lgamma", "The logarithm of gamma's absolute value.", lambda grad, x: grad * x.digamma())
+of_input(
+    "digamma", "The derivative of gamma's logarithm.", lambda grad, x: grad * run(Polygamma, x, 1)
 )
-public("digamma", "The derivative of gamma's logarithm.")(
-    of_input("digamma", lambda grad, x: grad * run(Polygamma, x, 1))
-)
-I1 = of_input("i1", lambda grad, x: grad * i1_slope(x))
-public("i0", "The modified Bessel function of the first kind, of order 0.")(
-    of_input("i0", lambda grad, x: grad * run(I1, x))
+I1 = of_input("i1", "", lambda grad, x: grad * i1_slope(x))
+of_input(
+    "i0",
+    "The modified Bessel function of the first kind, of order 0.",
+    lambda grad, x: grad * run(I1, x),
 )
 
 

@@ -25,7 +25,7 @@ class Neg(Op):
         return -grad
 
 
-def of_nothing(name: str, formula) -> type[Op]:
+def of_nothing(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one alone."""
 
     class OfNothing(Op):
@@ -37,27 +37,28 @@ def of_nothing(name: str, formula) -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad)
 
-    return with_name(OfNothing, name)
+    return with_name(OfNothing, name, what)
 
 
-def of_input(name: str, formula, named_as: str = "") -> type[Op]:
+def of_input(name: str, what: str, formula, record: str = "") -> Any:
     """A unary op whose gradient is a formula of the incoming one and of x."""
+    record = record or name
 
     class OfInput(Op):
         saves = (0,)
 
         @staticmethod
         def forward(x, out=None):
-            return getattr(x, name)(out), (x,)
+            return getattr(x, record)(out), (x,)
 
         @staticmethod
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return with_name(OfInput, named_as or name)
+    return with_name(OfInput, name, what)
 
 
-def of_output(name: str, formula) -> type[Op]:
+def of_output(name: str, what: str, formula) -> Any:
     """A unary op whose gradient is a formula of the incoming one and of the result."""
 
     class OfOutput(Op):
@@ -72,93 +73,51 @@ def of_output(name: str, formula) -> type[Op]:
         def backward(saved, grad, needs):
             return formula(grad, saved[0])
 
-    return with_name(OfOutput, name)
+    return with_name(OfOutput, name, what)
 
 
-Abs: Any = public("abs", "The absolute value of each element.")(
-    of_input("abs", lambda grad, x: grad * x.sign())
-)
-Square: Any = public("square", "Each element times itself.")(
-    of_input("square", lambda grad, x: grad * (x * 2))
-)
-Log: Any = public("log", "The natural logarithm.")(of_input("log", lambda grad, x: grad / x))
-Log2: Any = public("log2", "The logarithm to base 2.")(
-    of_input("log2", lambda grad, x: grad / (x * math.log(2)))
-)
-Log10: Any = public("log10", "The logarithm to base 10.")(
-    of_input("log10", lambda grad, x: grad / (x * math.log(10)))
-)
-Log1p: Any = public("log1p", "log(1 + x), accurate near 0.")(
-    of_input("log1p", lambda grad, x: grad / (x + 1))
-)
-Sin: Any = public("sin", "The sine.")(of_input("sin", lambda grad, x: grad * x.cos()))
-Cos: Any = public("cos", "The cosine.")(of_input("cos", lambda grad, x: grad * -x.sin()))
-Atan: Any = public("atan", "The angle whose tangent is x.")(
-    of_input("atan", lambda grad, x: grad / (x * x + 1))
-)
-Erf: Any = public("erf", "The error function.")(
-    of_input("erf", lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))))
+Abs = of_input("abs", "The absolute value of each element.", lambda grad, x: grad * x.sign())
+Square = of_input("square", "Each element times itself.", lambda grad, x: grad * (x * 2))
+Log = of_input("log", "The natural logarithm.", lambda grad, x: grad / x)
+Log2 = of_input("log2", "The logarithm to base 2.", lambda grad, x: grad / (x * math.log(2)))
+Log10 = of_input("log10", "The logarithm to base 10.", lambda grad, x: grad / (x * math.log(10)))
+Log1p = of_input("log1p", "log(1 + x), accurate near 0.", lambda grad, x: grad / (x + 1))
+Sin = of_input("sin", "The sine.", lambda grad, x: grad * x.cos())
+Cos = of_input("cos", "The cosine.", lambda grad, x: grad * -x.sin())
+Atan = of_input("atan", "The angle whose tangent is x.", lambda grad, x: grad / (x * x + 1))
+Erf = of_input(
+    "erf",
+    "The error function.",
+    lambda grad, x: grad * ((x * x).neg().exp() * (2 / math.sqrt(math.pi))),
 )
 
-Asin: Any = public("asin", "The angle whose sine is x.")(
-    of_input("asin", lambda grad, x: grad * (1 - x * x).rsqrt())
+Asin = of_input("asin", "The angle whose sine is x.", lambda grad, x: grad * (1 - x * x).rsqrt())
+Acos = of_input("acos", "The angle whose cosine is x.", lambda grad, x: grad * -(1 - x * x).rsqrt())
+Sinh = of_input("sinh", "The hyperbolic sine.", lambda grad, x: grad * x.cosh())
+Cosh = of_input("cosh", "The hyperbolic cosine.", lambda grad, x: grad * x.sinh())
+Asinh = of_input("asinh", "The inverse of sinh.", lambda grad, x: grad * (x * x + 1).rsqrt())
+Acosh = of_input(
+    "acosh", "The inverse of cosh; NaN below 1.", lambda grad, x: grad * (x * x - 1).rsqrt()
 )
-Acos: Any = public("acos", "The angle whose cosine is x.")(
-    of_input("acos", lambda grad, x: grad * -(1 - x * x).rsqrt())
-)
-Sinh: Any = public("sinh", "The hyperbolic sine.")(
-    of_input("sinh", lambda grad, x: grad * x.cosh())
-)
-Cosh: Any = public("cosh", "The hyperbolic cosine.")(
-    of_input("cosh", lambda grad, x: grad * x.sinh())
-)
-Asinh: Any = public("asinh", "The inverse of sinh.")(
-    of_input("asinh", lambda grad, x: grad * (x * x + 1).rsqrt())
-)
-Acosh: Any = public("acosh", "The inverse of cosh; NaN below 1.")(
-    of_input("acosh", lambda grad, x: grad * (x * x - 1).rsqrt())
-)
-Atanh: Any = public("atanh", "The inverse of tanh; NaN beyond 1.")(
-    of_input("atanh", lambda grad, x: grad / (1 - x * x))
-)
-Deg2Rad: Any = public("deg2rad", "Degrees as radians.")(
-    of_nothing("deg2rad", lambda grad: grad * (math.pi / 180))
-)
-Rad2Deg: Any = public("rad2deg", "Radians as degrees.")(
-    of_nothing("rad2deg", lambda grad: grad * (180 / math.pi))
-)
+Atanh = of_input("atanh", "The inverse of tanh; NaN beyond 1.", lambda grad, x: grad / (1 - x * x))
+Deg2Rad = of_nothing("deg2rad", "Degrees as radians.", lambda grad: grad * (math.pi / 180))
+Rad2Deg = of_nothing("rad2deg", "Radians as degrees.", lambda grad: grad * (180 / math.pi))
 
-Exp: Any = public("exp", "e to the power of each element.")(
-    of_output("exp", lambda grad, y: grad * y)
+Exp = of_output("exp", "e to the power of each element.", lambda grad, y: grad * y)
+Exp2 = of_output(
+    "exp2", "2 to the power of each element.", lambda grad, y: grad * (y * math.log(2))
 )
-Exp2: Any = public("exp2", "2 to the power of each element.")(
-    of_output("exp2", lambda grad, y: grad * (y * math.log(2)))
-)
-Expm1: Any = public("expm1", "exp(x) - 1, accurate near 0.")(
-    of_output("expm1", lambda grad, y: grad * (y + 1))
-)
-Sqrt: Any = public("sqrt", "The square root; NaN below 0.")(
-    of_output("sqrt", lambda grad, y: grad / (y * 2))
-)
-Rsqrt: Any = public("rsqrt", "1 / sqrt(x).")(
-    of_output("rsqrt", lambda grad, y: grad * (y * y * y * -0.5))
-)
-Reciprocal: Any = public("reciprocal", "1 / x.")(
-    of_output("reciprocal", lambda grad, y: grad * -(y * y))
-)
-Tan: Any = public("tan", "The tangent.")(of_output("tan", lambda grad, y: grad * (y * y + 1)))
+Expm1 = of_output("expm1", "exp(x) - 1, accurate near 0.", lambda grad, y: grad * (y + 1))
+Sqrt = of_output("sqrt", "The square root; NaN below 0.", lambda grad, y: grad / (y * 2))
+Rsqrt = of_output("rsqrt", "1 / sqrt(x).", lambda grad, y: grad * (y * y * y * -0.5))
+Reciprocal = of_output("reciprocal", "1 / x.", lambda grad, y: grad * -(y * y))
+Tan = of_output("tan", "The tangent.", lambda grad, y: grad * (y * y + 1))
 
-Sign: Any = public("sign", "-1, 0 or 1 as each element's sign.")(of_nothing("sign", zero_gradient))
-Floor: Any = public("floor", "The largest integer not above each element.")(
-    of_nothing("floor", zero_gradient)
-)
-Ceil: Any = public("ceil", "The smallest integer not below each element.")(
-    of_nothing("ceil", zero_gradient)
-)
-Trunc: Any = public("trunc", "Each element without its fraction.")(
-    of_nothing("trunc", zero_gradient)
-)
-Round = of_nothing("round", zero_gradient)
+Sign = of_nothing("sign", "-1, 0 or 1 as each element's sign.", zero_gradient)
+Floor = of_nothing("floor", "The largest integer not above each element.", zero_gradient)
+Ceil = of_nothing("ceil", "The smallest integer not below each element.", zero_gradient)
+Trunc = of_nothing("trunc", "Each element without its fraction.", zero_gradient)
+Round = of_nothing("round", "", zero_gradient)
 
 
 class RoundTo(Op):
