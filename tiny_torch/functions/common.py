@@ -64,6 +64,16 @@ def check_elements(tensors: Sequence) -> None:
             )
 
 
+def check_listed(function: str, position: int, tensors: Sequence) -> None:
+    """As check_elements, of an argument `tensors`: in the words of PyTorch's parser."""
+    for i, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{function}(): argument 'tensors' (position {position}) must be tuple of Tensors, "
+                f"but found element of type {_core.type_name(tensor)} at pos {i}"
+            )
+
+
 def as_tensors(function: str, argument: str, tensors: Any) -> Sequence[Tensor]:
     if not isinstance(tensors, (tuple, list)):
         raise wrong_kind(function, argument, "tuple of Tensors", tensors, 1)

@@ -76,7 +76,7 @@ def parse(array: Any, index: Any) -> tuple[Steps, list]:
             steps.append(("select", (dim, item)))
             axis += 1
         elif type(item) is slice:
-            start, stop, step = slice_bounds(item, array.shape[axis])
+            start, stop, step = item.indices(array.shape[axis])
             if step != 1 or start != 0 or stop != array.shape[axis]:
                 steps.append(("slice", (dim, start, stop, step)))
             axis += 1
@@ -179,13 +179,6 @@ def dims_taken(item: Any) -> int:
     if type(item) is int or type(item) is slice:
         return 1
     return item.ndim if item.dtype is _core.bool or item.dtype is _core.uint8 else 1
-
-
-def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
-    start, stop, step = item.indices(size)
-    if step < 1:
-        raise ValueError("step must be greater than zero")
-    return start, stop, step
 
 
 # ------------------------------------------------------------------------------- x[...], x[...] = y

@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name
 from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
-from tiny_torch.functions.index.values import checked_number, warn_expanded
+from tiny_torch.functions.index.values import single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.masks import MaskedFill, MaskedScatter, MaskedSelect, Nonzero
@@ -30,14 +30,7 @@ def mask_arguments(name: str, x: Tensor, mask: Any, value: Any) -> tuple:
     check_tensor(name, "mask", 1, mask)
     if mask.array.dtype is not _core.bool:
         raise not_boolean(name, mask.array.dtype)
-    if isinstance(value, Tensor):
-        if value.array.ndim:
-            raise RuntimeError(
-                f"{name}_ only supports a 0-dimensional value tensor, but got tensor with "
-                f"{value.array.ndim} dimension(s)."
-            )
-        return mask, value
-    return mask, checked_number(value, x)
+    return mask, single_value(name + "_", value, x)
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:

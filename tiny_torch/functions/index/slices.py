@@ -9,7 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
-from tiny_torch.functions.index.values import checked_number, warn_expanded
+from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.index.brackets import IndexPut
 from tiny_torch.ops.index.gather import REDUCTIONS
@@ -95,7 +95,7 @@ def check_slices(name: str, x: Tensor, dim: int, index: Any, source: Any) -> Non
         )
 
 
-def scaled(name: str, x: Tensor, source: Tensor, alpha: Any) -> Tensor:
+def scaled(x: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """source * alpha, which is first converted to x's dtype."""
     if type(alpha) is int and alpha == 1:
         return source
@@ -128,7 +128,7 @@ def index_add(
     """
     check_slices("index_add", input, dim, index, source)
     refuse_overlap(out, (index, source), (input,))
-    source = scaled("index_add", input, source, alpha)
+    source = scaled(input, source, alpha)
     return into_same(out, apply(IndexAdd, input, source, index, dim), "index_add")
 
 
@@ -137,7 +137,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     check_slices("index_add_", self, dim, index, source)
     refuse_overlap(self, (index, source))
     if type(alpha) is not int or alpha != 1:
-        source = scaled("index_add_", self, source, alpha)
+        source = scaled(self, source, alpha)
     return apply_inplace(IndexAdd, self, source, index, dim)
 
 
@@ -227,14 +227,7 @@ def index_fill_value(name: str, x: Tensor, dim: int, index: Any, value: Any) -> 
         raise IndexError(f"{name}(): Expected dtype int64 for index.")
     if index.array.ndim > 1:
         raise RuntimeError(f"{name}(): Index is supposed to be a vector")
-    if not isinstance(value, Tensor):
-        return checked_number(value, x)
-    if value.array.ndim:
-        raise RuntimeError(
-            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.array.ndim} dimension(s)."
-        )
-    return value
+    return single_value(name, value, x)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:

@@ -50,6 +50,18 @@ def checked_number(value: Any, x: Tensor) -> Any:
     return value
 
 
+def single_value(name: str, value: Any, x: Tensor) -> Any:
+    """A number that x can hold, or a 0-d tensor."""
+    if not isinstance(value, Tensor):
+        return checked_number(value, x)
+    if value.array.ndim:
+        raise RuntimeError(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.array.ndim} dimension(s)."
+        )
+    return value
+
+
 def assigned_number(value: Any, x: Tensor) -> Any:
     """A number that x[index] takes: of a half dtype beyond its largest, too, as infinity."""
     if fits(value, x):

@@ -16,7 +16,7 @@ from tiny_torch.ops.shape.views import Steps, show, wrap_dim
 from tiny_torch.tensor import Tensor
 
 
-def scattered(op: type[Op], name: str, x: Any, src: Any, steps: Steps) -> Tensor:
+def scattered(op: type[Op], x: Any, src: Any, steps: Steps) -> Tensor:
     part = show(x.array, steps)
     if part.shape != src.array.shape:
         raise RuntimeError(
@@ -40,7 +40,7 @@ def diagonal_scatter(
     """
     check_tensor("diagonal_scatter", "src", 2, src)
     steps = (("diagonal", (offset, dim1, dim2)),)
-    return scattered(DiagonalScatter, "diagonal_scatter", input, src, steps)
+    return scattered(DiagonalScatter, input, src, steps)
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
@@ -55,7 +55,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """
     check_tensor("select_scatter", "src", 2, src)
     steps = (("select", (dim, index)),)
-    return scattered(SelectScatter, "select_scatter", input, src, steps)
+    return scattered(SelectScatter, input, src, steps)
 
 
 def slice_scatter(
@@ -84,7 +84,7 @@ def slice_scatter(
     last = shape[dim] if shape else 1
     first = 0 if start is None else start
     steps = (("slice", (dim, first, last if end is None else end, step)),)
-    return into_same(out, scattered(SliceScatter, "slice_scatter", input, src, steps))
+    return into_same(out, scattered(SliceScatter, input, src, steps))
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:

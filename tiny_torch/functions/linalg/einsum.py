@@ -13,10 +13,9 @@ import operator
 import string
 from typing import Any, NamedTuple
 
-from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
-from tiny_torch.functions.common import by_name, check_tensor, into
+from tiny_torch.functions.common import by_name, check_listed, check_tensor, into
 from tiny_torch.functions.linalg.matmul import bmm, mm
 from tiny_torch.functions.shape.views import reshaped
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
@@ -57,12 +56,7 @@ def einsum(*args: Any) -> Tensor:
         return einsum(equation, *operands[0])
     if not isinstance(equation, str):
         raise wrong_kind("einsum", "equation", "str", equation, 1)
-    for position, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            raise TypeError(
-                "einsum(): argument 'tensors' (position 2) must be tuple of Tensors, but found "
-                f"element of type {_core.type_name(operand)} at pos {position}"
-            )
+    check_listed("einsum", 2, operands)
     return planned(equation, tuple([x.array.shape for x in operands]))(operands)
 
 

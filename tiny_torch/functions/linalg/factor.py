@@ -9,6 +9,7 @@ from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import into_same, named
 from tiny_torch.functions.linalg.lapack import (
     check_floating,
+    check_input,
     check_matrix,
     check_precision,
     check_square,
@@ -28,10 +29,7 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    check_matrix("linalg.cholesky", "linalg_cholesky", "input", input)
-    check_square("linalg.cholesky", input)
-    check_floating("linalg.cholesky", input)
-    check_precision("linalg.cholesky", input)
+    check_input("linalg.cholesky", "input", input)
     return into_same(out, apply(LinalgCholeskyEx, input, bool(upper)))
 
 

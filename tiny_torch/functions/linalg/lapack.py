@@ -32,6 +32,16 @@ def check_floating(name: str, A: Tensor) -> None:
         )
 
 
+def check_input(
+    name: str, argument: str, A: Any, error: type[Exception] = NotImplementedError
+) -> None:
+    """Square matrices of numbers that LAPACK takes; `error` is raised for half types."""
+    check_matrix(name, name.replace(".", "_"), argument, A)
+    check_square(name, A)
+    check_floating(name, A)
+    check_precision(name, A, error)
+
+
 def check_precision(name: str, A: Tensor, error: type[Exception] = NotImplementedError) -> None:
     """Half types have no factorisations, as in PyTorch."""
     if A.is_floating_point() and A.itemsize == 2:

@@ -12,6 +12,7 @@ import numpy as np
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import finfo
 from tiny_torch.functions.common import check_tensor, into, into_same, named
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.linalg.factor import eigh, svdvals
@@ -30,7 +31,6 @@ from tiny_torch.ops.linalg.matrices import (
     LinalgLstsq,
     LinalgMatrixExp,
     LinalgPinv,
-    epsilon,
     threshold,
 )
 from tiny_torch.ops.linalg.solve import inverse_where_regular
@@ -136,7 +136,7 @@ def lstsq(
         )
     batch = np.broadcast_shapes(tuple(A.shape[:-2]), tuple(columns.shape[:-2]))
     columns = columns.expand(*batch, *columns.shape[-2:])
-    rcond = epsilon(A) * max(A.shape[-2:]) if rcond is None else rcond
+    rcond = finfo(A.dtype).eps * max(A.shape[-2:]) if rcond is None else rcond
     X, residuals, rank, S = apply(LinalgLstsq, A, columns, rcond, driver)
     return named("linalg_lstsq", (X.squeeze(-1) if vector else X, residuals, rank, S), out)
 

@@ -6,12 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor, into_same, named
-from tiny_torch.functions.linalg.lapack import (
-    check_floating,
-    check_matrix,
-    check_precision,
-    check_square,
-)
+from tiny_torch.functions.linalg.lapack import check_input, check_matrix, check_precision
 from tiny_torch.functions.linalg.triangular import check_pair
 from tiny_torch.ops.linalg.solve import LinalgDet, LinalgInvEx, LinalgSlogdet, LinalgSolveEx
 from tiny_torch.tensor import Tensor
@@ -27,10 +22,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    check_matrix("linalg.inv", "linalg_inv", "A", A)
-    check_square("linalg.inv", A)
-    check_floating("linalg.inv", A)
-    check_precision("linalg.inv", A, RuntimeError)
+    check_input("linalg.inv", "A", A, RuntimeError)
     return into_same(out, apply(LinalgInvEx, A))
 
 
@@ -75,15 +67,8 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor(8.)
     """
-    check_determinant("linalg.det", "linalg_det", A, NotImplementedError)
+    check_input("linalg.det", "A", A)
     return into_same(out, apply(LinalgDet, A))
-
-
-def check_determinant(name, function, A, error):
-    check_matrix(name, function, "A", A)
-    check_square(name, A)
-    check_floating(name, A)
-    check_precision(name, A, error)
 
 
 def old_det(input: Tensor) -> Tensor:
@@ -96,7 +81,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 
     https://pytorch.org/docs/stable/generated/torch.linalg.slogdet.html
     """
-    check_determinant("linalg.slogdet", "linalg_slogdet", A, RuntimeError)
+    check_input("linalg.slogdet", "A", A, RuntimeError)
     return named("linalg_slogdet", apply(LinalgSlogdet, A), out)
 
 

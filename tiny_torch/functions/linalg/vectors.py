@@ -12,6 +12,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import (
     by_name,
+    check_listed,
     check_tensors,
     into,
     into_same,
@@ -203,12 +204,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 def check_chain(tensors: Any) -> list[Tensor]:
     if not isinstance(tensors, (tuple, list)):
         raise wrong_kind("linalg_multi_dot", "tensors", "tuple of Tensors", tensors, 1)
-    for position, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(
-                "linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, but "
-                f"found element of type {_core.type_name(tensor)} at pos {position}"
-            )
+    check_listed("linalg_multi_dot", 1, tensors)
     if len(tensors) < 2:
         raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))
     return list(tensors)

@@ -134,7 +134,8 @@ def scaled_dot_product_attention(
     if dropout_p or only_composed() or (attn_mask is not None and edge_of(attn_mask) is not None):
         drop = partial(dropout, p=dropout_p)
         return composed(query, key, value, attn_mask, is_causal, factor, drop)
-    return attention(query, key, value, attn_mask, is_causal, factor)
+    arguments = query, key, value, attn_mask, is_causal, factor
+    return apply(ScaledDotProductFlashAttentionForCpu, *arguments)
 
 
 def check_arguments(
@@ -219,9 +220,3 @@ def broadcast(*tensors: Tensor) -> list[Tensor]:
         return list(tensors)
     shape = broadcast_shapes(*leading)
     return [tensor.expand(*shape, *tensor.shape[-2:]) for tensor in tensors]
-
-
-def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
-) -> Tensor:
-    return apply(ScaledDotProductFlashAttentionForCpu, q, k, v, mask, causal, scale)

@@ -185,11 +185,13 @@ def instance_norm(
     _check_channels(input, running_mean, running_var, weight, bias, use_input_stats)
     shape = input.shape
     rows = input.contiguous().view((*shape[:2], math.prod(shape[2:])))  # of no memory format
-    if use_input_stats:
-        y = apply_instance_norm(rows, weight, bias, running_mean, running_var, momentum, eps)
-    else:
+    if not use_input_stats:
         y = apply_batch_norm(rows, weight, bias, running_mean, running_var, False, momentum, eps)
-    return y.view(shape)
+        return y.view(shape)
+    if rows.array.device == "ref":
+        update_on_ref((running_mean, running_var), rows, momentum, samples=True)
+    running = [None if r is None else r.array for r in (running_mean, running_var)]
+    return apply(NativeGroupNorm, rows, weight, bias, shape[1], eps, *running, momentum).view(shape)
 
 
 def apply_batch_norm(
@@ -207,20 +209,3 @@ def apply_batch_norm(
         update_on_ref((running_mean, running_var), x, momentum, samples=False)
     running = [None if r is None else r.array for r in (running_mean, running_var)]
     return apply(NativeBatchNorm, x, weight, bias, *running, training, momentum, eps)
-
-
-def apply_instance_norm(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    """x (N, C, *); the others (C)."""
-    if x.array.device == "ref":
-        update_on_ref((running_mean, running_var), x, momentum, samples=True)
-    running = [None if r is None else r.array for r in (running_mean, running_var)]
-    groups = x.shape[1]
-    return apply(NativeGroupNorm, x, weight, bias, groups, eps, *running, momentum)

@@ -85,7 +85,10 @@ def cross_entropy(
         dim, target = _check_classes(input, target, weight)
     if not x.dtype.is_floating_point:
         raise not_implemented("log_softmax_lastdim_kernel_impl", input.dtype)
-    return apply_cross_entropy(input, target, weight, dim, reduction, ignore_index, smoothing)
+    arguments = input, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
+    if weight is not None and edge_of(weight) is not None:  # beside probabilities only
+        return CrossEntropy.composite(*arguments)
+    return apply(CrossEntropy, *arguments)
 
 
 def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> None:
@@ -183,19 +186,3 @@ def _of_probabilities(
 
 
 REDUCTIONS = {"none": NONE, "mean": MEAN, "sum": SUM}
-
-
-def apply_cross_entropy(
-    logits: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    dim: int,
-    reduction: str,
-    ignore_index: int,
-    smoothing: float,
-) -> Tensor:
-    """Classes as nll_loss has them, or probabilities of the logits' shape and dtype."""
-    arguments = logits, target, weight, dim, REDUCTIONS[reduction], ignore_index, smoothing
-    if weight is not None and edge_of(weight) is not None:  # beside probabilities only
-        return CrossEntropy.composite(*arguments)
-    return apply(CrossEntropy, *arguments)

@@ -182,10 +182,8 @@ def embedding_bag(
         input, offsets = input[:last], offsets[:-1]
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights[:last]
-    padding = row_of_padding(padding_idx, weight)
-    return apply_embedding_bag(
-        weight, per_sample_weights, input, offsets, mode, padding, scale_grad_by_freq
-    )
+    settings = MODES[mode], row_of_padding(padding_idx, weight), scale_grad_by_freq
+    return apply(EmbeddingBag, weight, per_sample_weights, input, offsets, *settings)
 
 
 def row_of_padding(padding_idx: int | None, weight: Tensor) -> int:
@@ -220,16 +218,3 @@ def apply_embedding(table: Tensor, index: Tensor, padding: int, by_frequency: bo
     check_tensor("embedding", "weight", 1, table)
     check_tensor("embedding", "indices", 2, index)
     return apply(Embedding, table, index, padding, by_frequency)
-
-
-def apply_embedding_bag(
-    table: Tensor,
-    weights: Tensor | None,
-    index: Tensor,
-    starts: Tensor,
-    mode: str,
-    padding: int,
-    by_frequency: bool,
-) -> Tensor:
-    arguments = table, weights, index, starts, MODES[mode], padding, by_frequency
-    return apply(EmbeddingBag, *arguments)

@@ -21,7 +21,6 @@ from tiny_torch.ops.nn.losses import (
     HuberLoss,
     L1Loss,
     MseLoss,
-    MultilabelMarginLoss,
     SmoothL1Loss,
     reduced,
 )
@@ -355,7 +354,3 @@ def huber_loss(
     loss = _of_pairs(HuberLoss, "huber", input, target, "none", delta).to(dtype)
     _require_weight_shape(input, weight)
     return reduced(loss * weight, reduction)
-
-
-def multilabel_margin(input: Tensor, target: Tensor) -> Tensor:
-    return apply(MultilabelMarginLoss, input, target.array)

@@ -20,12 +20,11 @@ from tiny_torch.functions.nn.losses import (
     _legacy_reduction,
     _reduction,
     _require_constant,
-    multilabel_margin,
 )
 from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
-from tiny_torch.ops.nn.losses import reduced
+from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduced
 from tiny_torch.tensor import Tensor
 
 
@@ -236,7 +235,7 @@ def multilabel_margin_loss(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
     _require_classes("multilabel_margin_loss", target)
-    loss = multilabel_margin(input.reshape(shape), target.reshape(shape))
+    loss = apply(MultilabelMarginLoss, input.reshape(shape), target.reshape(shape).array)
     return _of_rows(loss, input.ndim == 2, reduction)
 
 

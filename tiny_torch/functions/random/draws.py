@@ -36,6 +36,10 @@ def bind(function: str, values: tuple, named: dict, *overloads: tuple) -> dict:
     )
 
 
+def as_floats(function: str, **numbers: Any) -> list[float]:
+    return [as_float(function, name, None, number) for name, number in numbers.items()]
+
+
 # ------------------------------------------------------------------------------------- in place
 
 NUMBERS = (int, float, type(None))
@@ -80,7 +84,7 @@ def normal_(
 ) -> Tensor:
     """Fills with normal numbers."""
     if type(mean) is not int or type(std) is not int:
-        mean, std = as_float("normal_", "mean", None, mean), as_float("normal_", "std", None, std)
+        mean, std = as_floats("normal_", mean=mean, std=std)
     return draw(self, _core.normal_, generator, mean, std)
 
 
@@ -88,11 +92,8 @@ def log_normal_(
     self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
     """Fills with the exponentials of normal numbers."""
-    mean, std = (
-        as_float("log_normal_", "mean", None, mean),
-        as_float("log_normal_", "std", None, std),
-    )
-    return draw(self, _core.log_normal_, generator, mean, std)
+    numbers = as_floats("log_normal_", mean=mean, std=std)
+    return draw(self, _core.log_normal_, generator, *numbers)
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -104,11 +105,8 @@ def cauchy_(
     self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fills with numbers of the Cauchy distribution."""
-    median, sigma = (
-        as_float("cauchy_", "median", None, median),
-        as_float("cauchy_", "sigma", None, sigma),
-    )
-    return draw(self, _core.cauchy_, generator, median, sigma)
+    numbers = as_floats("cauchy_", median=median, sigma=sigma)
+    return draw(self, _core.cauchy_, generator, *numbers)
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:

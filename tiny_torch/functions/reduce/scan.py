@@ -8,6 +8,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op, edge_of
 from tiny_torch.functions.common import by_name, into, into_same, offered
 from tiny_torch.functions.index.selection import checked_dim, selected
+from tiny_torch.functions.reduce.sums import dtype_of
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.reduce.scan import Cummax, Cummin, Cumprod, Cumsum, Logcumsumexp
@@ -16,12 +17,8 @@ from tiny_torch.tensor import Tensor
 
 def accumulate(op: type[Op], name: str, input: Any, dim: Any, dtype: Any, out: Any) -> Tensor:
     dim = checked_dim(name, input, dim)
-    if isinstance(out, Tensor):
-        if dtype is not None and dtype is not out.array.dtype:
-            raise RuntimeError(
-                f"Expected out tensor to have dtype {dtype}, but got {out.array.dtype} instead"
-            )
-        dtype = out.array.dtype
+    if out is not None:
+        dtype = dtype_of(out, dtype)
     differentiable = edge_of(input) is not None and not modes.bits & NO_GRAD
     if differentiable and dtype is not None and dtype is not input.array.dtype:
         input = input.to(dtype)  # so that its gradient comes back in its own dtype

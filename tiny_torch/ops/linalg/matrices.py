@@ -12,6 +12,7 @@ from tiny_torch.autograd.apply import apply, apply_many
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import finfo
 from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd
 from tiny_torch.ops.linalg.lapack import (
     LinAlgError,
@@ -27,17 +28,11 @@ from tiny_torch.ops.linalg.products import wide
 from tiny_torch.ops.shape.join import Cat
 from tiny_torch.tensor import Tensor, wrap
 
-EPSILON = {"float32": float(np.finfo(np.float32).eps), "float64": float(np.finfo(np.float64).eps)}
-
-
-def epsilon(A: Any) -> float:
-    return EPSILON[str(A.dtype).removeprefix("torch.")]
-
 
 def threshold(A: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
     """Values up to max(atol, rtol * largest) count as zero; rtol is by default eps * max(m, n)."""
     if rtol is None:
-        rtol = epsilon(A) * max(A.shape[-2:])
+        rtol = finfo(A.dtype).eps * max(A.shape[-2:])
         if atol is not None:
             rtol = (atol <= 0) * rtol if isinstance(atol, Tensor) else 0.0 if atol > 0 else rtol
     tolerance = largest * rtol
