@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.ops.common import by_operator, public, without_gradient
@@ -15,39 +16,34 @@ class Extreme(Op):
     arity = 2
     broadcasts = True
     saves = (0, 1)
+    loses: Callable  # (x, y): where the other of the two is the extreme
 
-    @staticmethod
-    def share(saved, grad, needs, first_loses, second_loses):
-        half = grad / 2
-        equal = saved[0] == saved[1]
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        x, y = saved
+        half, equal = grad / 2, x == y
         return (
-            run(Where, equal, half, run(Where, first_loses, 0.0, grad)) if needs[0] else None,
-            run(Where, equal, half, run(Where, second_loses, 0.0, grad)) if needs[1] else None,
+            run(Where, equal, half, run(Where, cls.loses(x, y), 0.0, grad)) if needs[0] else None,
+            run(Where, equal, half, run(Where, cls.loses(y, x), 0.0, grad)) if needs[1] else None,
         )
 
 
 @public("maximum", "The larger of two elements; NaN if either is.", numbers=False, in_place=False)
 class Maximum(Extreme):
+    loses = operator.lt
+
     @staticmethod
     def forward(x, y, out=None):
         return x.maximum(y, out), (x, y)
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        x, y = saved
-        return Extreme.share(saved, grad, needs, x < y, y < x)
-
 
 @public("minimum", "The smaller of two elements; NaN if either is.", numbers=False, in_place=False)
 class Minimum(Extreme):
+    loses = operator.gt
+
     @staticmethod
     def forward(x, y, out=None):
         return x.minimum(y, out), (x, y)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        x, y = saved
-        return Extreme.share(saved, grad, needs, x > y, y > x)
 
 
 Eq = without_gradient("eq", "Whether elements are equal.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
@@ -65,12 +67,15 @@ class ExtremeNumber(Op):
     arity = 2
     broadcasts = True
     saves = (0, 1)
+    wins: Callable  # (x, y): where x is taken of two numbers
 
-    @staticmethod
-    def share(grad, first_wins, needs):
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        x, y = saved
+        first = cls.wins(x, y) | (y != y)
         return (
-            run(Where, first_wins, grad, 0.0) if needs[0] else None,
-            run(Where, first_wins, 0.0, grad) if needs[1] else None,
+            run(Where, first, grad, 0.0) if needs[0] else None,
+            run(Where, first, 0.0, grad) if needs[1] else None,
         )
 
 
@@ -78,28 +83,22 @@ class ExtremeNumber(Op):
     "fmax", "The larger of two elements; a number rather than NaN.", numbers=False, in_place=False
 )
 class Fmax(ExtremeNumber):
+    wins = operator.ge
+
     @staticmethod
     def forward(x, y, out=None):
         return x.fmax(y, out), (x, y)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        x, y = saved
-        return ExtremeNumber.share(grad, (x >= y) | (y != y), needs)
 
 
 @public(
     "fmin", "The smaller of two elements; a number rather than NaN.", numbers=False, in_place=False
 )
 class Fmin(ExtremeNumber):
+    wins = operator.le
+
     @staticmethod
     def forward(x, y, out=None):
         return x.fmin(y, out), (x, y)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        x, y = saved
-        return ExtremeNumber.share(grad, (x <= y) | (y != y), needs)
 
 
 # --------------------------------------------------------------------------- mantissa and exponent

@@ -97,37 +97,28 @@ class Logaddexp(Op):
     arity = 2
     broadcasts = True
     saves = (0, 1)
+    power = "exp"
 
     @staticmethod
     def forward(x, y, out=None):
         return x.logaddexp(y, out), (x, y)
 
-    @staticmethod
-    def backward(saved, grad, needs):
+    @classmethod
+    def backward(cls, saved, grad, needs):
         x, y = saved
         return (
-            grad / ((y - x).exp() + 1) if needs[0] else None,
-            grad / ((x - y).exp() + 1) if needs[1] else None,
+            grad / (getattr(y - x, cls.power)() + 1) if needs[0] else None,
+            grad / (getattr(x - y, cls.power)() + 1) if needs[1] else None,
         )
 
 
 @public("logaddexp2", "log2(2**input + 2**other).", numbers=False, in_place=False)
-class Logaddexp2(Op):
-    arity = 2
-    broadcasts = True
-    saves = (0, 1)
+class Logaddexp2(Logaddexp):
+    power = "exp2"
 
     @staticmethod
     def forward(x, y, out=None):
         return x.logaddexp2(y, out), (x, y)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        x, y = saved
-        return (
-            grad / ((y - x).exp2() + 1) if needs[0] else None,
-            grad / ((x - y).exp2() + 1) if needs[1] else None,
-        )
 
 
 @public("xlogy", "input * ln(other); 0 where input is 0.", left=True)

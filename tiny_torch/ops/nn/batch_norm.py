@@ -27,13 +27,13 @@ class NativeBatchNorm(Op):
             x, weight, bias, running_mean, running_var, 0, training, momentum, eps
         )
         used = (None, None) if training else (running_mean, running_var)
-        return y, (x, weight, bias, mean, rstd, training, *used)  # those must not be written
+        return y, (x, weight, bias, mean, rstd, 0, not training, *used)  # must not be written
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
-        x, weight, bias, mean, rstd, training = saved[:6]
+        x, weight, bias, mean, rstd, groups, constant = saved[:7]
         dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
-            grad, x, weight, mean, rstd, 0, not training, needs[0], overwrite
+            grad, x, weight, mean, rstd, groups, constant, needs[0], overwrite
         )
         return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
 
@@ -48,30 +48,18 @@ class NativeBatchNorm(Op):
         return scaled((x - mean) * (var + eps).rsqrt(), weight, bias)
 
 
-class NativeGroupNorm(Op):
+class NativeGroupNorm(NativeBatchNorm):
     """(x, weight, bias): the statistics of groups of channels, for each sample.
 
     With as many groups as channels it is instance norm, which may have running statistics.
     """
-
-    arity = 3
-    saves = (0, 1, 2)
-    overwrites = True
 
     @staticmethod
     def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
         y, mean, rstd = array_module(x.device).batch_norm(
             x, weight, bias, running_mean, running_var, groups, True, momentum, eps
         )
-        return y, (x, weight, bias, mean, rstd, groups)
-
-    @staticmethod
-    def backward(saved, grad, needs, overwrite=False):
-        x, weight, bias, mean, rstd, groups = saved
-        dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
-            grad, x, weight, mean, rstd, groups, False, needs[0], overwrite
-        )
-        return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
+        return y, (x, weight, bias, mean, rstd, groups, False)
 
     @staticmethod
     def composite(x, weight, bias, groups, eps, *running):

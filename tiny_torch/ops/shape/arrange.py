@@ -67,21 +67,17 @@ class Tril(Op):
     def forward(x, diagonal, out=None):
         return triangle(x, diagonal, True, out), (diagonal,)
 
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(Tril, grad, saved[0])
+    @classmethod
+    def backward(cls, saved, grad, needs):
+        return run(cls, grad, saved[0])
 
 
-class Triu(Op):
+class Triu(Tril):
     """Zeros left of a diagonal; its own transpose."""
 
     @staticmethod
     def forward(x, diagonal, out=None):
         return triangle(x, diagonal, False, out), (diagonal,)
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        return run(Triu, grad, saved[0])
 
 
 class DiagEmbed(Op):
