@@ -19,6 +19,7 @@ from tiny_torch.functions.common import (
     by_name,
     check_operand,
     check_tensor,
+    check_tensors,
     into,
     into_same,
     write_out,
@@ -258,9 +259,7 @@ def product_operands(
     """input, value * tensor1, tensor2: value does not count in promotion."""
     if fits(value, input, tensor1, tensor2):
         return input, tensor1 if value == 1 else apply(Mul, tensor1, value), tensor2
-    for position, operand in enumerate((input, tensor1, tensor2), 1):
-        argument = "input" if position == 1 else f"tensor{position - 1}"
-        check_tensor(name, argument, position, operand)
+    check_tensors(name, {"input": input, "tensor1": tensor1, "tensor2": tensor2})
     value = as_number(name, "value", None, value)
     dtype = result_type(input, tensor1, tensor2)
     if name == "addcdiv" and not result_type(tensor1, tensor2).is_floating_point:
@@ -305,8 +304,7 @@ def isclose(
 
     https://pytorch.org/docs/stable/generated/torch.isclose.html
     """
-    check_tensor("isclose", "input", 1, input)
-    check_tensor("isclose", "other", 2, other)
+    check_tensors("isclose", {"input": input, "other": other})
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{scalar_type(input.dtype)} did not match {scalar_type(other.dtype)}")
     for name, value in (("rtol", rtol), ("atol", atol)):

@@ -9,7 +9,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import other_type
-from tiny_torch.functions.common import by_name, check_tensor
+from tiny_torch.functions.common import by_name, check_tensor, check_tensors
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.reduce.norms import vector_norm
 from tiny_torch.functions.shape.join import broadcast_tensors
@@ -43,8 +43,7 @@ def cdist(
     """
     if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    check_tensor("cdist", "x1", 1, x1)
-    check_tensor("cdist", "x2", 2, x2)
+    check_tensors("cdist", {"x1": x1, "x2": x2})
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -169,8 +168,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]), 0)
     tensor(0.7071)
     """
-    check_tensor("cosine_similarity", "x1", 1, x1)
-    check_tensor("cosine_similarity", "x2", 2, x2)
+    check_tensors("cosine_similarity", {"x1": x1, "x2": x2})
     dtype = result_type(x1, x2)
     if not dtype.is_floating_point:
         raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.from_data import tensor
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_tensors
 from tiny_torch.functions.nn.losses import _reduction
 from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.ops.nn.ctc import CtcLoss
@@ -41,8 +41,7 @@ def ctc_loss(
     tensor(3.)
     """
     reduction = _reduction(reduction)
-    check_tensor("ctc_loss", "log_probs", 1, log_probs)
-    check_tensor("ctc_loss", "targets", 2, targets)
+    check_tensors("ctc_loss", {"log_probs": log_probs, "targets": targets})
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         raise TypeError(
             "ctc_loss(): input_lengths and target_lengths must both be tensors or both sequences "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.apply import apply
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.linalg.matmul import matmul
 from tiny_torch.ops.linalg.matmul import Linear
 from tiny_torch.tensor import Tensor
@@ -19,10 +19,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
     """
-    for position, (name, value) in enumerate(
-        (("input1", input1), ("input2", input2), ("weight", weight)), 1
-    ):
-        check_tensor("bilinear", name, position, value)
+    check_tensors("bilinear", {"input1": input1, "input2": input2, "weight": weight})
     if input1.dtype is not input2.dtype or input1.dtype is not weight.dtype:
         raise RuntimeError(
             f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: "

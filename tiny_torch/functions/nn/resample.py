@@ -13,7 +13,7 @@ from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.creation import ones_like, zeros_like
 from tiny_torch.dtypes import not_implemented, other_type
-from tiny_torch.functions.common import check_tensor, standalone
+from tiny_torch.functions.common import check_tensor, check_tensors, standalone
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.nn.pool import (
     adaptive_avg_pool1d,
@@ -108,8 +108,7 @@ def grid_sample(
     >>> torch.nn.functional.grid_sample(x, grid, align_corners=True)
     tensor([[[[1.5000, 3.0000]]]])
     """
-    check_tensor("grid_sample", "input", 1, input)
-    check_tensor("grid_sample", "grid", 2, grid)
+    check_tensors("grid_sample", {"input": input, "grid": grid})
     if mode not in SAMPLE:
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "

@@ -7,7 +7,7 @@ from math import inf, prod
 from typing import Any
 
 from tiny_torch.docstrings import told_as
-from tiny_torch.functions.common import check_tensor, standalone
+from tiny_torch.functions.common import check_tensor, check_tensors, standalone
 from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, per_dim
 from tiny_torch.layouts import suggested_format
 from tiny_torch.tensor import Tensor
@@ -46,8 +46,7 @@ def unpool(
     dims: int, x: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, size: Any
 ) -> Tensor:
     name = f"max_unpool{dims}d"
-    check_tensor(name, "input", 1, x)
-    check_tensor(name, "indices", 2, indices)
+    check_tensors(name, {"input": x, "indices": indices})
     kernel = per_dim(name, "kernel_size", kernel_size, dims)
     step = kernel if stride is None else per_dim(name, "stride", stride, dims)
     sizes = unpool_size(x, dims, kernel, step, per_dim(name, "padding", padding, dims), size)
