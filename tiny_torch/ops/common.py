@@ -92,6 +92,10 @@ def over(x: Any, grad: Any) -> Any:
     return x if x.strides == grad.strides and x.unless_like(grad) is None else None
 
 
+def scaled(x: Any, factor: Any) -> Any:
+    return x if factor == 1 else x * factor
+
+
 def zero_gradient(grad: Any) -> Any:
     """The gradient of a step, in an op's backward: 0 also where the incoming one is inf or NaN."""
     return grad.new_full(grad.shape, 0)

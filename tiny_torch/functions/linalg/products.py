@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
-from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.common import refuse_overlap, scaled
 from tiny_torch.ops.elementwise.arithmetic import everywhere, result_type
 from tiny_torch.ops.linalg.products import (
     Addbmm,
@@ -19,7 +19,6 @@ from tiny_torch.ops.linalg.products import (
     Baddbmm,
     Number,
     check_product,
-    scaled,
 )
 from tiny_torch.tensor import Tensor
 

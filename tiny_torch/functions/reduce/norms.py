@@ -5,16 +5,41 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import check_tensor, into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
-from tiny_torch.functions.linalg.lapack import check_precision
+from tiny_torch.functions.linalg.lapack import check_floating, check_precision
 from tiny_torch.functions.reduce.sums import amax, amin
 from tiny_torch.ops.common import refuse_overlap
-from tiny_torch.ops.reduce.norms import LinalgVectorNorm, Number, dims_of, in_dtype
-from tiny_torch.ops.shape.views import wrap_dim
+from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.reduce.norms import LinalgVectorNorm, Number
+from tiny_torch.ops.shape.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor
+
+
+def dims_of(dim: Any, ndim: int) -> tuple | None:
+    """dim as a tuple; None means all, and so does an empty one."""
+    if dim is None:
+        return None
+    dims = unique_dims(dim if isinstance(dim, (tuple, list)) else (dim,), ndim)
+    return dims if dims and ndim else None
+
+
+def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
+    """x, in a wider dtype if one is asked for."""
+    check_floating(name, x)
+    if dtype is None or dtype is x.dtype:
+        return x
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
+    if _core.promote_types(x.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
+            f"to the specified dtype ({dtype})"
+        )
+    return apply(Cast, x, dtype)
 
 
 def vector_norm(

@@ -13,6 +13,7 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import finfo
+from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd
 from tiny_torch.ops.linalg.lapack import (
     LinAlgError,
@@ -24,7 +25,6 @@ from tiny_torch.ops.linalg.lapack import (
     lapack,
     svd_of_finite,
 )
-from tiny_torch.ops.linalg.products import wide
 from tiny_torch.ops.shape.join import Cat
 from tiny_torch.tensor import Tensor, wrap
 
@@ -161,7 +161,7 @@ class LinalgMatrixExp(Op):
 
     @staticmethod
     def forward(A):
-        x = wide(A)
+        x = widened(A)
         size = x.shape[-1]
         if x.size == 0:
             empty = array_module(A.device).full(A.shape, 0, A.dtype) if size else A.clone()

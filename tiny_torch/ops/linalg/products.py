@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import _core
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES
-from tiny_torch.ops.common import written
+from tiny_torch.ops.common import scaled, written
+from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast
 
 
@@ -36,7 +36,7 @@ class Addmm(Op):
     def forward(cls, x, a, b, beta, alpha, out=None):
         check_product(cls, x, a, b)
         if x.dtype in HALVES:
-            total = cls.total(wide(x), wide(a), wide(b), beta, alpha).astype(x.dtype)
+            total = cls.total(widened(x), widened(a), widened(b), beta, alpha).astype(x.dtype)
         else:
             free = out is not None and not out.overlaps(x)  # which is read after the product
             total = cls.total(x, a, b, beta, alpha, out if free else None)
@@ -64,15 +64,6 @@ class Addmm(Op):
         *operands, shape, beta, alpha = saved
         to_x = unbroadcast(scaled(grad, beta), shape) if needs[0] else None
         return to_x, *Matmul.backward(operands, scaled(grad, alpha), needs[1:3])
-
-
-def wide(x):
-    """x, or a copy in float32 where it is a half type."""
-    return x.astype(_core.float32) if x.dtype in HALVES else x
-
-
-def scaled(x, factor):
-    return x if factor == 1 else x * factor
 
 
 class Addmv(Addmm):

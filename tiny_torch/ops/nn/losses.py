@@ -10,13 +10,9 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import refuse_tensors
+from tiny_torch.ops.common import refuse_tensors, scaled
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.tensor import Tensor, wrap
-
-
-def scaled(grad: Any, scale: float) -> Any:
-    return grad if scale == 1.0 else grad * scale
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from tiny_torch import _core
-from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import scalar_type
-from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.lapack import in_tensors
-from tiny_torch.ops.linalg.products import wide
 from tiny_torch.ops.reduce.sums import count, spread
-from tiny_torch.ops.shape.views import unique_dims
-from tiny_torch.tensor import Tensor
 
 Number = bool | int | float
 
@@ -26,7 +19,7 @@ class LinalgVectorNorm(Op):
 
     @staticmethod
     def forward(x, p, dims, keepdim):
-        result = power_norm(wide(x), p, dims, keepdim)
+        result = power_norm(widened(x), p, dims, keepdim)
         if result.dtype is not x.dtype:
             result = result.astype(x.dtype)
         return result, (x, result, p, dims, keepdim)
@@ -68,30 +61,3 @@ def power_norm(x, p, dims, keepdim):
     if p == 1:
         return x.sum(dims, keepdim)
     return (x**p).sum(dims, keepdim) ** (1.0 / p)
-
-
-def dims_of(dim: Any, ndim: int) -> tuple | None:
-    """dim as a tuple; None means all, and so does an empty one."""
-    if dim is None:
-        return None
-    dims = unique_dims(dim if isinstance(dim, (tuple, list)) else (dim,), ndim)
-    return dims if dims and ndim else None
-
-
-def in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
-    """x, in a wider dtype if one is asked for."""
-    if not x.is_floating_point():
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got "
-            f"{scalar_type(x.dtype)}"
-        )
-    if dtype is None or dtype is x.dtype:
-        return x
-    if not dtype.is_floating_point:
-        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
-    if _core.promote_types(x.dtype, dtype) is not dtype:
-        raise RuntimeError(
-            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
-            f"to the specified dtype ({dtype})"
-        )
-    return apply(Cast, x, dtype)
