@@ -299,8 +299,6 @@ from tiny_torch.memory import is_signed as is_signed
 from tiny_torch.memory import numel as numel
 from tiny_torch.memory import result_type as result_type
 from tiny_torch.ops.elementwise.arithmetic import Number as _Number
-from tiny_torch.ops.linalg.products import Number as _Number
-from tiny_torch.ops.reduce.norms import Number as _Number
 from tiny_torch.ops.shape.join import broadcast_shapes as broadcast_shapes
 from tiny_torch.printing import set_printoptions as set_printoptions
 from tiny_torch.random import Generator as _Generator

@@ -27,12 +27,7 @@ from tiny_torch.functions.linalg.solve import inv
 from tiny_torch.functions.reduce.norms import matrix_norm
 from tiny_torch.ops.elementwise.arithmetic import everywhere
 from tiny_torch.ops.linalg.lapack import check_broadcast
-from tiny_torch.ops.linalg.matrices import (
-    LinalgLstsq,
-    LinalgMatrixExp,
-    LinalgPinv,
-    threshold,
-)
+from tiny_torch.ops.linalg.matrices import LinalgLstsq, LinalgMatrixExp, LinalgPinv, threshold
 from tiny_torch.ops.linalg.solve import inverse_where_regular
 from tiny_torch.tensor import Tensor, wrap
 

@@ -11,15 +11,8 @@ from tiny_torch.dtypes import cannot_cast
 from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.ops.common import refuse_overlap, scaled
-from tiny_torch.ops.elementwise.arithmetic import everywhere, result_type
-from tiny_torch.ops.linalg.products import (
-    Addbmm,
-    Addmm,
-    Addmv,
-    Baddbmm,
-    Number,
-    check_product,
-)
+from tiny_torch.ops.elementwise.arithmetic import Number, everywhere, result_type
+from tiny_torch.ops.linalg.products import Addbmm, Addmm, Addmv, Baddbmm, check_product
 from tiny_torch.tensor import Tensor
 
 

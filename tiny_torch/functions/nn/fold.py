@@ -7,8 +7,8 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor, standalone
+from tiny_torch.functions.nn.normalization import _require_float
 from tiny_torch.ops.nn.fold import Col2Im, Im2Col
 from tiny_torch.tensor import Tensor
 
@@ -43,11 +43,6 @@ def windows_of(size: tuple[int, ...], windows: tuple) -> list[int]:
         (size[d] + 2 * side[d] - gap[d] * (taps[d] - 1) - 1) // stride[d] + 1
         for d, (taps, gap, side, stride) in enumerate([windows] * 2)
     ]
-
-
-def check_floating(function: str, x: Tensor) -> None:
-    if not x.is_floating_point():
-        raise not_implemented(function, x.dtype)
 
 
 def unfold(
@@ -89,7 +84,7 @@ def unfold(
         )
     if input.dtype is _core.bool:
         return unfold(input.float(), kernel_size, dilation, padding, stride).bool()
-    check_floating("unfold", input)
+    _require_float("unfold", input)
     if len(shape) == 4:
         return apply(Im2Col, input, windows)
     return standalone(apply(Im2Col, input.unsqueeze(0), windows).squeeze(0))
@@ -138,7 +133,7 @@ def fold(
         )
     if input.dtype is _core.bool:
         return fold(input.float(), output_size, kernel_size, dilation, padding, stride).bool()
-    check_floating("fold", input)
+    _require_float("fold", input)
     if len(shape) == 3:
         return apply(Col2Im, input, size, windows)
     return standalone(apply(Col2Im, input.unsqueeze(0), size, windows).squeeze(0))

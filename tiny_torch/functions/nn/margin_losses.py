@@ -16,11 +16,7 @@ from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
 from tiny_torch.functions.nn.activation import logsigmoid
-from tiny_torch.functions.nn.losses import (
-    _legacy_reduction,
-    _reduction,
-    _require_constant,
-)
+from tiny_torch.functions.nn.losses import _legacy_reduction, _reduction, _require_constant
 from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid

@@ -13,8 +13,9 @@ from tiny_torch.functions.linalg.factor import svdvals
 from tiny_torch.functions.linalg.lapack import check_floating, check_precision
 from tiny_torch.functions.reduce.sums import amax, amin
 from tiny_torch.ops.common import refuse_overlap
+from tiny_torch.ops.elementwise.arithmetic import Number
 from tiny_torch.ops.elementwise.cast import Cast
-from tiny_torch.ops.reduce.norms import LinalgVectorNorm, Number
+from tiny_torch.ops.reduce.norms import LinalgVectorNorm
 from tiny_torch.ops.shape.views import unique_dims, wrap_dim
 from tiny_torch.tensor import Tensor
 

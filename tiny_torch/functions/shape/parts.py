@@ -9,14 +9,7 @@ from tiny_torch.arguments import as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
 from tiny_torch.functions.common import by_name
-from tiny_torch.ops.shape.views import (
-    Diagonal,
-    Select,
-    Slice,
-    Unfold,
-    apply_view_inplace,
-    wrap_dim,
-)
+from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_view_inplace, wrap_dim
 from tiny_torch.tensor import Tensor
 
 

@@ -20,9 +20,6 @@ def check_batches(name: str, x: Any, y: Any) -> None:
         )
 
 
-Number = bool | int | float
-
-
 class Addmm(Op):
     """beta x + alpha a @ b, where x is broadcast; half types are computed in float32."""
 

@@ -9,8 +9,6 @@ from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.lapack import in_tensors
 from tiny_torch.ops.reduce.sums import count, spread
 
-Number = bool | int | float
-
 
 class LinalgVectorNorm(Op):
     """(sum |x|^p)^(1/p); half types are summed in float32. The gradient at 0 is 0."""
