@@ -4,7 +4,6 @@
 #include "core/tables/attention.h"
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/tasks.h"
-#include "cpu/matmul/gemm.h"
 #include "cpu/matmul/gemm_tile.h"
 
 namespace tt::cpu {

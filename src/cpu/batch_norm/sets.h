@@ -48,9 +48,6 @@ struct Call {
 
   T weight(int64_t channel) const { return weights ? weights[channel] : T(1); }
   T bias(int64_t channel) const { return biases ? biases[channel] : T(0); }
-  int64_t set_of(int64_t sample, int64_t channel) const {
-    return per_channel ? channel : sample * sets_of_sample + channel / together;
-  }
   void finish(int64_t set, double mean, double squares) const {
     const double variance = squares / static_cast<double>(elements);
     means[set] = static_cast<T>(mean);

@@ -11,12 +11,12 @@
 
 #include <utility>
 
+#include "core/tables/matmul.h"
 #include "cpu/conv/block.h"
 #include "cpu/conv/depthwise_weight.h"
 #include "cpu/conv/rows.h"
 #include "cpu/conv/weight.h"
 #include "cpu/infra/tasks.h"
-#include "cpu/matmul/gemm.h"
 
 namespace tt::cpu {
 
@@ -185,7 +185,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
 }
 
 // Whether images that are products are computed as such: small planes share tiles otherwise. A
-// single row has an order of its own in gemm.h.
+// single row has an order of its own in matmul/gemm.cpp.
 bool pays_as_product(const ConvSum& g) {
   const ConvPart& part = g.parts[0];
   const int64_t pixels = part.size[0] * part.size[1] * part.size[2];
@@ -209,7 +209,7 @@ void image_products(const ConvSum& g) {
     std::swap(c[d], c[3]);
   }
   const int64_t weights[] = {0, 0, 0};
-  Gemm product{};
+  MatmulArgs product{};
   product.m = shape[3];
   product.n = g.rows;
   product.k = g.channels;

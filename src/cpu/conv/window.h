@@ -31,7 +31,7 @@ inline int64_t most_of_channel(const ConvSum& g, const ConvPart& part) {
 }
 
 // ---- The order of the sum: blocks of (tap, channel), tap by tap inside of a block. It follows
-// from shapes alone, and for products is that of gemm.h.
+// from shapes alone, and for products is that of matmul/gemm.cpp.
 
 struct SumBlock {
   int64_t channel, channels, tap, taps;

@@ -4,8 +4,7 @@
 // for a C of a single row or column; then how the work is cut into tasks. Not here: panels and the
 // register tile (gemm_tile.h), the sums of vector products (gemm_vector.h), integers
 // (gemm_int.cpp).
-#include "cpu/matmul/gemm.h"
-
+#include "core/tables/matmul.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"
 #include "cpu/matmul/gemm_block.h"
@@ -15,7 +14,7 @@ namespace tt::cpu {
 namespace {
 
 template <class T>
-Product<T> product_at(const Gemm& g, int64_t depth, int64_t index) {
+Product<T> product_at(const MatmulArgs& g, int64_t depth, int64_t index) {
   const T* a = static_cast<const T*>(g.a);
   const T* b = static_cast<const T*>(g.b);
   T* c = static_cast<T*>(g.c);
@@ -32,7 +31,7 @@ Product<T> product_at(const Gemm& g, int64_t depth, int64_t index) {
           g.c_row, g.c_col, 0,       g.bias_stride, g.accumulate};
 }
 
-int64_t batch_size(const Gemm& g) {
+int64_t batch_size(const MatmulArgs& g) {
   int64_t size = 1;
   for (int d = 0; d < g.batch_ndim; ++d) size *= g.batch_shape[d];
   return size;
@@ -44,7 +43,7 @@ int64_t batch_size(const Gemm& g) {
 // added as a tree. All that follows does the same additions in the same order; it differs only in
 // what it has in hand at a time.
 template <class T>
-void naive(const Gemm& gemm) {
+void naive(const MatmulArgs& gemm) {
   const int ways = gemm.m == 1 || gemm.n == 1 ? lanes<T> : 1;
   const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   for (int64_t index = 0; index < batch; ++index) {
@@ -140,7 +139,7 @@ void compute_tile(const Product<T>& g, const Grid& grid, int64_t tile, T* scratc
   if (g.m == 1) {
     vector_product(g, j, j_end);
   } else {
-    block_product(g, part_of(i, i_end, j, j_end), scratch);
+    block_product(g, {i, i_end, j, j_end, 0, 0, i_end - i}, scratch);
   }
 }
 
@@ -152,23 +151,14 @@ void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratc
   const int64_t depth = g.depth, depth_blocks = blocks(g.k, depth), size = g.m * g.n;
   run_tasks(depth_blocks * grid.size(), workers, [&](int64_t task, int64_t worker) {
     const int64_t block = task / grid.size(), p = block * depth;
-    const Product<T> part = {g.m,
-                             g.n,
-                             smaller(depth, g.k - p),
-                             depth,
-                             g.a + p * g.a_col,
-                             g.b + p * g.b_row,
-                             partial + block * size,
-                             nullptr,
-                             g.a_row,
-                             g.a_col,
-                             g.b_row,
-                             g.b_col,
-                             g.n,
-                             1,
-                             0,
-                             0,
-                             false};
+    Product<T> part = g;
+    part.k = smaller(depth, g.k - p);
+    part.a += p * g.a_col;
+    part.b += p * g.b_row;
+    part.c = partial + block * size;
+    part.c_row = g.n, part.c_col = 1;
+    part.bias = nullptr;
+    part.accumulate = false;
     compute_tile(part, grid, task % grid.size(), scratch + worker * per_worker);
   });
   parallel_for(g.m, 1 + kGrain / (g.n * depth_blocks), [&](int64_t begin, int64_t end) {
@@ -182,7 +172,7 @@ void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratc
 
 // Batch dims over which B is broadcast, and A and C go on as further rows do, are rows. Not if that
 // made a matrix of row vectors, which are summed in another order: strides must not decide that.
-Gemm folded(Gemm g) {
+MatmulArgs folded(MatmulArgs g) {
   for (; g.batch_ndim > 0; --g.batch_ndim) {
     const int d = g.batch_ndim - 1;
     if (g.batch_shape[d] == 1) continue;
@@ -198,7 +188,7 @@ Gemm folded(Gemm g) {
 // What C takes, in multiply-adds of vectors: register tiles, which count whole, and for operands
 // that lie across the order in which tiles read and write them, the transposing, by element.
 template <class T>
-double cost(const Gemm& g) {
+double cost(const MatmulArgs& g) {
   const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
   const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
   const double c = double(g.m) * double(g.n) * double(blocks(g.k, block_depth<T>(g.k)));
@@ -211,9 +201,9 @@ double cost(const Gemm& g) {
 
 // Whether C^T is computed, as B^T @ A^T.
 template <class T>
-bool better_transposed(const Gemm& g) {
+bool better_transposed(const MatmulArgs& g) {
   if (g.m == 1 || g.n == 1) return g.m != 1;
-  Gemm turned = g;
+  MatmulArgs turned = g;
   turned.m = g.n, turned.n = g.m;
   turned.a_row = g.b_col, turned.a_col = g.b_row;
   turned.b_row = g.a_col, turned.b_col = g.a_row;
@@ -222,8 +212,8 @@ bool better_transposed(const Gemm& g) {
 }
 
 template <class T>
-void fast(const Gemm& request) {
-  const Gemm gemm = folded(request);
+void fast(const MatmulArgs& request) {
+  const MatmulArgs gemm = folded(request);
   const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
   const bool turn = better_transposed<T>(gemm);

@@ -163,8 +163,7 @@ inline void write_tile(const Product<T>& g, const Vec<T> (&sum)[Rows][Vectors], 
   }
 }
 
-// C[i:, j:] (rows, cols) = or += what the operands make. (The multiply_tile of gemm_tile.h has both
-// operands in panels, and writes whole tiles.)
+// C[i:, j:] (rows, cols) = or += what the operands make.
 template <class T, int Rows, int Vectors>
 void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
                    int64_t cols, bool add) {
@@ -221,11 +220,6 @@ void multiply_across(const Product<T>& g, const Operands<T>& x, int64_t i, int64
 struct Range {
   int64_t i, i_end, j, j_end, p, depth, rows;
 };
-
-// A part of C, before anything of it is under way.
-inline Range part_of(int64_t i, int64_t i_end, int64_t j, int64_t j_end) {
-  return {i, i_end, j, j_end, 0, 0, i_end - i};
-}
 
 // So few rows that A stays near, and B is taken strip by strip.
 constexpr int64_t kLow = 8 * kRows;

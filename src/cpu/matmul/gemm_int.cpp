@@ -4,9 +4,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/tables/matmul.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/matmul/gemm.h"
 #include "cpu/vec/dtype_sets.h"
 
 namespace tt::cpu {
@@ -22,7 +22,7 @@ struct Matrices {
 };
 
 template <class T>
-Matrices<T> item(const Gemm& g, int64_t index) {
+Matrices<T> item(const MatmulArgs& g, int64_t index) {
   Matrices<T> x = {static_cast<const T*>(g.a), static_cast<const T*>(g.b), static_cast<T*>(g.c)};
   for (int d = g.batch_ndim - 1; d >= 0; --d) {
     const int64_t i = index % g.batch_shape[d];
@@ -44,7 +44,7 @@ std::make_unsigned_t<T> load(const T* from) {
 
 // C[i, j:j_end].
 template <class T>
-void strip(const Gemm& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_end) {
+void strip(const MatmulArgs& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_end) {
   using Unsigned = std::make_unsigned_t<T>;
   const int64_t width = j_end - j;
   const T* bias = static_cast<const T*>(g.bias);
@@ -67,7 +67,7 @@ void strip(const Gemm& g, const Matrices<T>& x, int64_t i, int64_t j, int64_t j_
 }
 
 template <class T>
-void multiply(const Gemm& g) {
+void multiply(const MatmulArgs& g) {
   int64_t rows = g.m;
   for (int d = 0; d < g.batch_ndim; ++d) rows *= g.batch_shape[d];
   if (rows == 0 || g.n == 0) return;

@@ -145,23 +145,5 @@ inline void add_products(Vec<T> (&sum)[Rows][Vectors], const T* a, int64_t a_row
   }
 }
 
-// out (Rows, kCols) = (or +=, if `add`) panel a (depth, Rows)^T @ panel b (depth, kCols).
-template <class T, int Rows>
-void multiply_tile(const T* a, const T* b, int64_t depth, T* out, int64_t out_row, bool add) {
-  constexpr int n = lanes<T>;
-  Vec<T> sum[Rows][2] = {};
-  add_products<T, Rows>(sum, a, 1, Rows, b, depth);
-#pragma GCC unroll 16
-  for (int r = 0; r < Rows; ++r) {
-    T* row = out + r * out_row;
-    if (add) {
-      sum[r][0] = load(row) + sum[r][0];
-      sum[r][1] = load(row + n) + sum[r][1];
-    }
-    store(row, sum[r][0]);
-    store(row + n, sum[r][1]);
-  }
-}
-
 }  // namespace
 }  // namespace tt::cpu

@@ -4,45 +4,27 @@
 namespace tt::cpu {
 namespace {
 
-template <class T>
 struct Scale {
   using Args = ScaleArgs;
-  T factor;
-
-  explicit Scale(const ScaleArgs& a) : factor(static_cast<T>(a.factor)) {}
-  void enter(const Chunk&) {}
-
-  template <class Memory>
-  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
-    memory.store(x.param + i, memory.load(x.param + i) * factor);
+  template <class Place, class T = typename Place::T>
+  static void step(const Args& a, const double*, const Place& x) {
+    x.store(x.param, x.load(x.param) * static_cast<T>(a.factor));
   }
 };
 
-template <class T>
 struct Clamp {
   using Args = ClampArgs;
-  T low, high;
-
-  explicit Clamp(const ClampArgs& a) : low(static_cast<T>(a.low)), high(static_cast<T>(a.high)) {}
-  void enter(const Chunk&) {}
-
-  template <class Memory>
-  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
-    memory.store(x.param + i, clamp(memory.load(x.param + i), low, high));
+  template <class Place, class T = typename Place::T>
+  static void step(const Args& a, const double*, const Place& x) {
+    x.store(x.param, clamp(x.load(x.param), static_cast<T>(a.low), static_cast<T>(a.high)));
   }
 };
 
-template <class T>
 struct Lerp {
   using Args = LerpArgs;
-  Average<T> average;
-
-  explicit Lerp(const LerpArgs& a) : average(a.weight) {}
-  void enter(const Chunk&) {}
-
-  template <class Memory>
-  void operator()(const Arrays<T>& x, int64_t i, Memory memory) const {
-    memory.store(x.param + i, average(memory.load(x.param + i), memory.load(x.grad + i)));
+  template <class Place, class T = typename Place::T>
+  static void step(const Args& a, const double*, const Place& x) {
+    x.store(x.param, average(x.load(x.param), x.load(x.grad), static_cast<T>(a.weight)));
   }
 };
 

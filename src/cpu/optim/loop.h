@@ -37,50 +37,57 @@ struct Arrays {
         state2(static_cast<T*>(c.state[2])) {}
 };
 
-// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
-template <class T>
-struct Average {
-  bool near_old;
-  T weight;
+// The elements of a chunk from i on, as many as `memory` meets at once.
+template <class Type, class Memory>
+struct Place : Arrays<Type> {
+  using T = Type;
+  int64_t i;
+  Memory memory;
 
-  explicit Average(double weight)
-      : near_old(static_cast<T>(weight) > T(-0.5) && static_cast<T>(weight) < T(0.5)),
-        weight(static_cast<T>(weight)) {}
-  Vec<T> operator()(Vec<T> old, Vec<T> x) const {
-    return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
-  }
+  Place(const Arrays<T>& arrays, int64_t i, Memory memory)
+      : Arrays<T>(arrays), i(i), memory(memory) {}
+  Vec<T> load(const T* from) const { return memory.load(from + i); }
+  void store(T* to, Vec<T> v) const { memory.store(to + i, v); }
 };
 
-// Elements [begin, end) of one chunk.
+// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
+template <class T, class V>
+V average(V old, V x, T weight) {
+  const bool near_old = weight > T(-0.5) && weight < T(0.5);
+  return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
+}
+
+// Elements [begin, end) of one chunk: Kernel::step(args, scale, place) for each vector of them.
 template <class T, class Kernel>
-void update(const Chunk& chunk, int64_t begin, int64_t end, Kernel kernel) {
+void update(const typename Kernel::Args& args, const Chunk& chunk, int64_t begin, int64_t end) {
+  // Copies, which no store can change: what depends on them alone leaves the loop.
+  const typename Kernel::Args a = args;
+  const double scale[] = {chunk.scale[0], chunk.scale[1], chunk.scale[2]};
   const Arrays<T> arrays(chunk);
-  kernel.enter(chunk);
   int64_t i = begin;
-  for (; i + lanes<T> <= end; i += lanes<T>) kernel(arrays, i, Whole<T>{});
-  if (i < end) kernel(arrays, i, First<T>{end - i});
+  for (; i + lanes<T> <= end; i += lanes<T>) Kernel::step(a, scale, Place(arrays, i, Whole<T>{}));
+  if (i < end) Kernel::step(a, scale, Place(arrays, i, First<T>{end - i}));
 }
 
 // The chunks laid end to end, cut into equal ranges: a thread's range may begin and end inside a
 // parameter, so one large and many small parameters share the work alike.
 template <class T, class Kernel>
 void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
-  const Kernel kernel(args);
   int64_t total = 0;
   for (int64_t c = 0; c < count; ++c) total += chunks[c].numel;
   parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t c = 0; c < count && end > 0; ++c) {
       const int64_t n = chunks[c].numel;
-      if (begin < n) update<T>(chunks[c], begin, end < n ? end : n, kernel);
+      if (begin < n) update<T, Kernel>(args, chunks[c], begin, end < n ? end : n);
       begin = begin > n ? begin - n : 0;
       end -= n;
     }
   });
 }
 
-template <template <class> class Kernel>
-constexpr Steps<typename Kernel<float>::Args> steps() {
-  return {update_all<float, Kernel<float>>, update_all<double, Kernel<double>>};
+template <class Kernel>
+constexpr Steps<typename Kernel::Args> steps() {
+  return {update_all<float, Kernel>, update_all<double, Kernel>};
 }
 
 }  // namespace

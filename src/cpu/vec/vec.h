@@ -64,28 +64,6 @@ inline Vec<bool> splat<bool>(bool x) {
   return splat<uint8_t>(x);
 }
 
-// Elements that stand `byte_stride` bytes apart; 0 repeats one element.
-template <class T>
-inline Vec<T> load_strided(const T* from, int64_t byte_stride) {
-  const char* bytes = reinterpret_cast<const char*>(from);
-  Vec<T> v;
-  for (int i = 0; i < lanes<T>; ++i) {
-    T lane;
-    __builtin_memcpy(&lane, bytes + i * byte_stride, sizeof lane);
-    v[i] = lane;
-  }
-  return v;
-}
-
-template <class T>
-inline void store_strided(T* to, int64_t byte_stride, Vec<T> v) {
-  char* bytes = reinterpret_cast<char*>(to);
-  for (int i = 0; i < lanes<T>; ++i) {
-    const T lane = v[i];
-    __builtin_memcpy(bytes + i * byte_stride, &lane, sizeof lane);
-  }
-}
-
 // ------------------------------------------------------------------------------------- masks
 
 // Lane by lane `mask ? yes : no`; both sides have been computed.
@@ -110,28 +88,6 @@ inline void store_mask(bool* to, Mask<T> mask) {
   }
   bytes &= 1;
   __builtin_memcpy(to, &bytes, sizeof bytes);
-}
-
-// The reverse: true where the byte is not 0. Each step doubles the width, as the instructions do.
-template <class T>
-inline Mask<T> load_mask(const bool* from) {
-  constexpr int n = lanes<T>;
-  using I8 = typename VecOf<int8_t, n>::type;
-  using I16 = typename VecOf<int16_t, n * 2>::type;
-  using I32 = typename VecOf<int32_t, n * 4>::type;
-  using I64 = typename VecOf<int64_t, n * 8>::type;
-  I8 bytes;
-  __builtin_memcpy(&bytes, from, sizeof bytes);
-  if constexpr (sizeof(T) == 1) {
-    return bytes != 0;
-  } else if constexpr (sizeof(T) == 2) {
-    return __builtin_convertvector(bytes, I16) != 0;
-  } else if constexpr (sizeof(T) == 4) {
-    return __builtin_convertvector(__builtin_convertvector(bytes, I16), I32) != 0;
-  } else {
-    const I32 words = __builtin_convertvector(__builtin_convertvector(bytes, I16), I32);
-    return __builtin_convertvector(words, I64) != 0;
-  }
 }
 
 // ----------------------------------------------------------------- bits and other element types

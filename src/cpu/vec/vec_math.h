@@ -21,8 +21,7 @@ namespace {
 
 // ------------------------------------------------------------------------------------ helpers
 
-constexpr double kLog2E = 1.4426950408889634;   // 1 / ln 2
-constexpr double kLog10E = 0.4342944819032518;  // 1 / ln 10
+constexpr double kLog2E = 1.4426950408889634;  // 1 / ln 2
 constexpr double kPi = 3.141592653589793;
 constexpr float kLn2 = -0.693145752f, kLn2Rest = -1.4286068e-06f;  // -ln 2 in two
 
