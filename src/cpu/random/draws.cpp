@@ -1,5 +1,7 @@
 #include "cpu/random/draws.h"
 
+#include "cpu/infra/walk.h"
+
 namespace tt::cpu {
 
 std::vector<int> memory_order(int n, int ndim, const int64_t* shape,
@@ -26,40 +28,41 @@ std::vector<int> memory_order(int n, int ndim, const int64_t* shape,
   return order;
 }
 
-void for_each_row(int n, int ndim, const int64_t* shape, const int64_t* const* strides,
-                  const Row& row) {
-  struct Dim {
-    int64_t size;
-    int64_t strides[4];
-    int64_t index;
+void for_each_row(int count, const Strided* const* arrays, const Row& row) {
+  const Strided& out = *arrays[0];
+  const int64_t total = numel(out);
+  if (total == 0) return;
+  const int64_t* strides[kMostArrays];
+  for (int k = 0; k < count; ++k) strides[k] = arrays[k]->strides;
+  struct {
+    int count = 0, ndim = 0;
+    int64_t shape[kMaxDims];
+    Iter::Entry operands[kMostArrays];
+  } nest;
+  nest.count = count;
+  for (int k = 0; k < count; ++k) nest.operands[k].data = static_cast<char*>(arrays[k]->data);
+  const auto stride = [&](int k, int dim) {
+    return strides[k][dim] * static_cast<int64_t>(itemsize(arrays[k]->dtype));
   };
-  std::vector<Dim> dims;
-  for (int from : memory_order(n, ndim, shape, strides)) {
-    Dim dim{shape[from], {}, 0};
-    for (int k = 0; k < n; ++k) dim.strides[k] = strides[k][from];
-    if (dim.size == 0) return;
-    if (dim.size == 1) continue;
-    bool dense = !dims.empty();
-    for (int k = 0; k < n && dense; ++k)
-      dense = dim.strides[k] == dims.back().size * dims.back().strides[k];
-    if (dense)
-      dims.back().size *= dim.size;
-    else
-      dims.push_back(dim);
-  }
-  if (dims.empty()) dims.push_back({1, {1, 1, 1, 1}, 0});
-  int64_t offsets[4] = {};
-  for (;;) {
-    row(offsets, dims[0].size, dims[0].strides);
-    size_t d = 1;
-    for (; d < dims.size(); ++d) {  // the odometer: carry into the next dim
-      for (int k = 0; k < n; ++k) offsets[k] += dims[d].strides[k];
-      if (++dims[d].index < dims[d].size) break;
-      for (int k = 0; k < n; ++k) offsets[k] -= dims[d].size * dims[d].strides[k];
-      dims[d].index = 0;
+  for (int dim : memory_order(count, out.ndim, out.shape, strides)) {
+    if (out.shape[dim] == 1) continue;
+    const int last = nest.ndim - 1;
+    bool dense = last >= 0;
+    for (int k = 0; k < count && dense; ++k)
+      dense = stride(k, dim) == nest.shape[last] * nest.operands[k].strides[last];
+    if (dense) {
+      nest.shape[last] *= out.shape[dim];
+      continue;
     }
-    if (d == dims.size()) return;
+    nest.shape[nest.ndim] = out.shape[dim];
+    for (int k = 0; k < count; ++k) nest.operands[k].strides[nest.ndim] = stride(k, dim);
+    ++nest.ndim;
   }
+  if (nest.ndim == 0) {
+    nest.shape[nest.ndim++] = 1;
+    for (int k = 0; k < count; ++k) nest.operands[k].strides[0] = 0;
+  }
+  walk(nest, 0, total, total, row);
 }
 
 }  // namespace tt::cpu

@@ -7,11 +7,13 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/storage.h"
 #include "core/with_type.h"
 #include "cpu/random/random.h"
 
@@ -21,12 +23,12 @@ namespace tt::cpu {
 // decides; where a stride is 0 the next one does; of equal strides the larger dim goes outside.
 std::vector<int> memory_order(int n, int ndim, const int64_t* shape, const int64_t* const* strides);
 
-// Calls row(offsets, count, steps) for each innermost row, in order of memory. Offsets and steps
-// are per operand (at most 4), in elements; dims that lie densely behind each other are one row.
+// Calls row(data, steps, count) for each innermost row, in order of memory, of arrays of one shape.
+// Data and steps are per array, in bytes; dims that lie densely behind each other are one row.
 // Compiled once: the samplers are instantiated for every dtype.
-using Row = std::function<void(const int64_t* offsets, int64_t count, const int64_t* steps)>;
-void for_each_row(int n, int ndim, const int64_t* shape, const int64_t* const* strides,
-                  const Row& row);
+constexpr int kMostArrays = 4;
+using Row = std::function<void(char* const* data, const int64_t* steps, int64_t count)>;
+void for_each_row(int count, const Strided* const* arrays, const Row& row);
 
 namespace {
 
@@ -66,16 +68,31 @@ inline T as(Number number) {
   return static_cast<T>(static_cast<std::conditional_t<is_half_type<T>, float, Number>>(number));
 }
 
-// Fills `out` with draw(), a number that a cast makes a T; a half by way of float32.
+// out = draw(x, ...), in order of the memory of `out`, where x is of X, and given as a double; what
+// is drawn is a number that a cast makes a T, a half by way of float32.
+template <class T, class X = T, class Draw, class... Arrays>
+void map(const Strided& out, const Draw& draw, const Arrays&... inputs) {
+  const Strided* const arrays[] = {&out, &inputs...};
+  for_each_row(1 + sizeof...(inputs), arrays,
+               [&](char* const* data, const int64_t* steps, int64_t count) {
+                 char* const to = data[0];
+                 const int64_t step = steps[0];
+                 for (int64_t i = 0; i < count; ++i) {
+                   int k = 0;
+                   [[maybe_unused]] const auto next = [&](const Strided&) {
+                     ++k;
+                     return static_cast<double>(read<X>(data[k] + i * steps[k]));
+                   };
+                   write(to + i * step, as<T>(std::apply(draw, std::tuple{next(inputs)...})));
+                 }
+               });
+}
+
+// Fills `out` with draw().
 template <class T, class Draw>
 void fill(Generator& generator, const Strided& out, const Draw& draw) {
   Guard guard(generator.mutex());
-  T* const data = static_cast<T*>(out.data);
-  for_each_row(1, out.ndim, out.shape, &out.strides,
-               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                 T* to = data + offsets[0];
-                 for (int64_t i = 0; i < count; ++i) put(to + i * steps[0], as<T>(draw()));
-               });
+  map<T>(out, draw);
 }
 
 // float32 and float64: what PyTorch has these samplers for.

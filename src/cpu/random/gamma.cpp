@@ -13,35 +13,6 @@
 namespace tt::cpu {
 namespace {
 
-// out = draw(x), in order of the memory of `out`; PyTorch makes it contiguous.
-template <class T, class Draw>
-void map(const Strided& out, const Strided& x, const Draw& draw) {
-  const int64_t* const strides[] = {out.strides, x.strides};
-  for_each_row(2, out.ndim, out.shape, strides,
-               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                 T* to = static_cast<T*>(out.data) + offsets[0];
-                 const T* from = static_cast<const T*>(x.data) + offsets[1];
-                 for (int64_t i = 0; i < count; ++i)
-                   put(to + i * steps[0],
-                       as<T>(draw(static_cast<double>(get(from + i * steps[1])))));
-               });
-}
-
-template <class T, class Draw>
-void map(const Strided& out, const Strided& x, const Strided& y, const Draw& draw) {
-  const int64_t* const strides[] = {out.strides, x.strides, y.strides};
-  for_each_row(3, out.ndim, out.shape, strides,
-               [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                 T* to = static_cast<T*>(out.data) + offsets[0];
-                 const T* first = static_cast<const T*>(x.data) + offsets[1];
-                 const T* second = static_cast<const T*>(y.data) + offsets[2];
-                 for (int64_t i = 0; i < count; ++i)
-                   put(to + i * steps[0],
-                       as<T>(draw(static_cast<double>(get(first + i * steps[1])),
-                                  static_cast<double>(get(second + i * steps[2])))));
-               });
-}
-
 // ---- Counts -------------------------------------------------------------------------------------
 
 // From 10 on by transformed rejection (Hoermann 1993), below by multiplying uniforms.
@@ -235,24 +206,26 @@ double dirichlet_grad(double x, double a, double total) {
 void poisson(Generator& generator, const Strided& out, const Strided& rate) {
   with_float_or_half("poisson", out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    map<T>(out, rate, [](double r) {
+    const auto check = [](double r) {
       if (!(r >= 0)) throw RuntimeError("invalid Poisson rate, expected rate to be non-negative");
       return 0.0;
-    });
+    };
+    map<T>(out, check, rate);
     Guard guard(generator.mutex());
-    map<T>(out, rate, [&](double r) { return poisson_draw(generator, r); });
+    map<T>(out, [&](double r) { return poisson_draw(generator, r); }, rate);
   });
 }
 
 void binomial(Generator& generator, const Strided& out, const Strided& count, const Strided& p) {
   with_floating_type("binomial", out.dtype, [&](auto zero) {
     Guard guard(generator.mutex());
-    map<decltype(zero)>(out, count, p, [&](double n, double q) -> double {
+    const auto draw = [&](double n, double q) -> double {
       if (n <= 0 || q <= 0) return 0;
       if (q >= 1) return n;
       if (std::isnan(q)) return NAN;
       return q <= 0.5 ? binomial_draw(generator, n, q) : n - binomial_draw(generator, n, 1 - q);
-    });
+    };
+    map<decltype(zero)>(out, draw, count, p);
   });
 }
 
@@ -260,26 +233,27 @@ void standard_gamma(Generator& generator, const Strided& out, const Strided& alp
   with_floating_type("_standard_gamma", out.dtype, [&](auto zero) {
     using T = decltype(zero);
     Guard guard(generator.mutex());
-    map<T>(out, alpha, [&](double a) {
+    const auto draw = [&](double a) {
       return std::max(std::numeric_limits<T>::min(),
                       static_cast<T>(gamma_draw(generator, static_cast<T>(a))));
-    });
+    };
+    map<T>(out, draw, alpha);
   });
 }
 
 void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided& draw) {
   with_floating_type("_standard_gamma_grad", out.dtype,
-                     [&](auto zero) { map<decltype(zero)>(out, alpha, draw, gamma_grad); });
+                     [&](auto zero) { map<decltype(zero)>(out, gamma_grad, alpha, draw); });
 }
 
 void gammainc(const Strided& out, const Strided& alpha, const Strided& x) {
   with_floating_type("gammainc", out.dtype,
-                     [&](auto zero) { map<decltype(zero)>(out, alpha, x, gamma_cdf); });
+                     [&](auto zero) { map<decltype(zero)>(out, gamma_cdf, alpha, x); });
 }
 
 void gamma_density(const Strided& out, const Strided& alpha, const Strided& x) {
   with_floating_type("gammainc", out.dtype, [&](auto zero) {
-    map<decltype(zero)>(out, alpha, x, static_cast<double (*)(double, double)>(gamma_density));
+    map<decltype(zero)>(out, static_cast<double (*)(double, double)>(gamma_density), alpha, x);
   });
 }
 
@@ -293,10 +267,11 @@ void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
     gammas.reserve(static_cast<size_t>(count));
     {
       Guard guard(generator.mutex());
-      map<T>(out, alpha, [&](double a) {
+      const auto draw = [&](double a) {
         gammas.push_back(std::max(std::numeric_limits<double>::min(), gamma_draw(generator, a)));
         return 0.0;
-      });
+      };
+      map<T>(out, draw, alpha);
     }
     const T below_one = std::nextafter(T(1), T(0));
     T* to = static_cast<T*>(out.data);
@@ -313,18 +288,8 @@ void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
 void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
                     const Strided& total) {
   with_floating_type("_dirichlet_grad", out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const int64_t* const strides[] = {out.strides, x.strides, alpha.strides, total.strides};
-    for_each_row(4, out.ndim, out.shape, strides,
-                 [&](const int64_t* at, int64_t count, const int64_t* steps) {
-                   const auto element = [&](const Strided& s, int k, int64_t i) {
-                     return get(static_cast<const T*>(s.data) + at[k] + i * steps[k]);
-                   };
-                   for (int64_t i = 0; i < count; ++i)
-                     put(static_cast<T*>(out.data) + at[0] + i * steps[0],
-                         static_cast<T>(dirichlet_grad(element(x, 1, i), element(alpha, 2, i),
-                                                       element(total, 3, i))));
-                 });
+    const auto grad = static_cast<double (*)(double, double, double)>(dirichlet_grad);
+    map<decltype(zero)>(out, grad, x, alpha, total);
   });
 }
 

@@ -276,57 +276,47 @@ void bernoulli(Generator& generator, const Strided& out, double p, double value)
     using T = decltype(nil);
     const T zero = as<T>(0), one = as<T>(value);
     Guard guard(generator.mutex());
-    for_each_row(1, out.ndim, out.shape, &out.strides,
-                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                   T* to = static_cast<T*>(out.data) + offsets[0];
-                   auto write = [=](T* at, bool yes) { put(at, yes ? one : zero); };
-                   while (count > 0) {
-                     const Generator::Pairs pairs = generator.take_pairs(count);
-                     const uint32_t* word = pairs.words;
-                     auto draw = [=](int64_t i) {
-                       return is_one(uint64_t{word[2 * i]} << 32 | word[2 * i + 1]);
-                     };
-                     if (steps[0] == 1)
-                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i, draw(i));
-                     else
-                       for (int64_t i = 0; i < pairs.count; ++i) write(to + i * steps[0], draw(i));
-                     to += pairs.count * steps[0];
-                     count -= pairs.count;
-                     if (pairs.count > 0) continue;  // the next draw begins another block
-                     write(to, is_one(generator.random64()));
-                     to += steps[0];
-                     --count;
-                   }
-                 });
+    const Strided* const arrays[] = {&out};
+    for_each_row(1, arrays, [&](char* const* data, const int64_t* steps, int64_t count) {
+      char* to = data[0];
+      const int64_t step = steps[0];
+      while (count > 0) {
+        const Generator::Pairs pairs = generator.take_pairs(count);
+        const uint32_t* word = pairs.words;
+        const auto fill = [=](int64_t step) {
+          for (int64_t i = 0; i < pairs.count; ++i) {
+            const uint64_t draw = uint64_t{word[2 * i]} << 32 | word[2 * i + 1];
+            write(to + i * step, is_one(draw) ? one : zero);
+          }
+        };
+        step == sizeof(T) ? fill(sizeof(T)) : fill(step);
+        to += pairs.count * step;
+        count -= pairs.count;
+        if (pairs.count > 0) continue;  // the next draw begins another block
+        write(to, is_one(generator.random64()) ? one : zero);
+        to += step;
+        --count;
+      }
+    });
   });
 }
 
 void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) {
   if (numel(out) == 0) return;
-  const int64_t* const strides[] = {out.strides, p.strides};
   with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {
     using P = decltype(zero);  // also decides how many bits a draw takes
-    const P* weights = static_cast<const P*>(p.data);
-    for_each_row(2, out.ndim, out.shape, strides,
-                 [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                   for (int64_t i = 0; i < count; ++i) {
-                     const P weight = get(weights + offsets[1] + i * steps[1]);
-                     if (!(weight >= 0 && weight <= 1))
-                       throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
-                   }
-                 });
+    const Strided* const arrays[] = {&out, &p};
+    for_each_row(2, arrays, [&](char* const* data, const int64_t* steps, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        const P weight = read<P>(data[1] + i * steps[1]);
+        if (!(weight >= 0 && weight <= 1))
+          throw RuntimeError("[bernoulli_] expects p in [0, 1], but got ", weight);
+      }
+    });
     Guard guard(generator.mutex());
     with_type(out.dtype, [&](auto nil) {
-      using T = decltype(nil);
-      for_each_row(2, out.ndim, out.shape, strides,
-                   [&](const int64_t* offsets, int64_t count, const int64_t* steps) {
-                     T* to = static_cast<T*>(out.data) + offsets[0];
-                     const P* from = weights + offsets[1];
-                     for (int64_t i = 0; i < count; ++i) {
-                       const bool one = unit<Computed<P>>(generator) < get(from + i * steps[1]);
-                       put(to + i * steps[0], as<T>(one));
-                     }
-                   });
+      const auto draw = [&](double weight) { return unit<Computed<P>>(generator) < weight; };
+      map<decltype(nil), P>(out, draw, p);
     });
   });
 }
