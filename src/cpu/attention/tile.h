@@ -144,25 +144,6 @@ void write_columns(const Matrix<T>& m, int64_t i, const T* panel, const Vec<T> (
   }
 }
 
-// Calls body(constant of rows, i) for tiles that cover [begin, end).
-template <int Rows>
-struct TileRows {
-  static constexpr int value = Rows;
-};
-template <class Body>
-inline void for_tiles(int64_t begin, int64_t end, const Body& body) {
-  for (int64_t i = begin; i < end; i += kRows) {
-    const int64_t rows = end - i;
-    if (rows > kRows * 2 / 3) {
-      body(TileRows<kRows>(), i);
-    } else if (rows > kRows / 3) {
-      body(TileRows<kRows * 2 / 3>(), i);
-    } else {
-      body(TileRows<kRows / 3>(), i);
-    }
-  }
-}
-
 // ---- Scores
 
 // e^x of what is at most 0, or hardly more, or -inf; 0 where it would be subnormal, which costs a

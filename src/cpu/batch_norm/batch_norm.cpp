@@ -42,9 +42,9 @@ void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
     int64_t i = 0;
     for (; i + kChains * lanes<T> <= planes.size; i += kChains * lanes<T>)
       for (int c = 0; c < kChains; ++c)
-        step(c, x + i + c * lanes<T>, grad + i + c * lanes<T>, WholeVector<T>());
-    for (; i + lanes<T> <= planes.size; i += lanes<T>) step(0, x + i, grad + i, WholeVector<T>());
-    if (i < planes.size) step(1, x + i, grad + i, PartOfVector<T>{planes.size - i});
+        step(c, x + i + c * lanes<T>, grad + i + c * lanes<T>, Whole<T>());
+    for (; i + lanes<T> <= planes.size; i += lanes<T>) step(0, x + i, grad + i, Whole<T>());
+    if (i < planes.size) step(1, x + i, grad + i, Front<T>(planes.size - i));
   }
   for (int s = 0; s < kSums; ++s)
     totals[s] = static_cast<double>(
@@ -207,7 +207,7 @@ void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
         const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
         const T* x = planes.x + p * planes.x_step;
         T* const y = output_of(call, set, p);
-        for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+        for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
           __builtin_prefetch(y + i + kAhead);
           const Vec<T> distance = memory.load(x + i) - mean;
           memory.store(y + i, multiply_add(distance, scale, shift));
@@ -303,7 +303,7 @@ void backward_set(const Call<T>& call, int64_t set, double* sums) {
     const Coefficients<T> c(call.a, call.elements, weight, rstd, sum, moment);
     const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
     T* const dx = output_of(call, set, p);
-    for_each_vector<T>(planes.size, [=](int64_t i, auto memory) {
+    for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
       __builtin_prefetch(dx + i + kAhead);
       const Vec<T> distance = memory.load(x + i) - mean;
       const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);

@@ -77,10 +77,9 @@ void for_each_columns(int64_t columns, F f) {
   constexpr int kMany = 4;
   int64_t c = 0;
   for (; c + kMany * lanes<T> <= columns; c += kMany * lanes<T>)
-    f(c, WholeVector<T>(), std::integral_constant<int, kMany>());
-  for (; c + lanes<T> <= columns; c += lanes<T>)
-    f(c, WholeVector<T>(), std::integral_constant<int, 1>());
-  if (c < columns) f(c, PartOfVector<T>{columns - c}, std::integral_constant<int, 1>());
+    f(c, Whole<T>(), std::integral_constant<int, kMany>());
+  for (; c + lanes<T> <= columns; c += lanes<T>) f(c, Whole<T>(), std::integral_constant<int, 1>());
+  if (c < columns) f(c, Front<T>(columns - c), std::integral_constant<int, 1>());
 }
 
 // Means and squares of the distances from them, of each column of a block.
@@ -175,7 +174,7 @@ void forward_matrix(const Call<T>& call, Spread spread) {
     const int64_t at = b.sample * m.columns + b.column;
     for (int64_t r = 0; r < b.rows; ++r) {
       const int64_t row = b.start + r * m.columns;
-      for_each_vector<T>(b.columns, [=](int64_t c, auto memory) {
+      for_each_vector<T>(0, b.columns, [=](int64_t c, auto memory) {
         const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
         const Vec<T> factor = memory.load(scale + at + c);
         memory.store(y + row + c, multiply_add(distance, factor, memory.load(shift + at + c)));
@@ -233,7 +232,7 @@ void backward_matrix(const Call<T>& call, Spread spread, double* sums) {
     const int64_t at = b.sample * m.columns + b.column;
     for (int64_t r = 0; r < b.rows; ++r) {
       const int64_t row = b.start + r * m.columns;
-      for_each_vector<T>(b.columns, [=](int64_t c, auto memory) {
+      for_each_vector<T>(0, b.columns, [=](int64_t c, auto memory) {
         const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
         const Vec<T> scaled =
             multiply_add(memory.load(grad + row + c), memory.load(factor + at + c),

@@ -14,27 +14,6 @@ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
 inline int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// How a kernel meets memory: whole vectors, or the first n lanes where a row ends.
-template <class T>
-struct WholeVector {
-  Vec<T> load(const T* from, T = 0) const { return tt::cpu::load(from); }
-  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
-};
-template <class T>
-struct PartOfVector {
-  int64_t n;
-  Vec<T> load(const T* from, T pad = 0) const { return load_partial(from, n, pad); }
-  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
-};
-
-// f(i, memory) for each vector of a row of n elements.
-template <class T, class F>
-void for_each_vector(int64_t n, F f) {
-  int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) f(i, WholeVector<T>());
-  if (i < n) f(i, PartOfVector<T>{n - i});
-}
-
 // What both layouts share: how channels make sets.
 template <class T>
 struct Call {

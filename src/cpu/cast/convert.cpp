@@ -43,9 +43,7 @@ void by_elements(char* const* data, const int64_t* strides, int64_t n) {
       std::memcpy(out + i * out_stride, &converted, sizeof(To));
     }
   };
-  if (std::is_same_v<From, To> && strides[0] == sizeof(To) && strides[1] == 0)
-    rows(sizeof(To), 0);
-  else if (strides[0] != sizeof(To) || strides[1] != sizeof(From))
+  if (strides[0] != sizeof(To) || strides[1] != sizeof(From))
     rows(strides[0], strides[1]);
   else if (std::is_same_v<From, To>)
     std::memcpy(out, x, n * sizeof(To));

@@ -62,18 +62,6 @@ void copy_run(char* to, const char* from, int64_t bytes) {
   if (bytes % 16) move<Words>(to + bytes - 16, from + bytes - 16);
 }
 
-void copy_short_run(char* to, const char* from, int64_t bytes) {
-  if (bytes >= 8) {
-    move<uint64_t>(to, from);
-    move<uint64_t>(to + bytes - 8, from + bytes - 8);
-  } else if (bytes >= 4) {
-    move<uint32_t>(to, from);
-    move<uint32_t>(to + bytes - 4, from + bytes - 4);
-  } else {
-    for (int64_t i = 0; i < bytes; ++i) to[i] = from[i];
-  }
-}
-
 void copy_runs(const Iter& iter, int64_t item) {
   const int64_t size = iter.shape[0], bytes = size * item;
   const Blocks blocks(iter, 1);
@@ -93,7 +81,7 @@ void copy_runs(const Iter& iter, int64_t item) {
   if (bytes >= 16)
     copy_by([](auto... run) { copy_run<0>(run...); });
   else
-    copy_by([](auto... run) { copy_short_run(run...); });
+    copy_by([](char* to, const char* from, int64_t bytes) { std::memcpy(to, from, bytes); });
 }
 
 // Elements spread over runs.
@@ -141,8 +129,7 @@ bool copy_in_blocks(const Iter& iter) {
   const bool runs = x[0] == item, fills = x[0] == 0;
   const int64_t bytes = iter.shape[0] * item, count = iter.numel / iter.shape[0];
   if (runs || fills) {
-    const bool past_caches = iter.numel * item >= kPastCaches && bytes >= 64;
-    if (bytes > kLongestRun || count < kFewest || past_caches) return false;
+    if (bytes > kLongestRun || count < kFewest) return false;
     if (runs)
       copy_runs(iter, item);
     else

@@ -125,14 +125,6 @@ inline bool keeps_sums(const ConvPart& part, const SumOrder& order) {
   return pixel_step(part) != 1 && order.size() > 1;
 }
 
-template <class T>
-struct Columns {
-  template <int Rows>
-  struct Kernel {
-    static constexpr auto function = multiply_columns<T, Rows>;
-  };
-};
-
 // Offsets of the rows of the patch matrix from a pixel on.
 template <class T>
 struct Offsets {
@@ -258,7 +250,8 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
       }
       for (int64_t i = at.i; i < at.i_end; i += kRows) {
         const int64_t rows = smaller(kRows, at.i_end - i);
-        const auto multiply = choose_tile<Columns<T>::template Kernel>(rows);
+        const auto multiply =
+            choose_tile(rows, [](auto tile) { return multiply_columns<T, decltype(tile)::value>; });
         for (int64_t j = first; j < end; j += cols) {
           const ColumnStrip<T>* pair = strips + j / n;
           const Pixels<T> pixels =
@@ -289,14 +282,6 @@ void multiply_strips(const T* panel_a, const Pixels<T>& b, int64_t depth, T* til
   __builtin_memcpy(tile, sums, sizeof sums);
 }
 
-template <class T, int Along>
-struct InPlace {
-  template <int Rows>
-  struct Kernel {
-    static constexpr auto function = multiply_strips<T, Rows, Along>;
-  };
-};
-
 template <class T>
 void block_in_place(const Sums<T>& s, const Block& at, T* window_memory) {
   constexpr int n = lanes<T>;
@@ -321,8 +306,10 @@ void block_in_place(const Sums<T>& s, const Block& at, T* window_memory) {
     }
     j += length;
   }
-  const auto multiply = g.step[2] == 1 ? choose_tile<InPlace<T, 1>::template Kernel>(g.rows)
-                                       : choose_tile<InPlace<T, 2>::template Kernel>(g.rows);
+  const auto multiply = choose_tile(g.rows, [&](auto tile) {
+    constexpr int kTile = decltype(tile)::value;
+    return g.step[2] == 1 ? multiply_strips<T, kTile, 1> : multiply_strips<T, kTile, 2>;
+  });
   Offsets<T> offsets;
   for (int64_t b = 0; b < sums; ++b) {
     const SumBlock block = s.weights.order.at(b);

@@ -97,7 +97,6 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   int64_t task_ends[kPartsAtOnce], panel_ends[kPartsAtOnce];
   int64_t tasks = 0, panels = 0, size = 0, panel_size = 0, window_size = 0;
   int64_t kept_size = 0, own_size = 0;
-  bool alike = true;
   for (int i = 0; i < part_count; ++i) {
     const ConvPart& part = parts[i];
     Way<T>& way = ways[i];
@@ -110,7 +109,6 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
       if (own > own_size) own_size = own;
     }
     tasks += way.cut.size(g.groups);
-    alike = alike && way.cut.size(g.groups) == ways[0].cut.size(g.groups);
     panel_ends[i] = panels;
     task_ends[i] = tasks;
     const SumOrder& order = way.weights.order;
@@ -148,14 +146,8 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
   });
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     int i = 0;
-    int64_t index;
-    if (alike) {  // parts in turn: they see the same pixels, and write between each other's
-      i = int(task % part_count);
-      index = task / part_count;
-    } else {
-      while (task >= task_ends[i]) ++i;
-      index = i > 0 ? task - task_ends[i - 1] : task;
-    }
+    while (task >= task_ends[i]) ++i;
+    int64_t index = i > 0 ? task - task_ends[i - 1] : task;
     const ConvPart& part = parts[i];
     const Cut& cut = ways[i].cut;
     const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];

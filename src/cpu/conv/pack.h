@@ -101,30 +101,22 @@ void pack_rows(const ConvSum& g, const ConvPart& part, const SumBlock& block, in
   pack_weights<T, Width>(g, part, block, group, i, panel);
 }
 
-// The kernel for a panel of `rows` rows or less.
-template <template <int> class Kernel>
-auto choose_tile(int64_t rows) {
+// What function_of(constant of rows) answers for a panel of `rows` rows or less.
+template <class F>
+auto choose_tile(int64_t rows, const F& function_of) {
   const int tile = tile_rows(rows);
-  return tile == kRows           ? Kernel<kRows>::function
-         : tile == kRows * 2 / 3 ? Kernel<kRows * 2 / 3>::function
-         : tile == kRows / 2     ? Kernel<kRows / 2>::function
-                                 : Kernel<kRows / 3>::function;
+  return tile == kRows           ? function_of(std::integral_constant<int, kRows>())
+         : tile == kRows * 2 / 3 ? function_of(std::integral_constant<int, kRows * 2 / 3>())
+         : tile == kRows / 2     ? function_of(std::integral_constant<int, kRows / 2>())
+                                 : function_of(std::integral_constant<int, kRows / 3>());
 }
-
-template <class T>
-struct Packing {
-  template <int Width>
-  struct Kernel {
-    static constexpr auto function = pack_rows<T, Width>;
-  };
-};
 
 // The panel of rows from i on, in block b of the sum.
 template <class T>
 void pack_panel(const ConvSum& g, const ConvPart& part, const Weights<T>& weights, int64_t group,
                 int64_t b, int64_t i) {
-  const auto pack = weights.turned ? pack_weights<T, kCols<T>>
-                                   : choose_tile<Packing<T>::template Kernel>(g.rows - i);
+  const auto rows_of = [](auto width) { return pack_rows<T, decltype(width)::value>; };
+  const auto pack = weights.turned ? pack_weights<T, kCols<T>> : choose_tile(g.rows - i, rows_of);
   pack(g, part, weights.order.at(b), group, i, weights.panel(b, i / weights.width()));
 }
 

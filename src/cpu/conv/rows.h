@@ -48,14 +48,6 @@ void multiply_rows(const Sums<T>& s, const T* a, int64_t a_row, const Segment* s
   }
 }
 
-template <class T>
-struct Rows {
-  template <int Count>
-  struct Kernel {
-    static constexpr auto function = multiply_rows<T, Count>;
-  };
-};
-
 // Pixels whose rows of the patch matrix are `a`, in the window if they are read directly.
 template <class T>
 struct RowTile {
@@ -101,7 +93,8 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
         tile.rows = smaller(kRows, at.j_end - j);
         const int64_t in_row = s.part.size[2] - j % s.part.size[2];
         if (few && 2 * in_row > kRows) tile.rows = smaller(tile.rows, in_row);
-        tile.multiply = choose_tile<Rows<T>::template Kernel>(tile.rows);
+        tile.multiply = choose_tile(
+            tile.rows, [](auto rows) { return multiply_rows<T, decltype(rows)::value>; });
         tile.count = find_stretches(s.g, s.part, j, tile.rows, tile.stretches);
         Run runs[kRows];
         const int run_count = find_runs(s.part.size, j, tile.rows, runs);

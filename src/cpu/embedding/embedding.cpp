@@ -10,6 +10,7 @@
 #include "core/gil.h"
 #include "core/half.h"
 #include "core/storage.h"
+#include "core/with_type.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
 
@@ -107,14 +108,9 @@ void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
       if (counts) factor /= static_cast<C>(counts[row]);
       if (a.weights) factor *= static_cast<C>(at<T>(a.weights, k));
       char* to = a.table + (row * a.columns + part.column) * item;
-      if (factor == 1) {
-        for (int64_t j = 0; j < columns; ++j)
-          set(to, j, static_cast<T>(static_cast<C>(at<T>(to, j)) + static_cast<C>(at<T>(grad, j))));
-      } else {
-        for (int64_t j = 0; j < columns; ++j)
-          set(to, j,
-              static_cast<T>(static_cast<C>(at<T>(to, j)) +
-                             static_cast<C>(at<T>(grad, j)) * factor));
+      for (int64_t j = 0; j < columns; ++j) {
+        const C more = static_cast<C>(at<T>(grad, j)) * factor;
+        set(to, j, static_cast<T>(static_cast<C>(at<T>(to, j)) + more));
       }
     }
   }
@@ -165,20 +161,10 @@ void backward(const BagArgs& a) {
 
 template <bool kForward>
 void run_typed(const BagArgs& a) {
-  auto call = [&](auto type) {
+  with_type(a.dtype, [&](auto type) {
     using T = decltype(type);
-    kForward ? forward<T>(a) : backward<T>(a);
-  };
-  switch (a.dtype) {
-    case DType::Float16:
-      return call(Half{});
-    case DType::BFloat16:
-      return call(BFloat16{});
-    case DType::Float32:
-      return call(float{});
-    default:
-      return call(double{});
-  }
+    if constexpr (is_float_type<T>) kForward ? forward<T>(a) : backward<T>(a);
+  });
 }
 
 bool bag_starts(const BagStartArgs& a) {

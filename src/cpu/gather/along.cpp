@@ -11,6 +11,7 @@
 #include "core/storage.h"
 #include "core/tables/gather.h"
 #include "core/walker.h"
+#include "core/with_type.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/with_size.h"
@@ -268,18 +269,6 @@ bool place_typed(const AlongArgs& a) {
   return fine;
 }
 
-template <Place op>
-bool place_any(const AlongArgs& a) {
-  switch (a.dtype) {
-#define X(name, type, text, category) \
-  case DType::name:                   \
-    return place_typed<op, type>(a);
-    TT_FOR_EACH_DTYPE(X)
-#undef X
-  }
-  return true;
-}
-
 bool pick(const AlongArgs& args) {
   bool fine = true;
   with_size(itemsize(args.dtype),
@@ -290,24 +279,19 @@ bool pick(const AlongArgs& args) {
 bool place(const AlongArgs& args, Place op) {
   const AlongArgs a = merged(args);
   bool fine = true;
-  switch (op) {
-    case Place::Set:
-      with_size(itemsize(a.dtype),
-                [&](auto type) { fine = place_typed<Place::Set, decltype(type)>(a); });
-      return fine;
-    case Place::Add:
-      return place_any<Place::Add>(a);
-    case Place::Multiply:
-      return place_any<Place::Multiply>(a);
-    case Place::Maximum:
-      return place_any<Place::Maximum>(a);
-    case Place::Minimum:
-      return place_any<Place::Minimum>(a);
-  }
+  if (op == Place::Set)
+    with_size(itemsize(a.dtype),
+              [&](auto type) { fine = place_typed<Place::Set, decltype(type)>(a); });
+  else
+    with_type(a.dtype, [&](auto type) {
+      using T = decltype(type);
+      fine = op == Place::Add        ? place_typed<Place::Add, T>(a)
+             : op == Place::Multiply ? place_typed<Place::Multiply, T>(a)
+             : op == Place::Maximum  ? place_typed<Place::Maximum, T>(a)
+                                     : place_typed<Place::Minimum, T>(a);
+    });
   return fine;
 }
-
-namespace {
 
 // body(first element, how many, step, position of the first) for the runs of an index, by threads;
 // it answers whether all of them are inside.
@@ -327,8 +311,6 @@ bool all_runs(const Dims& shape, const Dims& strides, const char* index, const B
   });
   return fine;
 }
-
-}  // namespace
 
 bool inside(const AlongArgs& args) {
   Dims shape, strides;  // each position once

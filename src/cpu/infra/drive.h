@@ -9,14 +9,14 @@ namespace tt::cpu {
 
 namespace {
 
-// make() makes what is called for each row, once per thread. `fetches`: see Tiles.
+// make() makes what is called for each row, once per thread.
 template <class Make>
-void drive(const Iter& iter, int64_t longest, bool fetches, const Make& make) {
+void drive(const Iter& iter, int64_t longest, const Make& make) {
   const WithoutGil unlocked(iter.numel > kGrain);
   if (const Tiles tiles(iter); tiles.any()) {
     const int64_t grain = iter.numel > kGrain ? 1 : tiles.count();
     return parallel_for(tiles.count(), grain, [&](int64_t begin, int64_t end) {
-      tiles.walk(begin, end, longest, fetches, make());
+      tiles.walk(begin, end, longest, make());
     });
   }
   parallel_for(iter.numel, kGrain,

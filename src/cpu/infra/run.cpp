@@ -15,7 +15,7 @@ void run_rows(const Iter& iter, Loop loop) {
     loop(data, strides, iter.numel);
     return;
   }
-  drive(iter, iter.numel, true, [loop] { return loop; });
+  drive(iter, iter.numel, [loop] { return loop; });
 }
 
 namespace {
@@ -69,7 +69,7 @@ void run_as(const Iter& iter, Loop loop, const Wanted& wanted) {
   for (int k = 0; k < iter.count; ++k) {
     const Iter::Entry& x = iter.operands[k];
     if (wanted.fits(k, x.strides[0], x.dtype)) continue;
-    return drive(iter, kBlock, true, [&] { return Converter(iter, loop, wanted); });
+    return drive(iter, kBlock, [&] { return Converter(iter, loop, wanted); });
   }
   run_rows(iter, loop);
 }

@@ -52,10 +52,10 @@ class Tiles {
   bool any() const { return across_ != 0; }
   int64_t count() const { return count_; }
 
-  // As walk, for tiles [begin, end). `fetches`: what the next tile needs is called for meanwhile,
-  // the output's memory too.
+  // As walk, for tiles [begin, end). What the next tile needs is called for meanwhile, the
+  // output's memory too.
   template <class Row>
-  void walk(int64_t begin, int64_t end, int64_t longest, bool fetches, Row&& row) const {
+  void walk(int64_t begin, int64_t end, int64_t longest, Row&& row) const {
     alignas(64) char scratch[Iter::kMaxOperands - 1][kBytes];
     char* data[Iter::kMaxOperands];
     for (; begin < end; ++begin) {
@@ -73,7 +73,7 @@ class Tiles {
         for (int k = 0; k < iter_.count; ++k) {
           at[k] = data[k];
           data[k] += steps_[k];
-          if (!fetches || (k > 0 && turned_[k])) continue;
+          if (k > 0 && turned_[k]) continue;
           for (int64_t at = 0; at < n * strides_[k]; at += 64)
             __builtin_prefetch(data[k] + (size_[1] - 1) * steps_[k] + at, 1);
         }

@@ -224,14 +224,6 @@ struct Range {
 // So few rows that A stays near, and B is taken strip by strip.
 constexpr int64_t kLow = 8 * kRows;
 
-// Whether each row of B lies in a page of its own, and is met often enough to be packed, some
-// strips at a time: the pages of a strip are more than the machine has at hand, and conflict in the
-// L1 cache.
-template <class T>
-bool far_rows(const Product<T>& g, const Range& range) {
-  return g.b_row * int64_t(sizeof(T)) >= 4096 && range.rows > 4 * kRows;
-}
-
 // Whether tiles read B where it is, because few would use a panel: transposed in registers, or by
 // rows.
 template <class T>
@@ -240,7 +232,7 @@ bool across(const Product<T>& g, const Range& range) {
 }
 template <class T>
 bool in_place(const Product<T>& g, const Range& range) {
-  return range.rows <= kLow && g.b_col == 1 && !far_rows(g, range);
+  return range.rows <= kLow && g.b_col == 1;
 }
 
 // In elements: a panel of A and what `pack` may write behind it, to whole cache lines.
@@ -253,11 +245,6 @@ int64_t panel_a_size(int64_t depth) {
 template <class T>
 int64_t scratch_size(int64_t rows, int64_t cols, int64_t depth) {
   return blocks(rows, kRows) * panel_a_size<T>(depth) + round_up(cols, kCols<T>) * depth + kCols<T>;
-}
-
-// Tiles have kRows rows; the last of a part has what fits the rest.
-inline int rows_of_tile(int64_t left) {
-  return left > kRows * 2 / 3 ? kRows : left > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
 }
 
 // The rows of A of a range, in panels. What fills its tiles is read in place if A lies along k.
@@ -275,14 +262,12 @@ void pack_a(const Product<T>& g, const Range& range, T* panels) {
                      smaller(step, range.depth - q), g.m - i, readable_a(g, i, p));
     }
   }
-  const int64_t i = range.i + whole, p = range.p;
-  const int width = rows_of_tile(rows - whole);
-  if (whole == rows || (g.a_col == 1 && rows - whole == width)) return;
-  const auto pack_rest = width == kRows           ? pack<T, kRows>
-                         : width == kRows * 2 / 3 ? pack<T, kRows * 2 / 3>
-                                                  : pack<T, kRows / 3>;
-  pack_rest(panels + whole / kRows * size, g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row,
-            range.depth, g.m - i, readable_a(g, i, p));
+  for_tiles(range.i + whole, range.i_end, [&](auto width, int64_t i) {
+    if (g.a_col == 1 && rows - whole == width) return;
+    pack<T, decltype(width)::value>(panels + whole / kRows * size,
+                                    g.a + i * g.a_row + range.p * g.a_col, g.a_col, g.a_row,
+                                    range.depth, g.m - i, readable_a(g, i, range.p));
+  });
 }
 
 // Rows [q, q + Rows) of B, along which whole strips lie, in panels.
@@ -352,13 +337,10 @@ void multiply_rows(const Product<T>& g, const Range& range, int64_t i, const T* 
 template <class T>
 void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, const T* panels_b) {
   const int64_t size = panel_a_size<T>(g.depth);
-  for (int64_t i = range.i; i < range.i_end; i += kRows) {
-    const int rows = rows_of_tile(range.i_end - i);
-    const auto multiply = rows == kRows           ? multiply_rows<T, kRows>
-                          : rows == kRows * 2 / 3 ? multiply_rows<T, kRows * 2 / 3>
-                                                  : multiply_rows<T, kRows / 3>;
-    multiply(g, range, i, panels_a + (i - range.i) / kRows * size, panels_b);
-  }
+  for_tiles(range.i, range.i_end, [&](auto rows, int64_t i) {
+    multiply_rows<T, decltype(rows)::value>(g, range, i, panels_a + (i - range.i) / kRows * size,
+                                            panels_b);
+  });
 }
 
 // A block of B stays near and meets all rows of A; or, where those are few, they stay and meet B
@@ -366,9 +348,7 @@ void multiply_range(const Product<T>& g, const Range& range, const T* panels_a, 
 template <class T>
 void block_product(const Product<T>& g, const Range& all, T* scratch) {
   const int64_t size = panel_a_size<T>(g.depth);
-  const int64_t cols = all.rows > kLow                    ? all.j_end - all.j
-                       : g.b_col == 1 && far_rows(g, all) ? 4 * kCols<T>
-                                                          : kCols<T>;
+  const int64_t cols = all.rows > kLow ? all.j_end - all.j : kCols<T>;
   T* panels_b = scratch + blocks(all.rows, kRows) * size;
   for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
     Range range = all;

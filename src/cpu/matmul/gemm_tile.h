@@ -115,6 +115,22 @@ void pack(T* panel, const T* source, int64_t along, int64_t across, int64_t dept
   }
 }
 
+// Calls body(constant of rows, i) for tiles that cover rows [begin, end): they have kRows rows, the
+// last one what fits the rest.
+template <class Body>
+inline void for_tiles(int64_t begin, int64_t end, const Body& body) {
+  for (int64_t i = begin; i < end; i += kRows) {
+    const int64_t rows = end - i;
+    if (rows > kRows * 2 / 3) {
+      body(std::integral_constant<int, kRows>(), i);
+    } else if (rows > kRows / 3) {
+      body(std::integral_constant<int, kRows * 2 / 3>(), i);
+    } else {
+      body(std::integral_constant<int, kRows / 3>(), i);
+    }
+  }
+}
+
 // sum (Rows, Vectors * L) += a (Rows, depth) @ b (depth, Vectors * L), whose rows lie b_row apart;
 // `a` has any strides. Three rows of it share an address, because there are not registers enough
 // for twelve.

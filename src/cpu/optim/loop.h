@@ -9,19 +9,6 @@
 namespace tt::cpu {
 namespace {
 
-// How a kernel meets memory: whole vectors, or the first n lanes where a range ends.
-template <class T>
-struct Whole {
-  Vec<T> load(const T* from) const { return tt::cpu::load(from); }
-  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
-};
-template <class T>
-struct First {
-  int64_t n;
-  Vec<T> load(const T* from) const { return load_partial(from, n); }
-  void store(T* to, Vec<T> v) const { store_partial(to, v, n); }
-};
-
 // The arrays of one chunk, typed.
 template <class T>
 struct Arrays {
@@ -64,9 +51,9 @@ void update(const typename Kernel::Args& args, const Chunk& chunk, int64_t begin
   const typename Kernel::Args a = args;
   const double scale[] = {chunk.scale[0], chunk.scale[1], chunk.scale[2]};
   const Arrays<T> arrays(chunk);
-  int64_t i = begin;
-  for (; i + lanes<T> <= end; i += lanes<T>) Kernel::step(a, scale, Place(arrays, i, Whole<T>{}));
-  if (i < end) Kernel::step(a, scale, Place(arrays, i, First<T>{end - i}));
+  for_each_vector<T>(begin, end, [&](int64_t i, auto memory) {
+    Kernel::step(a, scale, Place(arrays, i, memory));
+  });
 }
 
 // The chunks laid end to end, cut into equal ranges: a thread's range may begin and end inside a

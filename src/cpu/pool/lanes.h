@@ -21,6 +21,24 @@ constexpr T lowest_of() {
   return T(uint64_t(1) << (8 * sizeof(T) - 1));
 }
 
+// even[k] is element 2 * k of two vectors, odd[k] the next one; low and high are the way back.
+template <class T, int Lanes>
+struct PairLanes {
+  using V = Few<T, Lanes>;
+  using M = decltype(V{} < V{});
+  using E = typename Element<M>::type;
+  M even{}, odd{}, low{}, high{};
+
+  PairLanes() {
+    for (int k = 0; k < Lanes; ++k) {
+      even[k] = E(2 * k);
+      odd[k] = E(2 * k + 1);
+      low[k] = E(k / 2 + k % 2 * Lanes);
+      high[k] = E((k + Lanes) / 2 + (k + Lanes) % 2 * Lanes);
+    }
+  }
+};
+
 // Elements that are `step` apart; Step is 1, 2, or 0 for any other.
 template <class T, int Lanes, int Step>
 inline Few<T, Lanes> load_steps(const T* from, int64_t step) {

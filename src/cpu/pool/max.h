@@ -150,15 +150,12 @@ bool sees_pairs(const MaxPoolArgs& g) {
 // Outputs [i, i + Lanes) of a row of such windows, which see `rows` pairs each.
 template <int Lanes, class T, class W>
 inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T* y, W* where) {
-  using V = Few<T, Lanes>;
-  using M = decltype(V{} < V{});
+  using Form = PairLanes<T, Lanes>;
+  using V = typename Form::V;
+  using M = typename Form::M;
+  using E = typename Form::E;
   using Ids = typename VecOf<W, Lanes* int(sizeof(W))>::type;
-  using E = typename Element<M>::type;
-  M evens{}, odds{};
-  for (int k = 0; k < Lanes; ++k) {
-    evens[k] = E(2 * k);
-    odds[k] = E(2 * k + 1);
-  }
+  const Form form;
   V best{};
   M id{};
   for (int64_t row = 0; row < rows; ++row) {
@@ -166,7 +163,8 @@ inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T
     const T* from = x + tap[2 * row] + 2 * i;
     __builtin_memcpy(&low, from, sizeof low);
     __builtin_memcpy(&high, from + Lanes, sizeof high);
-    const V even = __builtin_shuffle(low, high, evens), odd = __builtin_shuffle(low, high, odds);
+    const V even = __builtin_shuffle(low, high, form.even);
+    const V odd = __builtin_shuffle(low, high, form.odd);
     if (row == 0) best = even;
     const M take = (even > best) | (even != even);
     best = take ? even : best;

@@ -1,7 +1,7 @@
 // The gradient of max pooling: y's elements go to where their windows have the largest.
 #pragma once
 #include "cpu/pool/max.h"
-#include "cpu/resample/pixels.h"
+#include "cpu/resample/runs.h"
 
 namespace tt::cpu {
 namespace {
@@ -17,11 +17,11 @@ inline void for_each_tap(const MaxPoolArgs& g, const Box& box, const F& f) {
   }
 }
 
-// Channels come last: `count` of them, at least a vector, at one pixel. `adds`: to what other
-// pixels put there; else this pixel's zeros are put too.
+// Channels come last: `count` of them, at least a vector, at one pixel, which no other window sees:
+// its zeros are put too.
 template <class T, class W>
-void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, const W* where,
-                   int64_t count, T* x) {
+void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
+                   T* x) {
   constexpr int n = lanes<T>;
   using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
   const auto put = [&](int64_t i) {
@@ -30,41 +30,36 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, bool adds, const T* y, 
     const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
     const Vec<T> v = load(y + i);
     for_each_tap(g, box, [&](int64_t tap) {
-      T* to = x + g.tap[tap] + i;
-      const Vec<T> part = at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{};
-      store(to, adds ? part + load(to) : part);
+      store(x + g.tap[tap] + i, at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{});
     });
   };
   int64_t i = 0;
   for (; i + n <= count; i += n) put(i);
-  if (!adds && i < count) put(count - n);
-  if (!adds) return;
-  for (; i < count; ++i) x[g.tap[where[i]] + i] += y[i];
+  if (i < count) put(count - n);
 }
 
 // Lanes outputs of windows that see pairs along W: the pairs of taps `tap` and tap + 1.
 template <int Lanes, class T, class W>
 struct Pairs {
-  using V = Few<T, Lanes>;
-  using M = decltype(V{} < V{});
-  using E = typename Element<M>::type;
+  using Form = PairLanes<T, Lanes>;
+  using V = typename Form::V;
+  using M = typename Form::M;
+  using E = typename Form::E;
+  const Form form;
   V y;
-  M at, low{}, high{};
+  M at;
 
   Pairs(const T* from, const W* where) {
     typename VecOf<W, Lanes* int(sizeof(W))>::type ids;
     __builtin_memcpy(&y, from, sizeof y);
     __builtin_memcpy(&ids, where, sizeof ids);
     at = __builtin_convertvector(ids, M);
-    for (int k = 0; k < Lanes; ++k) {
-      low[k] = E(k / 2 + k % 2 * Lanes);
-      high[k] = E((k + Lanes) / 2 + (k + Lanes) % 2 * Lanes);
-    }
   }
 
   void put(int64_t tap, T* to) const {
     const V even = at == E(tap) ? y : V{}, odd = at == E(tap + 1) ? y : V{};
-    const V first = __builtin_shuffle(even, odd, low), second = __builtin_shuffle(even, odd, high);
+    const V first = __builtin_shuffle(even, odd, form.low);
+    const V second = __builtin_shuffle(even, odd, form.high);
     __builtin_memcpy(to, &first, sizeof first);
     __builtin_memcpy(to + Lanes, &second, sizeof second);
   }
@@ -85,27 +80,6 @@ void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* wh
   });
 }
 
-// As many rows of `Width` outputs as fill vectors, where windows are 2 x 2 and y is dense; answers
-// how many rows that is.
-template <int Width, class T, class W>
-int64_t scatter_squares(const T* y, const W* where, T* x, int64_t rows) {
-  constexpr int n = lanes<T>, together = n / Width;
-  int64_t row = 0;
-  if constexpr (together > 1) {
-    for (; row + together <= rows; row += together, y += n, where += n, x += 4 * n) {
-      const Pairs<n, T, W> pairs(y, where);
-      for (int h = 0; h < 2; ++h) {
-        T lines[2 * n];
-        pairs.put(2 * h, lines);
-        for (int k = 0; k < together; ++k)
-          __builtin_memcpy(x + (2 * k + h) * 2 * Width, lines + 2 * k * Width,
-                           sizeof(T) * 2 * Width);
-      }
-    }
-  }
-  return row;
-}
-
 // The windows of a row, every other one first: an addition to an element is slow right after
 // another to the same.
 template <class F>
@@ -119,8 +93,8 @@ enum class Scatter { Pairs, Pixels, Singly };
 
 // The row at[0], at[1] of y. Pointers to the plane or the block.
 template <class T, class W>
-void scatter_row(const MaxPoolArgs& g, Scatter how, bool adds, const T* y, const W* where, T* x,
-                 int64_t count, int64_t* at) {
+void scatter_row(const MaxPoolArgs& g, Scatter how, const T* y, const W* where, T* x, int64_t count,
+                 int64_t* at) {
   const WindowAxis& axis = g.axis[2];
   y += at[0] * g.y_strides[2] + at[1] * g.y_strides[3];
   where += at[0] * g.where_strides[2] + at[1] * g.where_strides[3];
@@ -133,7 +107,7 @@ void scatter_row(const MaxPoolArgs& g, Scatter how, bool adds, const T* y, const
     if (how == Scatter::Pixels) {
       return for_each_window(axis.out, [&](int64_t w) {
         at[2] = w;
-        scatter_pixel(g, box_of(g, at), adds, y + w * y_step, where + w * where_step, count,
+        scatter_pixel(g, box_of(g, at), y + w * y_step, where + w * where_step, count,
                       x + start[w] * x_step);
       });
     }
@@ -169,17 +143,7 @@ void scatter_in(const MaxPoolArgs& g) {
              axis.stride * axis.out == axis.in && axis.taps == axis.stride;
   }
   const bool pairs = !overlaps && sees_pairs<T, W>(g);
-  int64_t (*squares)(const T*, const W*, T*, int64_t) = nullptr;
-  if constexpr (is_usual<T, W>) {
-    const int64_t width = g.axis[2].out;
-    if (pairs && covers && g.axis[0].in == 1 && g.axis[1].taps == 2 && g.y_strides[3] == width &&
-        g.where_strides[3] == width)
-      squares = width == 2   ? scatter_squares<2, T, W>
-                : width == 4 ? scatter_squares<4, T, W>
-                : width == 8 ? scatter_squares<8, T, W>
-                             : nullptr;
-  }
-  const bool vectors = is_usual<T, W> && g.channels_last && g.y_strides[1] == 1;
+  const bool vectors = is_usual<T, W> && !overlaps && g.channels_last && g.y_strides[1] == 1;
   const int64_t block = g.channels_last ? kChannelBlock : 1;
   const int64_t blocks = (g.channels + block - 1) / block;
   const int64_t plane = g.axis[0].in * g.axis[1].in * g.axis[2].in * block;
@@ -196,13 +160,11 @@ void scatter_in(const MaxPoolArgs& g) {
                           : vectors && count >= lanes<T> ? Scatter::Pixels
                                                          : Scatter::Singly;
       // What writes all of x, zeros too, needs none before.
-      if (!covers || overlaps || how == Scatter::Singly) clear(g, x, count);
-      int64_t first = 0, at[3];
-      if constexpr (is_usual<T, W>)
-        if (squares) first = squares(y, where, x, g.axis[1].out);
+      if (!covers || how == Scatter::Singly) clear(g, x, count);
+      int64_t at[3];
       for (at[0] = 0; at[0] < g.axis[0].out; ++at[0]) {
-        for (at[1] = first; at[1] < g.axis[1].out; ++at[1])
-          scatter_row(g, how, overlaps, y, where, x, g.channels_last ? count : 1, at);
+        for (at[1] = 0; at[1] < g.axis[1].out; ++at[1])
+          scatter_row(g, how, y, where, x, g.channels_last ? count : 1, at);
       }
     }
   });

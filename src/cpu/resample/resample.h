@@ -4,7 +4,6 @@
 #include "core/tables/resample.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
-#include "cpu/resample/pixels.h"
 #include "cpu/resample/rows.h"
 
 namespace tt::cpu {
@@ -44,10 +43,8 @@ void add_tap(const ResampleArgs& g, const T* x, T* sums, T weight, T divisor) {
                    [=](T v, int64_t w) { return quotient<T>(weight * v, divisor * each[w]); });
   } else if (divisor != T(1)) {
     add_row<first>(g, x, sums, [=](T v, int64_t) { return quotient<T>(weight * v, divisor); });
-  } else if (weight != T(1)) {
-    add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v); });
   } else {
-    add_row<first>(g, x, sums, [=](T v, int64_t) { return v; });
+    add_row<first>(g, x, sums, [=](T v, int64_t) { return T(weight * v); });
   }
 }
 
@@ -327,14 +324,12 @@ void resample_row(const ResampleArgs& g, RowKind kind, int64_t n, int64_t c, con
                   T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
   if (kind != RowKind::Any && resample_row_as(g, kind, x, at, y)) return;
-  if (!resample_pixels(g, x, at, y)) {
-    const T* row = plain_row(g, x, at);
-    if (!row) {
-      sum_rows(g, x, at, sums);
-      row = sums;
-    }
-    g.channels_last ? along_pixels(g, row, y) : along_row(g.axis[2], row, y);
+  const T* row = plain_row(g, x, at);
+  if (!row) {
+    sum_rows(g, x, at, sums);
+    row = sums;
   }
+  g.channels_last ? along_pixels(g, row, y) : along_row(g.axis[2], row, y);
   if (!g.transposed) divide(g, at, y);
 }
 

@@ -1,10 +1,30 @@
 // Rows that need no scratch memory: sums of pairs of neighbours, in the order of sum_rows and
 // sum_windows (resample.h); their gradient, in which each element becomes two; and copies.
 #pragma once
-#include "cpu/resample/pixels.h"
+#include "core/tables/resample.h"
+#include "cpu/resample/runs.h"
 
 namespace tt::cpu {
 namespace {
+
+// The rows of x that a row of the result sees, and their weights.
+template <class T>
+struct SeenRows {
+  static constexpr int kMost = 16;
+  const T* row[kMost];
+  T weight[kMost];
+  int count = 0;
+
+  SeenRows(const ResampleArgs& g, const T* x, const int64_t* at) {
+    const LinearAxis &d = g.axis[0], &h = g.axis[1];
+    for (int64_t i = d.begin[at[0]]; i < d.begin[at[0] + 1]; ++i) {
+      for (int64_t j = h.begin[at[1]]; j < h.begin[at[1] + 1]; ++j) {
+        row[count] = x + d.source[i] * g.x_strides[2] + h.source[j] * g.x_strides[3];
+        weight[count++] = T(g.weight) * number<T>(d.weight, i) * number<T>(h.weight, j);
+      }
+    }
+  }
+};
 
 enum class RowKind { Any, Sums, Twice, Copy };
 
@@ -27,24 +47,6 @@ RowKind kind_of_rows(const ResampleArgs& g) {
   if (w.repeat == 2) return RowKind::Twice;
   return w.taps == 2 && w.step == 2 && !g.transposed ? RowKind::Sums : RowKind::Any;
 }
-
-// Even[k] is element 2 * k of two vectors, Odd[k] the next one; Low and High are the way back.
-template <class T, int Lanes>
-struct PairLanes {
-  using V = Few<T, Lanes>;
-  using M = decltype(V{} < V{});
-  using E = typename Element<M>::type;
-  M even{}, odd{}, low{}, high{};
-
-  PairLanes() {
-    for (int k = 0; k < Lanes; ++k) {
-      even[k] = E(2 * k);
-      odd[k] = E(2 * k + 1);
-      low[k] = E(k / 2);
-      high[k] = E((k + Lanes) / 2);
-    }
-  }
-};
 
 template <int Lanes, class T>
 inline void sum_pairs(const SeenRows<T>& seen, T divisor, int64_t i, T* y) {
@@ -82,7 +84,7 @@ inline void put_twice(const T* x, T weight, T divisor, int64_t i, T* y) {
   if constexpr (Lanes == 1) {
     y[2 * i] = y[2 * i + 1] = v[0];
   } else {
-    const V low = __builtin_shuffle(v, form.low), high = __builtin_shuffle(v, form.high);
+    const V low = __builtin_shuffle(v, v, form.low), high = __builtin_shuffle(v, v, form.high);
     __builtin_memcpy(y + 2 * i, &low, sizeof low);
     __builtin_memcpy(y + 2 * i + Lanes, &high, sizeof high);
   }

@@ -6,7 +6,6 @@
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
-#include "cpu/infra/turned.h"
 #include "cpu/infra/with_size.h"
 #include "cpu/sort/order.h"
 
@@ -40,71 +39,34 @@ struct Line {
   }
 };
 
-// Some of a stream's lines, `next` bytes apart: where they are, or as rows of scratch memory.
-struct Stream {
-  const LineStream& stream;
-  const int64_t size;  // elements of a line that are read or written
-  const bool turned = size > 1 && is_turned(stream);
-  const int64_t item = itemsize(stream.dtype), row_bytes = bytes_of_row(size, item);
-  const int64_t step = turned ? item : stream.step;
-  const int64_t next = turned ? row_bytes : stream.strides.empty() ? 0 : stream.strides.back();
-};
-
-// Calls body(line, memory) for every line, which has `found` results, with `bytes` of memory per
-// thread.
+// Calls body(line, memory) for every line, with `bytes` of memory per thread.
 template <class Body>
-void for_each_line(const Lines& lines, int64_t found, int64_t bytes, Body&& body) {
-  const Stream streams[3] = {
-      {lines.stream[0], lines.size}, {lines.stream[1], found}, {lines.stream[2], found}};
+void for_each_line(const Lines& lines, int64_t bytes, Body&& body) {
   const bool large = lines.count * lines.size * kWork > kGrain;
   const int64_t grain = large ? kGrain / (lines.size * kWork + 1) + 1 : lines.count;
-  int64_t row_bytes = 0;
-  for (const Stream& s : streams) row_bytes += s.turned ? s.row_bytes : 0;
-  const int64_t block =
-      row_bytes ? rows_at_once(row_bytes, lines.count, threads_for(lines.count, grain)) : 1;
+  const LineStream *x = &lines.stream[0], *values = x + 1, *positions = x + 2;
   const WithoutGil unlocked(large);
   parallel_with_scratch(
-      lines.count, grain, block * row_bytes + (bytes + 63) / 64 * 64,
-      [&](int64_t begin, int64_t end, char* memory) {
-        Walker<3> walker(
-            lines.shape,
-            {lines.stream[0].strides, lines.stream[1].strides, lines.stream[2].strides}, begin);
-        while (begin < end) {
-          const int64_t n = std::min({block, walker.run(), end - begin});
-          char *at[3], *data[3], *rest = memory;
-          for (int k = 0; k < 3; ++k) {
-            const Stream& s = streams[k];
-            data[k] = at[k] = s.stream.data + walker.offset(k);
-            if (!s.turned) continue;
-            data[k] = rest;
-            rest += block * s.row_bytes;
-            if (k == 0) gather_rows(s.stream, at[k], s.size, n, data[k], s.row_bytes);
-          }
-          for (int64_t l = 0; l < n; ++l)
-            body(Line{lines.stream[0].dtype, data[0] + l * streams[0].next, streams[0].step,
-                      lines.size, data[1] + l * streams[1].next, data[2] + l * streams[2].next,
-                      streams[1].step, streams[2].step},
-                 rest);
-          for (int k = 1; k < 3; ++k)
-            if (streams[k].turned)
-              scatter_rows(streams[k].stream, data[k], streams[k].row_bytes, found, n, at[k]);
-          walker.advance(n);
-          begin += n;
-        }
-      },
-      block);
+      lines.count, grain, (bytes + 63) / 64 * 64, [&](int64_t begin, int64_t end, char* memory) {
+        Walker<3> at(lines.shape, {x->strides, values->strides, positions->strides}, begin);
+        for (; begin < end; ++begin, at.advance())
+          body(Line{x->dtype, x->data + at.offset(0), x->step, lines.size,
+                    values->data + at.offset(1), positions->data + at.offset(2), values->step,
+                    positions->step},
+               memory);
+      });
 }
 
 // Calls body(line, keys, items in ascending order).
 template <class Body>
-void for_each_sorted_line(const Lines& lines, int64_t found, bool descending, Body&& body) {
+void for_each_sorted_line(const Lines& lines, bool descending, Body&& body) {
   const bool alone = lines.count == 1 && lines.size * kWork > kGrain;
   const int threads = alone ? num_threads() : 1;  // else lines are shared out among them
   const int64_t room = Sorter::bytes(lines.size, threads);
   with_key(lines.stream[0].dtype, [&](auto type) {
     using Key = decltype(type);
     const int64_t bytes = room + lines.size * static_cast<int64_t>(sizeof(Key));
-    for_each_line(lines, found, bytes, [&](const Line& line, char* memory) {
+    for_each_line(lines, bytes, [&](const Line& line, char* memory) {
       Key* const keys = reinterpret_cast<Key*>(memory + room);
       load_keys(line.dtype, line.x, line.step, line.size, descending, keys);
       body(line, keys, Sorter(memory, line.size, threads).sort(keys, line.size));
@@ -265,11 +227,11 @@ const Item<Key>* select_first(const Line& line, bool descending, int64_t k, Item
 
 // Calls body(line, a key, items), the items being memory for all of a line.
 template <class Body>
-void for_each_line_of_items(const Lines& lines, int64_t found, Body&& body) {
+void for_each_line_of_items(const Lines& lines, Body&& body) {
   with_key(lines.stream[0].dtype, [&](auto type) {
     using Type = Item<decltype(type)>;
     for_each_line(
-        lines, found, lines.size * static_cast<int64_t>(sizeof(Type)),
+        lines, lines.size * static_cast<int64_t>(sizeof(Type)),
         [&](const Line& line, char* memory) { body(line, type, reinterpret_cast<Type*>(memory)); });
   });
 }
@@ -291,41 +253,40 @@ uint64_t find_mode(const Key* keys, int64_t n, const uint64_t* items, bool float
 }
 
 void sort(const Lines& lines, bool descending) {
-  for_each_sorted_line(
-      lines, lines.size, descending,
-      [](const Line& line, const auto*, const uint64_t* items) { line.put(items, line.size); });
+  for_each_sorted_line(lines, descending, [](const Line& line, const auto*, const uint64_t* items) {
+    line.put(items, line.size);
+  });
 }
 
 void topk(const Lines& lines, int64_t k, bool largest) {
   if (k > lines.size / 4)
     return for_each_sorted_line(
-        lines, k, largest,
+        lines, largest,
         [=](const Line& line, const auto*, const uint64_t* items) { line.put(items, k); });
-  for_each_line_of_items(lines, k, [=](const Line& line, auto key, auto* items) {
+  for_each_line_of_items(lines, [=](const Line& line, auto key, auto* items) {
     line.put(select_first<decltype(key)>(line, largest, k, items), k);
   });
 }
 
 void kthvalue(const Lines& lines, int64_t k) {
-  for_each_line_of_items(lines, 1, [=](const Line& line, auto key, auto* items) {
+  for_each_line_of_items(lines, [=](const Line& line, auto key, auto* items) {
     const auto item = select<decltype(key)>(line, k, items);
     line.put(&item, 1);
   });
 }
 
 void median(const Lines& lines, bool ignore_nan) {
-  for_each_line_of_items(lines, 1, [=](const Line& line, auto key, auto* items) {
+  for_each_line_of_items(lines, [=](const Line& line, auto key, auto* items) {
     const auto item = select_median<decltype(key)>(line, ignore_nan, items);
     line.put(&item, 1);
   });
 }
 
 void mode(const Lines& lines) {
-  for_each_sorted_line(
-      lines, 1, false, [](const Line& line, const auto* keys, const uint64_t* items) {
-        const uint64_t item = find_mode(keys, line.size, items, is_floating(line.dtype));
-        line.put(&item, 1);
-      });
+  for_each_sorted_line(lines, false, [](const Line& line, const auto* keys, const uint64_t* items) {
+    const uint64_t item = find_mode(keys, line.size, items, is_floating(line.dtype));
+    line.put(&item, 1);
+  });
 }
 
 }  // namespace

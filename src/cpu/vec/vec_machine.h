@@ -121,7 +121,7 @@ struct Front {
   explicit Front(int64_t n)
       : bits(n < lanes<T> ? (Bits{1} << static_cast<int>(n)) - 1 : static_cast<Bits>(-1)) {}
 
-  Vec<T> load(const void* from, T pad) const {
+  Vec<T> load(const void* from, T pad = T{}) const {
     const __m512i v = reinterpret_cast<__m512i>(splat(pad));
     if constexpr (sizeof(T) == 1)
       return reinterpret_cast<Vec<T>>(_mm512_mask_loadu_epi8(v, bits, from));
@@ -163,7 +163,7 @@ struct Front {
 
   // memcpy of so few bytes would be a call. (Element stands inside the template, since a type loses
   // its attributes as an argument of one.)
-  Vec<T> load(const void* from, T pad) const {
+  Vec<T> load(const void* from, T pad = T{}) const {
     typedef T Element __attribute__((aligned(1), may_alias));
     const Element* const elements = static_cast<const Element*>(from);
     Vec<T> v{};
@@ -186,6 +186,21 @@ inline Vec<T> load_partial(const T* from, int64_t n, T pad = T{}) {
 template <class T>
 inline void store_partial(T* to, Vec<T> v, int64_t n) {
   Front<T>(n).store(to, v);
+}
+
+// As Front, of a vector that is all there.
+template <class T>
+struct Whole {
+  Vec<T> load(const T* from, T = T{}) const { return tt::cpu::load(from); }
+  void store(T* to, Vec<T> v) const { tt::cpu::store(to, v); }
+};
+
+// f(i, memory) for each vector of elements [begin, end): memory is Whole, or a Front at the end.
+template <class T, class F>
+inline void for_each_vector(int64_t begin, int64_t end, F f) {
+  int64_t i = begin;
+  for (; i + lanes<T> <= end; i += lanes<T>) f(i, Whole<T>());
+  if (i < end) f(i, Front<T>(end - i));
 }
 
 template <class M>

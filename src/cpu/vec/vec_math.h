@@ -415,7 +415,6 @@ TT_EACH_LANE(double, log1p, __builtin_log1p)
 TT_EACH_LANE(double, tanh, __builtin_tanh)
 TT_EACH_LANE(double, erf, __builtin_erf)
 TT_EACH_LANE(double, erfc, __builtin_erfc)
-#undef TT_EACH_LANE
 
 inline Vec<double> sigmoid(Vec<double> x) {
   const Vec<double> e = exp(-abs(x));

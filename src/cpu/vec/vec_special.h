@@ -226,18 +226,14 @@ inline Vec<float> trigamma(Vec<float> x) {
 
 // ------------------------------------------------------------------------------------- double
 
-#define TT_EACH_LANE(name, function)                                 \
-  inline Vec<double> name(Vec<double> x) {                           \
-    return map_lanes(x, [](double lane) { return function(lane); }); \
-  }
-TT_EACH_LANE(asin, __builtin_asin)
-TT_EACH_LANE(acos, __builtin_acos)
-TT_EACH_LANE(asinh, __builtin_asinh)
-TT_EACH_LANE(acosh, __builtin_acosh)
-TT_EACH_LANE(atanh, __builtin_atanh)
-TT_EACH_LANE(sinh, __builtin_sinh)
-TT_EACH_LANE(cosh, __builtin_cosh)
-TT_EACH_LANE(lgamma, log_gamma)
+TT_EACH_LANE(double, asin, __builtin_asin)
+TT_EACH_LANE(double, acos, __builtin_acos)
+TT_EACH_LANE(double, asinh, __builtin_asinh)
+TT_EACH_LANE(double, acosh, __builtin_acosh)
+TT_EACH_LANE(double, atanh, __builtin_atanh)
+TT_EACH_LANE(double, sinh, __builtin_sinh)
+TT_EACH_LANE(double, cosh, __builtin_cosh)
+TT_EACH_LANE(double, lgamma, log_gamma)
 #undef TT_EACH_LANE
 
 inline Vec<double> log1p_to_one(Vec<double> x) { return log1p(x); }

@@ -164,18 +164,10 @@ inline Vec<double> wide_tan(Vec<double> x) {
 
 // ---------------------------------------------------------------------- double: libm, lane by lane
 
-inline Vec<double> sin(Vec<double> x) {
-  return map_lanes(x, [](double lane) { return __builtin_sin(lane); });
-}
-inline Vec<double> cos(Vec<double> x) {
-  return map_lanes(x, [](double lane) { return __builtin_cos(lane); });
-}
-inline Vec<double> tan(Vec<double> x) {
-  return map_lanes(x, [](double lane) { return __builtin_tan(lane); });
-}
-inline Vec<double> atan(Vec<double> x) {
-  return map_lanes(x, [](double lane) { return __builtin_atan(lane); });
-}
+TT_EACH_LANE(double, sin, __builtin_sin)
+TT_EACH_LANE(double, cos, __builtin_cos)
+TT_EACH_LANE(double, tan, __builtin_tan)
+TT_EACH_LANE(double, atan, __builtin_atan)
 inline Vec<double> atan2(Vec<double> y, Vec<double> x) {
   return map_lanes(y, x, [](double a, double b) { return __builtin_atan2(a, b); });
 }
