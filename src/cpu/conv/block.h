@@ -237,12 +237,9 @@ void column_block(const Sums<T>& s, const Block& at, T* panels_b, T* window_memo
       }
       if (!s.weights.panels) {
         for (int64_t i = at.i, taken; i < at.i_end; i += taken) {
-          const int64_t left = at.i_end - i;
-          taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 2 ? 2 : 1;
-          const auto multiply = taken == kRows       ? multiply_unpacked<T, kRows>
-                                : taken == kRows / 2 ? multiply_unpacked<T, kRows / 2>
-                                : taken == 2         ? multiply_unpacked<T, 2>
-                                                     : multiply_unpacked<T, 1>;
+          const auto multiply = choose_height<kRows, kRows / 2, 2, 1>(
+              at.i_end - i, &taken,
+              [](auto height) { return multiply_unpacked<T, decltype(height)::value>; });
           multiply(s, block, panels_b, i, at.j_end - at.j, stretches, counts[0], b > 0,
                    b + 1 == sums);
         }

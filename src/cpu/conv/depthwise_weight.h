@@ -136,14 +136,12 @@ void pixels_weight(const SeenPixel* pixels, int64_t strips, const Channels<T>& a
                     offsets[taps - 1], width);
     for (int64_t c = 0; c < width; c += n) {
       const bool whole = width - c >= n;
-      const auto add =
-          taps == kTapsInHand ? (whole ? add_products_of_pixels<T, kTapsInHand, true>
-                                       : add_products_of_pixels<T, kTapsInHand, false>)
-          : taps == 5
-              ? (whole ? add_products_of_pixels<T, 5, true> : add_products_of_pixels<T, 5, false>)
-          : taps == 3
-              ? (whole ? add_products_of_pixels<T, 3, true> : add_products_of_pixels<T, 3, false>)
-              : (whole ? add_products_of_pixels<T, 1, true> : add_products_of_pixels<T, 1, false>);
+      int64_t taken;
+      const auto add = choose_height<kTapsInHand, 5, 3, 1>(taps, &taken, [=](auto count) {
+        constexpr int kTaps = decltype(count)::value;
+        return whole ? add_products_of_pixels<T, kTaps, true>
+                     : add_products_of_pixels<T, kTaps, false>;
+      });
       for (int lane = 0; lane < n; ++lane) {
         add(pixels + s * n + lane, count, at.x + c, at.y + c, offsets, width - c,
             sums + c * all_taps + lane);

@@ -41,30 +41,6 @@ void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
   keep_sums(sum, sums, sums_row, add);
 }
 
-template <class T>
-using AddOverlaps = void (*)(const T*, int64_t, int64_t, const T*, const Overlap*, int, int64_t, T*,
-                             int64_t, bool);
-
-// The widest that does not go beyond `rows`.
-template <class T>
-AddOverlaps<T> choose_rows(int64_t rows, int64_t* taken) {
-  struct Choice {
-    int rows;
-    AddOverlaps<T> function;
-  };
-  static constexpr Choice choices[] = {{kRows, add_overlaps<T, kRows>},
-                                       {kRows * 2 / 3, add_overlaps<T, kRows * 2 / 3>},
-                                       {kRows / 2, add_overlaps<T, kRows / 2>},
-                                       {4, add_overlaps<T, 4>},
-                                       {3, add_overlaps<T, 3>},
-                                       {2, add_overlaps<T, 2>},
-                                       {1, add_overlaps<T, 1>}};
-  const Choice* choice = choices;
-  while (choice->rows > rows) ++choice;
-  *taken = choice->rows;
-  return choice->function;
-}
-
 // ---- Up to three channels of x: rows of the tile are (tap, channel), to be more.
 // -----------------
 
@@ -97,19 +73,6 @@ void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* y,
   }
 }
 
-template <class T>
-using AddRowsAt = void (*)(const T*, const int64_t*, int64_t, const T*, int64_t, const Overlap*,
-                           int, T*, int64_t);
-
-template <class T, int Vectors>
-AddRowsAt<T> choose_rows_at(int64_t left, int* taken) {
-  *taken = left >= kRows ? kRows : left >= kRows / 2 ? kRows / 2 : left >= 3 ? 3 : 1;
-  return *taken == kRows       ? add_rows_at<T, kRows, Vectors>
-         : *taken == kRows / 2 ? add_rows_at<T, kRows / 2, Vectors>
-         : *taken == 3         ? add_rows_at<T, 3, Vectors>
-                               : add_rows_at<T, 1, Vectors>;
-}
-
 // Where the pixels of y are, a block of its channels at a time: packed, or in their own memory.
 template <class T>
 struct PixelsOfY {
@@ -123,10 +86,11 @@ void add_all_rows_at(const ConvArgs& g, const WeightPlan& plan, const T* x, cons
                      int64_t rows, const PixelsOfY<T>& y, const Overlap* overlaps, int count,
                      T* sums) {
   const int64_t step = step_of(g, plan);
-  int taken;
-  for (int64_t r = 0; r < rows; r += taken) {
-    const auto add = g.y_channels <= lanes<T> ? choose_rows_at<T, 1>(rows - r, &taken)
-                                              : choose_rows_at<T, 2>(rows - r, &taken);
+  for (int64_t r = 0, taken; r < rows; r += taken) {
+    const auto add = choose_height<kRows, kRows / 2, 3, 1>(rows - r, &taken, [&](auto height) {
+      constexpr int kHeight = decltype(height)::value;
+      return g.y_channels <= lanes<T> ? add_rows_at<T, kHeight, 1> : add_rows_at<T, kHeight, 2>;
+    });
     for (int64_t o = 0; o < g.y_channels; o += kCols<T>) {
       add(x, offsets + r, step, y.first + o / kCols<T> * y.block, y.row, overlaps, count,
           sums + r * plan.columns + o, plan.columns);
@@ -248,7 +212,9 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
     for (int64_t t = 0; t < plan.taps; ++t) {
       const int found = find_overlaps(g, plan, t, lines, count, overlaps);
       for (int64_t i = c, taken; i < c_end; i += taken) {
-        const AddOverlaps<T> add = choose_rows<T>(c_end - i, &taken);
+        const auto add = choose_height<kRows, kRows * 2 / 3, kRows / 2, 4, 3, 2, 1>(
+            c_end - i, &taken,
+            [](auto height) { return add_overlaps<T, decltype(height)::value>; });
         for (int64_t o = 0; o < g.y_channels; o += cols) {
           add(x + i * g.x_strides[1], g.x_strides[1], x_step, panels + o * depth, overlaps, found,
               g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o, plan.columns,

@@ -131,6 +131,16 @@ inline void for_tiles(int64_t begin, int64_t end, const Body& body) {
   }
 }
 
+// What function_of(constant) answers for the first of the heights that is at most `rows`, which is
+// what is taken of them. The last height is 1.
+template <int Height, int... Rest, class F>
+auto choose_height(int64_t rows, int64_t* taken, const F& function_of) {
+  if constexpr (sizeof...(Rest) > 0)
+    if (rows < Height) return choose_height<Rest...>(rows, taken, function_of);
+  *taken = Height;
+  return function_of(std::integral_constant<int, Height>());
+}
+
 // sum (Rows, Vectors * L) += a (Rows, depth) @ b (depth, Vectors * L), whose rows lie b_row apart;
 // `a` has any strides. Three rows of it share an address, because there are not registers enough
 // for twelve.

@@ -66,8 +66,6 @@ void random_in_range(Generator& generator, const Strided& out, int64_t from, uin
   }
 }
 
-}  // namespace
-
 void random(Generator& generator, const Strided& out) {
   if (numel(out) == 0) return;
   with_type(out.dtype, [&](auto zero) {
@@ -155,8 +153,6 @@ void uniform(Generator& generator, const Strided& out, double from, double to) {
   });
 }
 
-namespace {
-
 // Uniforms u[0..8) and u[8..16) become 16 normals, block by block.
 void normals_from_uniforms(float* u, int64_t blocks, double mean, double std) {
   box_muller().f32(u, blocks, static_cast<float>(mean), static_cast<float>(std));
@@ -197,8 +193,6 @@ void fill_half_normals(Generator& generator, H* values, int64_t count, double me
   if (count % 16 != 0) fill_block(values + count - 16);
 }
 
-}  // namespace
-
 void normal(Generator& generator, const Strided& out, double mean, double std) {
   if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
   const int64_t count = numel(out);
@@ -225,6 +219,8 @@ void log_normal(Generator& generator, const Strided& out, double mean, double st
   });
 }
 
+}  // namespace
+
 void exponential(Generator& generator, const Strided& out, double lambda) {
   if (!(lambda > 0))
     throw RuntimeError("[exponential_] expects lambda > 0, but found lambda=", lambda);
@@ -236,6 +232,8 @@ void exponential(Generator& generator, const Strided& out, double lambda) {
                          [&] { return -1.0 / lambda * std::log1p(-unit<double>(generator)); });
   });
 }
+
+namespace {
 
 void cauchy(Generator& generator, const Strided& out, double median, double sigma) {
   if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
@@ -320,6 +318,8 @@ void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) 
     });
   });
 }
+
+}  // namespace
 
 extern const RandomTable random_table = {uniform,
                                          normal,

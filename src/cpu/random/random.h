@@ -1,19 +1,10 @@
-// The samplers, compiled once, for the baseline.
+// Samplers that a file other than their own calls, compiled once, for the baseline.
 #pragma once
 #include "core/tables/random.h"
 
 namespace tt::cpu {
 
-void uniform(Generator&, const Strided& out, double from, double to);
-void normal(Generator&, const Strided& out, double mean, double std);
-void log_normal(Generator&, const Strided& out, double mean, double std);
 void exponential(Generator&, const Strided& out, double lambda);
-void cauchy(Generator&, const Strided& out, double median, double sigma);
-void geometric(Generator&, const Strided& out, double p);
-void random(Generator&, const Strided& out);
-void random_range(Generator&, const Strided& out, int64_t from, std::optional<int64_t> to);
-void bernoulli(Generator&, const Strided& out, double p, double value);
-void bernoulli_each(Generator&, const Strided& out, const Strided& p);
 void randperm(Generator&, void* out, DType dtype, int64_t n, int64_t stride);
 void multinomial(Generator&, const Strided& p, int64_t samples, bool replacement, int64_t* out);
 void poisson(Generator&, const Strided& out, const Strided& rate);
