@@ -51,7 +51,7 @@ from tiny_torch.version import __version__
 newaxis = None
 
 if TYPE_CHECKING:  # the names that the loop below adds
-    from tiny_torch._published import *  # noqa: F403
+    from tiny_torch._published import *
 
 
 for _module in (

@@ -29,28 +29,7 @@ from tiny_torch.distributions.normal import Normal
 from tiny_torch.distributions.one_hot_categorical import OneHotCategorical
 from tiny_torch.distributions.poisson import Poisson
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
-from tiny_torch.distributions.transforms import (
-    AbsTransform,
-    AffineTransform,
-    CatTransform,
-    ComposeTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    IndependentTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    PowerTransform,
-    ReshapeTransform,
-    SigmoidTransform,
-    SoftmaxTransform,
-    SoftplusTransform,
-    StackTransform,
-    StickBreakingTransform,
-    TanhTransform,
-    Transform,
-    identity_transform,
-)
+from tiny_torch.distributions.transforms import *
 from tiny_torch.distributions.uniform import Uniform
 
 __all__ = [

@@ -1,7 +1,7 @@
 """`torch.nn`: modules, parameters, functions and initialisers."""
 
 from . import attention, functional, init, modules, parameter, utils
-from .modules import *  # noqa: F403
+from .modules import *
 from .modules import __all__ as _layers
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 

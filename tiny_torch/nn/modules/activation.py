@@ -15,24 +15,14 @@ from .. import functional as F
 from .. import init as initialisers
 from ..parameter import Parameter
 from .module import Module
-from .rectifiers import (
-    CELU,
-    Hardshrink,
-    RReLU,
-    Softshrink,
-    Softsign,
-    Tanhshrink,
-    Threshold,
-    _in_place_text,
-    _WithAlpha,
-)
+from .rectifiers import *  # noqa: F403
+from .rectifiers import __all__ as _less_common
+from .rectifiers import _in_place_text, _WithAlpha
 
 __all__ = [
-    "CELU",
     "ELU",
     "GELU",
     "GLU",
-    "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
@@ -40,19 +30,15 @@ __all__ = [
     "LogSigmoid",
     "Mish",
     "PReLU",
-    "RReLU",
     "ReLU",
     "ReLU6",
     "SELU",
     "SiLU",
     "Sigmoid",
     "Softplus",
-    "Softshrink",
-    "Softsign",
     "Tanh",
-    "Tanhshrink",
-    "Threshold",
 ]
+__all__ += _less_common
 
 
 class _InPlace(Module):

@@ -4,46 +4,22 @@ from __future__ import annotations
 
 from ...tensor import Tensor
 from .. import functional as F
-from .margin_loss import (
-    CosineEmbeddingLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    PoissonNLLLoss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-    _Loss,
-    _WeightedLoss,
-)
+from .margin_loss import *  # noqa: F403
+from .margin_loss import __all__ as _less_common
+from .margin_loss import _Loss, _WeightedLoss
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
     "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
     "NLLLoss",
-    "PoissonNLLLoss",
     "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
 ]
+__all__ += _less_common
 
 
 class NLLLoss(_WeightedLoss):
