@@ -39,6 +39,10 @@ class ForeachOptimizer(Optimizer):
     }
     # the states that are one number for a parameter; such files may have them as Python's
     _numbers: ClassVar[tuple[str, ...]] = ("step",)
+    # the states of a parameter's shape, and what the C++ call takes after all states
+    _averages: ClassVar[tuple[str, ...]] = ()
+    _kernel_options: ClassVar[tuple[str, ...]] = ()
+    _kernel: Callable[..., Iterable[int]]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -95,7 +99,14 @@ class ForeachOptimizer(Optimizer):
 
     def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         """Fill a parameter's empty state; its order is that of PyTorch's files."""
-        raise NotImplementedError
+        state["step"] = new_number(0, group)
+        for key in self._averages:
+            if key not in self._unused(group):
+                state[key] = torch.zeros_like(param)
+
+    def _unused(self, group: Group) -> tuple[str, ...]:
+        """The averages that the group's options leave out."""
+        return ()
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         """Update one parameter."""
@@ -103,7 +114,14 @@ class ForeachOptimizer(Optimizer):
 
     def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
         """Update the parameters that one C++ call can; returns the indices of the others."""
-        raise NotImplementedError
+        states = [self._state_of(param, group) for param in params]
+        unused = self._unused(group)
+        columns = [[] if key in unused else column(states, key) for key in self._averages]
+        numbers = [column(states, key) for key in (*self._numbers[1:], "step")]
+        options: list[Any] = []
+        for name in self._kernel_options:
+            options += group[name] if name in PAIRS else [group[name]]
+        return self._kernel(arrays(params), arrays(grads), *columns, *numbers, *options)
 
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:

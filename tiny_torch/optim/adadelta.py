@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_lr,
-    check_not_negative,
-    column,
-    new_number,
-    number,
-)
+from ._foreach import ForeachOptimizer, check_lr, check_not_negative, number
 from .optimizer import Group, Params
 
 __all__ = ["Adadelta"]
@@ -40,6 +29,10 @@ class Adadelta(ForeachOptimizer):
     >>> w
     tensor([-0.4907,  0.0482], requires_grad=True)
     """
+
+    _averages = ("square_avg", "acc_delta")
+    _kernel = staticmethod(_core.foreach_adadelta)
+    _kernel_options = ("lr", "rho", "eps", "weight_decay", "maximize")
 
     def __init__(
         self,
@@ -71,11 +64,6 @@ class Adadelta(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
-        state["step"] = new_number(0, group)
-        state["square_avg"] = torch.zeros_like(param)
-        state["acc_delta"] = torch.zeros_like(param)
-
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
         rho, eps = group["rho"], group["eps"]
@@ -90,18 +78,3 @@ class Adadelta(ForeachOptimizer):
         delta = (acc_delta + eps).sqrt() / (square_avg + eps).sqrt() * grad
         acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-number(group["lr"]))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_adadelta(
-            arrays(params),
-            arrays(grads),
-            column(states, "square_avg"),
-            column(states, "acc_delta"),
-            column(states, "step"),
-            group["lr"],
-            group["rho"],
-            group["eps"],
-            group["weight_decay"],
-            group["maximize"],
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import tiny_torch as torch
@@ -11,11 +10,9 @@ from .. import _core
 from ..tensor import Tensor
 from ._foreach import (
     ForeachOptimizer,
-    arrays,
     check_fused,
     check_lr,
     check_not_negative,
-    column,
     new_number,
     number,
 )
@@ -50,6 +47,9 @@ class Adagrad(ForeachOptimizer):
         "differentiable": False,
         "fused": None,
     }
+    _averages = ("sum",)
+    _kernel = staticmethod(_core.foreach_adagrad)
+    _kernel_options = ("lr", "lr_decay", "eps", "weight_decay", "maximize")
 
     def __init__(
         self,
@@ -108,17 +108,3 @@ class Adagrad(ForeachOptimizer):
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
         squares = state["sum"].addcmul_(grad, grad)
         param.addcdiv_(grad, squares.sqrt() + group["eps"], value=-number(lr))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_adagrad(
-            arrays(params),
-            arrays(grads),
-            column(states, "sum"),
-            column(states, "step"),
-            group["lr"],
-            group["lr_decay"],
-            group["eps"],
-            group["weight_decay"],
-            group["maximize"],
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import tiny_torch as torch
@@ -11,13 +10,10 @@ from .. import _core
 from ..tensor import Tensor
 from ._foreach import (
     ForeachOptimizer,
-    arrays,
     check_betas,
     check_fused,
     check_not_negative,
-    column,
     decayed,
-    new_number,
     number,
     scalar,
 )
@@ -55,6 +51,9 @@ class Adam(ForeachOptimizer):
         "decoupled_weight_decay": False,
         "fused": None,
     }
+    _averages = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    _kernel = staticmethod(_core.foreach_adam)
+    _kernel_options = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
 
     def __init__(
         self,
@@ -109,12 +108,8 @@ class Adam(ForeachOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
-    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
-        state["step"] = new_number(0, group)
-        state["exp_avg"] = torch.zeros_like(param)
-        state["exp_avg_sq"] = torch.zeros_like(param)
-        if group["amsgrad"]:
-            state["max_exp_avg_sq"] = torch.zeros_like(param)
+    def _unused(self, group: Group) -> tuple[str, ...]:
+        return () if group["amsgrad"] else ("max_exp_avg_sq",)
 
     def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
         if group["foreach"] and isinstance(group["lr"], Tensor):
@@ -143,22 +138,3 @@ class Adam(ForeachOptimizer):
         correction = (1 - beta2**step) ** 0.5
         denominator = (exp_avg_sq.sqrt() / correction).add_(group["eps"])
         param.addcdiv_(exp_avg, denominator, value=-number(step_size))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        beta1, beta2 = group["betas"]
-        return _core.foreach_adam(
-            arrays(params),
-            arrays(grads),
-            column(states, "exp_avg"),
-            column(states, "exp_avg_sq"),
-            column(states, "max_exp_avg_sq") if group["amsgrad"] else [],
-            column(states, "step"),
-            group["lr"],
-            beta1,
-            beta2,
-            group["eps"],
-            group["weight_decay"],
-            group["decoupled_weight_decay"],
-            group["maximize"],
-        )

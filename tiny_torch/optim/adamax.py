@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_betas,
-    check_lr,
-    check_not_negative,
-    column,
-    new_number,
-    number,
-)
+from ._foreach import ForeachOptimizer, check_betas, check_lr, check_not_negative, number
 from .optimizer import Group, Params
 
 __all__ = ["Adamax"]
@@ -41,6 +31,10 @@ class Adamax(ForeachOptimizer):
     >>> w
     tensor([0.5000, 1.5000], requires_grad=True)
     """
+
+    _averages = ("exp_avg", "exp_inf")
+    _kernel = staticmethod(_core.foreach_adamax)
+    _kernel_options = ("lr", "betas", "eps", "weight_decay", "maximize")
 
     def __init__(
         self,
@@ -71,11 +65,6 @@ class Adamax(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
-        state["step"] = new_number(0, group)
-        state["exp_avg"] = torch.zeros_like(param)
-        state["exp_inf"] = torch.zeros_like(param)
-
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
         beta1, beta2 = group["betas"]
@@ -90,18 +79,3 @@ class Adamax(ForeachOptimizer):
         exp_inf.copy_(torch.maximum(exp_inf * beta2, grad.abs() + group["eps"]))
         step_size = group["lr"] / (1 - beta1 ** state["step"].item())
         param.addcdiv_(exp_avg, exp_inf, value=-number(step_size))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_adamax(
-            arrays(params),
-            arrays(grads),
-            column(states, "exp_avg"),
-            column(states, "exp_inf"),
-            column(states, "step"),
-            group["lr"],
-            *group["betas"],
-            group["eps"],
-            group["weight_decay"],
-            group["maximize"],
-        )

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_lr,
-    check_not_negative,
-    column,
-    new_number,
-    number,
-    scalar,
-)
+from ._foreach import ForeachOptimizer, check_lr, check_not_negative, new_number, number, scalar
 from .optimizer import Group, Params
 
 __all__ = ["ASGD"]
@@ -44,6 +34,9 @@ class ASGD(ForeachOptimizer):
     """
 
     _numbers = ("step", "eta", "mu")
+    _averages = ("ax",)
+    _kernel = staticmethod(_core.foreach_asgd)
+    _kernel_options = ("lr", "lambd", "alpha", "t0", "weight_decay", "maximize")
 
     def __init__(
         self,
@@ -98,20 +91,3 @@ class ASGD(ForeachOptimizer):
         step = state["step"].item()
         state["eta"].fill_(number(lr / (1 + lambd * lr * step) ** group["alpha"]))
         state["mu"].fill_(1 / max(1, step - group["t0"]))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_asgd(
-            arrays(params),
-            arrays(grads),
-            column(states, "ax"),
-            column(states, "eta"),
-            column(states, "mu"),
-            column(states, "step"),
-            group["lr"],
-            group["lambd"],
-            group["alpha"],
-            group["t0"],
-            group["weight_decay"],
-            group["maximize"],
-        )

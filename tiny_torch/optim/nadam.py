@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import tiny_torch as torch
@@ -11,11 +10,9 @@ from .. import _core
 from ..tensor import Tensor
 from ._foreach import (
     ForeachOptimizer,
-    arrays,
     check_betas,
     check_lr,
     check_not_negative,
-    column,
     decayed,
     new_number,
     number,
@@ -50,6 +47,17 @@ class NAdam(ForeachOptimizer):
         "decoupled_weight_decay": False,
     }
     _numbers = ("step", "mu_product")
+    _averages = ("exp_avg", "exp_avg_sq")
+    _kernel = staticmethod(_core.foreach_nadam)
+    _kernel_options = (
+        "lr",
+        "betas",
+        "eps",
+        "weight_decay",
+        "momentum_decay",
+        "decoupled_weight_decay",
+        "maximize",
+    )
 
     def __init__(
         self,
@@ -115,21 +123,3 @@ class NAdam(ForeachOptimizer):
         of_average = -lr * mu_next / (1.0 - product * mu_next)
         param.addcdiv_(grad, denominator, value=number(of_grad))
         param.addcdiv_(exp_avg, denominator, value=number(of_average))
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_nadam(
-            arrays(params),
-            arrays(grads),
-            column(states, "exp_avg"),
-            column(states, "exp_avg_sq"),
-            column(states, "mu_product"),
-            column(states, "step"),
-            group["lr"],
-            *group["betas"],
-            group["eps"],
-            group["weight_decay"],
-            group["momentum_decay"],
-            group["decoupled_weight_decay"],
-            group["maximize"],
-        )

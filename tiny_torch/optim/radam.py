@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
-
-import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_betas,
-    check_lr,
-    check_not_negative,
-    column,
-    decayed,
-    new_number,
-    scalar,
-)
+from ._foreach import ForeachOptimizer, check_betas, check_lr, check_not_negative, decayed, scalar
 from .optimizer import Group, Params
 
 __all__ = ["RAdam"]
@@ -48,6 +35,9 @@ class RAdam(ForeachOptimizer):
         **ForeachOptimizer._later_options,
         "decoupled_weight_decay": False,
     }
+    _averages = ("exp_avg", "exp_avg_sq")
+    _kernel = staticmethod(_core.foreach_radam)
+    _kernel_options = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
 
     def __init__(
         self,
@@ -80,11 +70,6 @@ class RAdam(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
-        state["step"] = new_number(0, group)
-        state["exp_avg"] = torch.zeros_like(param)
-        state["exp_avg_sq"] = torch.zeros_like(param)
-
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
         lr = scalar(group["lr"])
@@ -109,19 +94,3 @@ class RAdam(ForeachOptimizer):
             scale = correction**0.5 / (exp_avg_sq.sqrt() + group["eps"])
             change = change * scale * rectifier**0.5
         param.sub_(change)
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_radam(
-            arrays(params),
-            arrays(grads),
-            column(states, "exp_avg"),
-            column(states, "exp_avg_sq"),
-            column(states, "step"),
-            group["lr"],
-            *group["betas"],
-            group["eps"],
-            group["weight_decay"],
-            group["decoupled_weight_decay"],
-            group["maximize"],
-        )

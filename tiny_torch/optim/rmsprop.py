@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
-
-import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_lr,
-    check_not_negative,
-    column,
-    new_number,
-    number,
-)
+from ._foreach import ForeachOptimizer, check_lr, check_not_negative, number
 from .optimizer import Group, Params
 
 __all__ = ["RMSprop"]
@@ -48,6 +37,9 @@ class RMSprop(ForeachOptimizer):
         "momentum": 0,
         "centered": False,
     }
+    _averages = ("square_avg", "momentum_buffer", "grad_avg")
+    _kernel = staticmethod(_core.foreach_rmsprop)
+    _kernel_options = ("lr", "alpha", "eps", "weight_decay", "momentum", "maximize")
 
     def __init__(
         self,
@@ -82,13 +74,9 @@ class RMSprop(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
-        state["step"] = new_number(0, group)
-        state["square_avg"] = torch.zeros_like(param)
-        if group["momentum"] > 0:
-            state["momentum_buffer"] = torch.zeros_like(param)
-        if group["centered"]:
-            state["grad_avg"] = torch.zeros_like(param)
+    def _unused(self, group: Group) -> tuple[str, ...]:
+        used = {"momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
+        return tuple([key for key, needed in used.items() if not needed])
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
@@ -110,20 +98,3 @@ class RMSprop(ForeachOptimizer):
             param.add_(buffer, alpha=minus_lr)
         else:
             param.addcdiv_(grad, deviation, value=minus_lr)
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_rmsprop(
-            arrays(params),
-            arrays(grads),
-            column(states, "square_avg"),
-            column(states, "momentum_buffer") if group["momentum"] > 0 else [],
-            column(states, "grad_avg") if group["centered"] else [],
-            column(states, "step"),
-            group["lr"],
-            group["alpha"],
-            group["eps"],
-            group["weight_decay"],
-            group["momentum"],
-            group["maximize"],
-        )

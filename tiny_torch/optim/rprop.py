@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_lr,
-    column,
-    new_number,
-    number,
-)
+from ._foreach import ForeachOptimizer, check_lr, new_number, number
 from .optimizer import Group, Params
 
 __all__ = ["Rprop"]
@@ -41,6 +33,10 @@ class Rprop(ForeachOptimizer):
     >>> w
     tensor([0.5000, 1.5000], requires_grad=True)
     """
+
+    _averages = ("prev", "step_size")
+    _kernel = staticmethod(_core.foreach_rprop)
+    _kernel_options = ("etas", "step_sizes", "maximize")
 
     def __init__(
         self,
@@ -87,16 +83,3 @@ class Rprop(ForeachOptimizer):
         step_size = state["step_size"].mul_(factor).clamp_(smallest, largest)
         grad = state["prev"].copy_(grad.masked_fill(turns, 0))
         param.addcmul_(grad.sign(), step_size, value=-1)
-
-    def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
-        states = [self._state_of(param, group) for param in params]
-        return _core.foreach_rprop(
-            arrays(params),
-            arrays(grads),
-            column(states, "prev"),
-            column(states, "step_size"),
-            column(states, "step"),
-            *group["etas"],
-            *group["step_sizes"],
-            group["maximize"],
-        )
