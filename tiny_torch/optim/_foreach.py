@@ -39,10 +39,10 @@ class ForeachOptimizer(Optimizer):
     }
     # the states that are one number for a parameter; such files may have them as Python's
     _numbers: ClassVar[tuple[str, ...]] = ("step",)
-    # the states of a parameter's shape, and what the C++ call takes after all states
-    _averages: ClassVar[tuple[str, ...]] = ()
-    _kernel_options: ClassVar[tuple[str, ...]] = ()
+    # the C++ call, and what it takes after the parameters and gradients: states, then options
     _kernel: Callable[..., Iterable[int]]
+    _kernel_states: ClassVar[tuple[str, ...]] = ()
+    _kernel_options: ClassVar[tuple[str, ...]] = ()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -100,12 +100,12 @@ class ForeachOptimizer(Optimizer):
     def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         """Fill a parameter's empty state; its order is that of PyTorch's files."""
         state["step"] = new_number(0, group)
-        for key in self._averages:
-            if key not in self._unused(group):
+        for key in self._kernel_states:
+            if key not in ("step", *self._unused(group)):
                 state[key] = torch.zeros_like(param)
 
     def _unused(self, group: Group) -> tuple[str, ...]:
-        """The averages that the group's options leave out."""
+        """The states that the group's options leave out."""
         return ()
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
@@ -114,14 +114,17 @@ class ForeachOptimizer(Optimizer):
 
     def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
         """Update the parameters that one C++ call can; returns the indices of the others."""
-        states = [self._state_of(param, group) for param in params]
+        states = [self.state[param] or self._state_of(param, group) for param in params]
+        arguments: list[Any] = [arrays(params), arrays(grads)]
         unused = self._unused(group)
-        columns = [[] if key in unused else column(states, key) for key in self._averages]
-        numbers = [column(states, key) for key in (*self._numbers[1:], "step")]
-        options: list[Any] = []
+        for key in self._kernel_states:
+            arguments.append([] if key in unused else [state[key].array for state in states])
         for name in self._kernel_options:
-            options += group[name] if name in PAIRS else [group[name]]
-        return self._kernel(arrays(params), arrays(grads), *columns, *numbers, *options)
+            if name in PAIRS:
+                arguments += group[name]
+            else:
+                arguments.append(group[name])
+        return self._kernel(*arguments)
 
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
@@ -204,8 +207,3 @@ def decayed(param: Any, grad: Any, group: Any, lr: Any) -> Any:
         param.mul_(1 - lr * weight_decay)
         return grad
     return grad.add(param, alpha=weight_decay)
-
-
-def column(states: Iterable[dict[str, Any]], key: str) -> list[Any]:
-    """The arrays that the states hold under `key`."""
-    return [state[key].array for state in states]

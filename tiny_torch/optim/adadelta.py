@@ -30,8 +30,8 @@ class Adadelta(ForeachOptimizer):
     tensor([-0.4907,  0.0482], requires_grad=True)
     """
 
-    _averages = ("square_avg", "acc_delta")
     _kernel = staticmethod(_core.foreach_adadelta)
+    _kernel_states = ("square_avg", "acc_delta", "step")
     _kernel_options = ("lr", "rho", "eps", "weight_decay", "maximize")
 
     def __init__(

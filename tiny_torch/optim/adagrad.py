@@ -47,8 +47,8 @@ class Adagrad(ForeachOptimizer):
         "differentiable": False,
         "fused": None,
     }
-    _averages = ("sum",)
     _kernel = staticmethod(_core.foreach_adagrad)
+    _kernel_states = ("sum", "step")
     _kernel_options = ("lr", "lr_decay", "eps", "weight_decay", "maximize")
 
     def __init__(

@@ -51,8 +51,8 @@ class Adam(ForeachOptimizer):
         "decoupled_weight_decay": False,
         "fused": None,
     }
-    _averages = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     _kernel = staticmethod(_core.foreach_adam)
+    _kernel_states = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
     _kernel_options = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
 
     def __init__(
@@ -111,12 +111,9 @@ class Adam(ForeachOptimizer):
     def _unused(self, group: Group) -> tuple[str, ...]:
         return () if group["amsgrad"] else ("max_exp_avg_sq",)
 
-    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _update(self, param: Any, grad: Any, group: Group) -> None:
         if group["foreach"] and isinstance(group["lr"], Tensor):
             raise RuntimeError(_TENSOR_LR)
-        return super()._state_of(param, group)
-
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]

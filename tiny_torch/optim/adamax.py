@@ -32,8 +32,8 @@ class Adamax(ForeachOptimizer):
     tensor([0.5000, 1.5000], requires_grad=True)
     """
 
-    _averages = ("exp_avg", "exp_inf")
     _kernel = staticmethod(_core.foreach_adamax)
+    _kernel_states = ("exp_avg", "exp_inf", "step")
     _kernel_options = ("lr", "betas", "eps", "weight_decay", "maximize")
 
     def __init__(

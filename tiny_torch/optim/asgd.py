@@ -34,8 +34,8 @@ class ASGD(ForeachOptimizer):
     """
 
     _numbers = ("step", "eta", "mu")
-    _averages = ("ax",)
     _kernel = staticmethod(_core.foreach_asgd)
+    _kernel_states = ("ax", "eta", "mu", "step")
     _kernel_options = ("lr", "lambd", "alpha", "t0", "weight_decay", "maximize")
 
     def __init__(

@@ -47,8 +47,8 @@ class NAdam(ForeachOptimizer):
         "decoupled_weight_decay": False,
     }
     _numbers = ("step", "mu_product")
-    _averages = ("exp_avg", "exp_avg_sq")
     _kernel = staticmethod(_core.foreach_nadam)
+    _kernel_states = ("exp_avg", "exp_avg_sq", "mu_product", "step")
     _kernel_options = (
         "lr",
         "betas",

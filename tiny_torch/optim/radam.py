@@ -35,8 +35,8 @@ class RAdam(ForeachOptimizer):
         **ForeachOptimizer._later_options,
         "decoupled_weight_decay": False,
     }
-    _averages = ("exp_avg", "exp_avg_sq")
     _kernel = staticmethod(_core.foreach_radam)
+    _kernel_states = ("exp_avg", "exp_avg_sq", "step")
     _kernel_options = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
 
     def __init__(

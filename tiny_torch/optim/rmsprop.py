@@ -37,8 +37,8 @@ class RMSprop(ForeachOptimizer):
         "momentum": 0,
         "centered": False,
     }
-    _averages = ("square_avg", "momentum_buffer", "grad_avg")
     _kernel = staticmethod(_core.foreach_rmsprop)
+    _kernel_states = ("square_avg", "momentum_buffer", "grad_avg", "step")
     _kernel_options = ("lr", "alpha", "eps", "weight_decay", "momentum", "maximize")
 
     def __init__(
@@ -75,8 +75,8 @@ class RMSprop(ForeachOptimizer):
         super().__init__(params, defaults)
 
     def _unused(self, group: Group) -> tuple[str, ...]:
-        used = {"momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
-        return tuple([key for key, needed in used.items() if not needed])
+        without_momentum = () if group["momentum"] > 0 else ("momentum_buffer",)
+        return without_momentum if group["centered"] else (*without_momentum, "grad_avg")
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
         state = self._state_of(param, group)

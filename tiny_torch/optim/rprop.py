@@ -34,8 +34,8 @@ class Rprop(ForeachOptimizer):
     tensor([0.5000, 1.5000], requires_grad=True)
     """
 
-    _averages = ("prev", "step_size")
     _kernel = staticmethod(_core.foreach_rprop)
+    _kernel_states = ("prev", "step_size", "step")
     _kernel_options = ("etas", "step_sizes", "maximize")
 
     def __init__(

@@ -7,15 +7,7 @@ from typing import Any, ClassVar
 
 from .. import _core
 from ..tensor import Tensor
-from ._foreach import (
-    ForeachOptimizer,
-    arrays,
-    check_fused,
-    check_lr,
-    check_not_negative,
-    column,
-    number,
-)
+from ._foreach import ForeachOptimizer, arrays, check_fused, check_lr, check_not_negative, number
 from .optimizer import Group, Params
 
 __all__ = ["SGD"]
@@ -104,7 +96,7 @@ class SGD(ForeachOptimizer):
             states = [self.state[param] for param in params]
             if any(state.get("momentum_buffer") is None for state in states):
                 return range(len(params))  # the first step, in which the loop makes the buffers
-            buffers = column(states, "momentum_buffer")
+            buffers = [state["momentum_buffer"].array for state in states]
         return _core.foreach_sgd(
             arrays(params),
             arrays(grads),
