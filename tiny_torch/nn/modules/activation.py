@@ -17,7 +17,7 @@ from ..parameter import Parameter
 from .module import Module
 from .rectifiers import *  # noqa: F403
 from .rectifiers import __all__ as _less_common
-from .rectifiers import _in_place_text, _WithAlpha
+from .rectifiers import _InPlace, _Plain, _WithAlpha
 
 __all__ = [
     "ELU",
@@ -41,19 +41,7 @@ __all__ = [
 __all__ += _less_common
 
 
-class _InPlace(Module):
-    """What activations share whose only setting is `inplace`."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        """The setting, unless it is the default."""
-        return "inplace=True" if self.inplace else ""
-
-
-class Tanh(Module):
+class Tanh(_Plain):
     """The hyperbolic tangent.
 
     Source: PyTorch, torch.nn.Tanh.
@@ -63,12 +51,10 @@ class Tanh(Module):
     tensor([0., 0.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.tanh(input)
+    _function = staticmethod(F.tanh)
 
 
-class Sigmoid(Module):
+class Sigmoid(_Plain):
     """1 / (1 + exp(-x)).
 
     Source: PyTorch, torch.nn.Sigmoid.
@@ -78,12 +64,10 @@ class Sigmoid(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.sigmoid(input)
+    _function = staticmethod(F.sigmoid)
 
 
-class LogSigmoid(Module):
+class LogSigmoid(_Plain):
     """log(1 / (1 + exp(-x))).
 
     Source: PyTorch, torch.nn.LogSigmoid.
@@ -93,9 +77,7 @@ class LogSigmoid(Module):
     tensor([-0.6931, -0.6931])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.logsigmoid(input)
+    _function = staticmethod(F.logsigmoid)
 
 
 class ReLU(_InPlace):
@@ -108,9 +90,7 @@ class ReLU(_InPlace):
     tensor([0., 2.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.relu(input, self.inplace)
+    _function = staticmethod(F.relu)
 
 
 class SiLU(_InPlace):
@@ -123,9 +103,7 @@ class SiLU(_InPlace):
     tensor([0.0000, 0.7311])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.silu(input, self.inplace)
+    _function = staticmethod(F.silu)
 
 
 class Mish(_InPlace):
@@ -138,9 +116,7 @@ class Mish(_InPlace):
     tensor([0.0000, 0.8651])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.mish(input, self.inplace)
+    _function = staticmethod(F.mish)
 
 
 class SELU(_InPlace):
@@ -153,9 +129,7 @@ class SELU(_InPlace):
     tensor([-1.1113,  1.0507])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.selu(input, self.inplace)
+    _function = staticmethod(F.selu)
 
 
 class Hardsigmoid(_InPlace):
@@ -168,9 +142,7 @@ class Hardsigmoid(_InPlace):
     tensor([0.5000, 1.0000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.hardsigmoid(input, self.inplace)
+    _function = staticmethod(F.hardsigmoid)
 
     def extra_repr(self) -> str:
         """Nothing, as in PyTorch."""
@@ -187,16 +159,14 @@ class Hardswish(_InPlace):
     tensor([0., 3.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.hardswish(input, self.inplace)
+    _function = staticmethod(F.hardswish)
 
     def extra_repr(self) -> str:
         """Nothing, as in PyTorch."""
         return ""
 
 
-class Hardtanh(Module):
+class Hardtanh(_InPlace):
     """x limited to [min_val, max_val].
 
     Raises AssertionError unless min_val < max_val. `min_value`, `max_value` are deprecated names.
@@ -208,6 +178,8 @@ class Hardtanh(Module):
     tensor([-1.,  1.])
     """
 
+    _shown: tuple[str, ...] = ("min_val", "max_val")
+
     def __init__(
         self,
         min_val: float = -1.0,
@@ -216,10 +188,9 @@ class Hardtanh(Module):
         min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.min_val = _renamed("min_value", min_value, "min_val", min_val)
         self.max_val = _renamed("max_value", max_value, "max_val", max_val)
-        self.inplace = inplace
         if self.max_val <= self.min_val:
             raise AssertionError(
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
@@ -228,10 +199,6 @@ class Hardtanh(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"min_val={self.min_val}, max_val={self.max_val}{_in_place_text(self)}"
 
 
 def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
@@ -255,15 +222,13 @@ class ReLU6(Hardtanh):
     tensor([0., 6.])
     """
 
+    _shown = ()
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self) -> str:
-        """The setting, unless it is the default."""
-        return "inplace=True" if self.inplace else ""
 
-
-class LeakyReLU(Module):
+class LeakyReLU(_InPlace):
     """x where x > 0, negative_slope x elsewhere.
 
     Source: PyTorch, torch.nn.LeakyReLU.
@@ -273,18 +238,15 @@ class LeakyReLU(Module):
     tensor([-1.,  3.])
     """
 
+    _shown = ("negative_slope",)
+
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.negative_slope = negative_slope
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"negative_slope={self.negative_slope}{_in_place_text(self)}"
 
 
 class ELU(_WithAlpha):
@@ -333,6 +295,8 @@ class Softplus(Module):
     tensor([ 0.6931, 30.0000])
     """
 
+    _shown = ("beta", "threshold")
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
@@ -341,10 +305,6 @@ class Softplus(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
         return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class GLU(Module):
@@ -357,6 +317,8 @@ class GLU(Module):
     tensor([1.5000])
     """
 
+    _shown = ("dim",)
+
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
@@ -364,10 +326,6 @@ class GLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Along `dim`."""
         return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
 
 class PReLU(Module):
@@ -381,6 +339,8 @@ class PReLU(Module):
     >>> torch.nn.PReLU()(torch.tensor([-2.0, 3.0])).tolist()
     [-0.5, 3.0]
     """
+
+    _shown = ("num_parameters",)
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -398,7 +358,3 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise, by channel."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of weights."""
-        return f"num_parameters={self.num_parameters}"

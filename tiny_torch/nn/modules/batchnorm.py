@@ -9,10 +9,9 @@ import tiny_torch as torch
 from ...docstrings import told_as
 from ...tensor import Tensor
 from .. import functional as F
-from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
-from .module import Module
+from .normalization import _Affine
 
 __all__ = [
     "BatchNorm1d",
@@ -24,7 +23,7 @@ __all__ = [
 ]
 
 
-class _NormBase(Module):
+class _NormBase(_Affine):
     """What batch and instance norm share: a weight and a bias per channel, running statistics."""
 
     _version = 2
@@ -53,12 +52,7 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-
-        def empty() -> Parameter:
-            return Parameter(torch.empty(num_features, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if affine else None)
-        self.register_parameter("bias", empty() if affine and bias else None)
+        self._register(num_features, affine, affine and bias, device, dtype)
         mean = var = count = None
         if track_running_stats:
             mean = torch.zeros(num_features, device=device, dtype=dtype)
@@ -79,10 +73,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics anew."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if not self._input_dims:

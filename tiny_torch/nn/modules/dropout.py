@@ -22,6 +22,7 @@ class _DropoutNd(Module):
     """What all kinds of dropout share: the probability and `inplace`."""
 
     _function: Any
+    _shown = ("p", "inplace")
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -29,10 +30,6 @@ class _DropoutNd(Module):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
         self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"p={self.p}, inplace={self.inplace}"
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop elements, or channels, in training; the input itself otherwise."""

@@ -21,6 +21,8 @@ class Flatten(Module):
     torch.Size([32, 25])
     """
 
+    _shown = ("start_dim", "end_dim")
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
@@ -29,10 +31,6 @@ class Flatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """(..., d_start, ..., d_end, ...) -> (..., d_start * ... * d_end, ...)."""
         return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
@@ -45,6 +43,8 @@ class Unflatten(Module):
     >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.ones(3, 50)).shape
     torch.Size([3, 2, 5, 5])
     """
+
+    _shown = ("dim", "unflattened_size")
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -65,7 +65,3 @@ class Unflatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         """(..., d, ...) -> (..., *unflattened_size, ...)."""
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -68,6 +68,7 @@ class Module(Calling, StateDict, Conversion):
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Any]
+    _shown: tuple[str, ...] = ()  # the attributes that `extra_repr` shows
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
@@ -378,7 +379,7 @@ class Module(Calling, StateDict, Conversion):
 
     def extra_repr(self) -> str:
         """What `repr` shows of the module's own settings; subclasses override it."""
-        return ""
+        return ", ".join([f"{name}={getattr(self, name)}" for name in self._shown])
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -20,7 +20,23 @@ def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """What norms share: a weight, which begins as ones, and a bias, as zeros; each may be None."""
+
+    def _register(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+        for name, there in (("weight", weight), ("bias", bias)):
+            empty = Parameter(torch.empty(shape, device=device, dtype=dtype)) if there else None
+            self.register_parameter(name, empty)
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """Layer norm over the last dims, whose shape is given: see `functional.layer_norm`.
 
     Source: PyTorch, torch.nn.LayerNorm.
@@ -43,20 +59,9 @@ class LayerNorm(Module):
         self.normalized_shape = _shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-
-        def empty() -> Parameter:
-            return Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if elementwise_affine else None)
-        self.register_parameter("bias", empty() if elementwise_affine and bias else None)
+        affine = elementwise_affine
+        self._register(self.normalized_shape, affine, affine and bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """Over the last dims."""
@@ -114,7 +119,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Group norm of (N, C, *): see `functional.group_norm`.
 
     Raises ValueError where the groups do not divide the channels.
@@ -145,20 +150,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-
-        def empty() -> Parameter:
-            return Parameter(torch.empty(num_channels, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if affine else None)
-        self.register_parameter("bias", empty() if affine and bias else None)
+        self._register(num_channels, affine, affine and bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """Per sample and group."""

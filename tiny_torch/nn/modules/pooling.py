@@ -19,6 +19,7 @@ __all__ = [
 
 class _MaxPool(Module):
     _function: Any
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
         self,
@@ -36,13 +37,6 @@ class _MaxPool(Module):
         self.dilation = dilation
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
 
     def forward(self, input: Tensor) -> Any:
         """F.max_pool, with the layer's settings."""
@@ -86,6 +80,8 @@ class AvgPool1d(Module):
     https://pytorch.org/docs/stable/generated/torch.nn.AvgPool1d.html
     """
 
+    _shown = ("kernel_size", "stride", "padding")
+
     def __init__(
         self,
         kernel_size: Any,
@@ -101,10 +97,6 @@ class AvgPool1d(Module):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def extra_repr(self) -> str:
-        """The first settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
     def forward(self, input: Tensor) -> Tensor:
         """F.avg_pool1d, with the layer's settings."""
         windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
@@ -113,7 +105,7 @@ class AvgPool1d(Module):
 
 class _AvgPool(Module):
     _function: Any
-    extra_repr = AvgPool1d.extra_repr
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(
         self,
@@ -154,15 +146,12 @@ class AvgPool3d(_AvgPool):
 
 class _AdaptiveMaxPool(Module):
     _function: Any
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
-
-    def extra_repr(self) -> str:
-        """The size."""
-        return f"output_size={self.output_size}"
 
     def forward(self, input: Tensor) -> Any:
         """F.adaptive_max_pool, to the layer's size."""
@@ -190,7 +179,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
 class _AdaptiveAvgPool(Module):
     _function: Any
-    extra_repr = _AdaptiveMaxPool.extra_repr
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()

@@ -22,25 +22,46 @@ __all__ = [
 ]
 
 
-def _in_place_text(module: Any) -> str:
-    return ", inplace=True" if module.inplace else ""
+class _Plain(Module):
+    """What activations without settings share."""
 
-
-class _WithAlpha(Module):
     _function: Any
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return self._function(input)
+
+
+class _InPlace(Module):
+    """What activations share that may write over their input."""
+
+    _function: Any
+
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
-        self.alpha = alpha
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
-        return self._function(input, self.alpha, self.inplace)
+        return self._function(input, self.inplace)
 
     def extra_repr(self) -> str:
-        """The settings."""
-        return f"alpha={self.alpha}{_in_place_text(self)}"
+        """The settings; `inplace` unless it is the default."""
+        shown = super().extra_repr()
+        return ", ".join([text for text in (shown, "inplace=True" if self.inplace else "") if text])
+
+
+class _WithAlpha(_InPlace):
+    _function: Any
+    _shown = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.alpha = alpha
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return self._function(input, self.alpha, self.inplace)
 
 
 class CELU(_WithAlpha):
@@ -56,7 +77,7 @@ class CELU(_WithAlpha):
     _function = staticmethod(F.celu)
 
 
-class RReLU(Module):
+class RReLU(_InPlace):
     """x where x > 0; elsewhere times a draw from U(lower, upper), or their mean after eval().
 
     Source: PyTorch, torch.nn.RReLU.
@@ -66,24 +87,21 @@ class RReLU(Module):
     tensor([-1.,  3.])
     """
 
+    _shown = ("lower", "upper")
+
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.lower = lower
         self.upper = upper
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"lower={self.lower}, upper={self.upper}{_in_place_text(self)}"
 
-
-class Threshold(Module):
+class Threshold(_InPlace):
     """x where x > threshold, `value` elsewhere.
 
     Source: PyTorch, torch.nn.Threshold.
@@ -93,27 +111,30 @@ class Threshold(Module):
     tensor([-1.,  2.])
     """
 
+    _shown = ("threshold", "value")
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
+        super().__init__(inplace)
         self.threshold = threshold
         self.value = value
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Elementwise."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"threshold={self.threshold}, value={self.value}{_in_place_text(self)}"
-
 
 class _Shrink(Module):
     """What Hardshrink and Softshrink share: the edge."""
 
+    _function: Any
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Elementwise."""
+        return self._function(input, self.lambd)
 
     def extra_repr(self) -> str:
         """The edge."""
@@ -130,9 +151,7 @@ class Hardshrink(_Shrink):
     tensor([ 0., -2.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.hardshrink(input, self.lambd)
+    _function = staticmethod(F.hardshrink)
 
 
 class Softshrink(_Shrink):
@@ -145,12 +164,10 @@ class Softshrink(_Shrink):
     tensor([ 0.0000, -1.5000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.softshrink(input, self.lambd)
+    _function = staticmethod(F.softshrink)
 
 
-class Tanhshrink(Module):
+class Tanhshrink(_Plain):
     """x - tanh(x).
 
     Source: PyTorch, torch.nn.Tanhshrink.
@@ -160,12 +177,10 @@ class Tanhshrink(Module):
     tensor([0.0000, 0.2384])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.tanhshrink(input)
+    _function = staticmethod(F.tanhshrink)
 
 
-class Softsign(Module):
+class Softsign(_Plain):
     """x / (1 + |x|).
 
     Source: PyTorch, torch.nn.Softsign.
@@ -175,6 +190,4 @@ class Softsign(Module):
     tensor([-0.5000,  0.7500])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Elementwise."""
-        return F.softsign(input)
+    _function = staticmethod(F.softsign)

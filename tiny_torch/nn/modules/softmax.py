@@ -13,6 +13,7 @@ __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 class _AlongDim(Module):
     _function: Any
+    _shown = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -21,10 +22,6 @@ class _AlongDim(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Along `dim`."""
         return self._function(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
 
 class Softmax(_AlongDim):

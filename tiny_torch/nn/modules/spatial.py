@@ -80,6 +80,8 @@ class Unfold(Module):
     https://pytorch.org/docs/stable/generated/torch.nn.Unfold.html
     """
 
+    _shown = ("kernel_size", "dilation", "padding", "stride")
+
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
     ) -> None:
@@ -93,19 +95,14 @@ class Unfold(Module):
         """F.unfold, with the layer's settings."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-            f"stride={self.stride}"
-        )
-
 
 class Fold(Module):
     """Columns as an image, added up where they overlap. See F.fold.
 
     https://pytorch.org/docs/stable/generated/torch.nn.Fold.html
     """
+
+    _shown = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
     def __init__(
         self,
@@ -127,16 +124,14 @@ class Fold(Module):
         windows = (self.kernel_size, self.dilation, self.padding, self.stride)
         return F.fold(input, self.output_size, *windows)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"output_size={self.output_size}, {Unfold.extra_repr(self)}"  # type: ignore
-
 
 class PixelShuffle(Module):
     """(*, C r r, H, W) -> (*, C, H r, W r), with r the `upscale_factor`. See F.pixel_shuffle.
 
     https://pytorch.org/docs/stable/generated/torch.nn.PixelShuffle.html
     """
+
+    _shown = ("upscale_factor",)
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -146,16 +141,14 @@ class PixelShuffle(Module):
         """F.pixel_shuffle."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"upscale_factor={self.upscale_factor}"
-
 
 class PixelUnshuffle(Module):
     """(*, C, H r, W r) -> (*, C r r, H, W), with r the `downscale_factor`.
 
     https://pytorch.org/docs/stable/generated/torch.nn.PixelUnshuffle.html
     """
+
+    _shown = ("downscale_factor",)
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -165,16 +158,14 @@ class PixelUnshuffle(Module):
         """F.pixel_unshuffle."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"downscale_factor={self.downscale_factor}"
-
 
 class ChannelShuffle(Module):
     """The channels of all groups in turn. See F.channel_shuffle.
 
     https://pytorch.org/docs/stable/generated/torch.nn.ChannelShuffle.html
     """
+
+    _shown = ("groups",)
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -183,7 +174,3 @@ class ChannelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """F.channel_shuffle."""
         return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """The number of groups."""
-        return f"groups={self.groups}"

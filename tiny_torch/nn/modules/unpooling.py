@@ -16,16 +16,13 @@ __all__ = ["LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 class _MaxUnpool(Module):
     _dims: int
     _function: Any
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self.kernel_size = each(kernel_size, self._dims)
         self.stride = each(stride if stride is not None else kernel_size, self._dims)
         self.padding = each(padding, self._dims)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         """F.max_unpool, with the layer's settings."""
@@ -57,6 +54,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 class _LPPool(Module):
     _function: Any
+    _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -66,13 +64,6 @@ class _LPPool(Module):
         self.kernel_size = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
     def forward(self, input: Tensor) -> Tensor:
         """F.lp_pool, with the layer's settings."""
