@@ -11,6 +11,7 @@ from tiny_torch.distributions._transform import Simple, Transform
 from tiny_torch.distributions.utils import (
     broadcast_all,
     lazy_property,
+    same_as,
     tril_matrix_to_vec,
     vec_to_tril_matrix,
 )
@@ -163,9 +164,7 @@ class AffineTransform(Transform):
     def _arguments(self) -> tuple:
         return self.loc, self.scale, self._event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = same_as("_event_dim")
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
@@ -225,9 +224,7 @@ class CumulativeDistributionTransform(Transform):
     def _arguments(self) -> tuple:
         return (self.distribution,)
 
-    @property
-    def domain(self) -> Any:
-        return self.distribution.support
+    domain = same_as("distribution.support")
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.distributions import constraints
+from tiny_torch.distributions.utils import same_as
 from tiny_torch.tensor import Tensor
 
 
@@ -121,13 +122,8 @@ class _InverseTransform(Transform):
     def codomain(self):
         return self._inv.domain
 
-    @property
-    def bijective(self) -> bool:
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
+    bijective = same_as("_inv.bijective")
+    sign = same_as("_inv.sign")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self._inv.with_cache(cache_size).inv

@@ -7,18 +7,13 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.utils import (
-    broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from tiny_torch.distributions.utils import BinaryParameters, broadcast_all, same_as
 from tiny_torch.nn.functional import binary_cross_entropy_with_logits
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(BinaryParameters, ExponentialFamily):
     """1 with probability `probs`, or with log-odds `logits`, else 0.
 
     https://pytorch.org/docs/stable/distributions.html#bernoulli
@@ -33,31 +28,14 @@ class Bernoulli(ExponentialFamily):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        if probs is not None:
-            (self.probs,) = broadcast_all(probs)
-            self._param = self.probs
-        else:
-            (self.logits,) = broadcast_all(logits)
-            self._param = self.logits
+        self._param = self._take(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def param_shape(self) -> Size:
         return self._param.size()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = same_as("probs")
 
     @property
     def mode(self) -> Tensor:

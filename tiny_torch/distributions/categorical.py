@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+from tiny_torch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits, same_as
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -77,9 +77,7 @@ class Categorical(Distribution):
     def mode(self) -> Tensor:
         return self.probs.argmax(dim=-1)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
+    variance = same_as("mean")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)

@@ -204,13 +204,6 @@ class _IntegerInterval(_Interval):
         return (value % 1 == 0) & super().check(value)
 
 
-class _IntegerLessThan(_Below):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
-
-
 class _IntegerGreaterThan(_Above):
     is_discrete = True
 

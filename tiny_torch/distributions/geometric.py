@@ -7,17 +7,12 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import (
-    broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from tiny_torch.distributions.utils import BinaryParameters, broadcast_all
 from tiny_torch.nn.functional import binary_cross_entropy_with_logits
 from tiny_torch.tensor import Tensor
 
 
-class Geometric(Distribution):
+class Geometric(BinaryParameters, Distribution):
     """How many trials fail before one of probability `probs`, or log-odds `logits`, succeeds.
 
     https://pytorch.org/docs/stable/distributions.html#geometric
@@ -30,14 +25,7 @@ class Geometric(Distribution):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        if probs is not None:
-            (self.probs,) = broadcast_all(probs)
-            shape = self.probs.shape
-        else:
-            (self.logits,) = broadcast_all(logits)
-            shape = self.logits.shape
+        shape = self._take(probs, logits).shape
         super().__init__(shape, validate_args=validate_args)
         if self._validate_args and probs is not None:
             self._refuse_zeros()
@@ -51,14 +39,6 @@ class Geometric(Distribution):
                 f"of distribution {self!r} to be positive but found invalid values:\n"
                 f"{value.data[~valid]}"
             )
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Tensor:

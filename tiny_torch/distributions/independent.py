@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import _sum_rightmost
+from tiny_torch.distributions.utils import _sum_rightmost, same_as
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -51,9 +51,7 @@ class Independent(Distribution, Generic[D]):
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         return self._finish_expand(new, batch_shape)
 
-    @property
-    def has_rsample(self) -> bool:
-        return self.base_dist.has_rsample
+    has_rsample = same_as("base_dist.has_rsample")
 
     @property
     def has_enumerate_support(self) -> bool:
@@ -66,17 +64,9 @@ class Independent(Distribution, Generic[D]):
             support = constraints.independent(support, self.reinterpreted_batch_ndims)
         return support
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = same_as("base_dist.mean")
+    mode = same_as("base_dist.mode")
+    variance = same_as("base_dist.variance")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)

@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import broadcast_all
+from tiny_torch.distributions.utils import broadcast_all, same_as
 from tiny_torch.tensor import Tensor
 
 
@@ -26,13 +26,8 @@ class Laplace(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     @property
     def variance(self) -> Tensor:

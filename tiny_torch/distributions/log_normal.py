@@ -8,6 +8,7 @@ from tiny_torch.distributions import constraints
 from tiny_torch.distributions.normal import Normal
 from tiny_torch.distributions.transformed_distribution import TransformedDistribution
 from tiny_torch.distributions.transforms import ExpTransform
+from tiny_torch.distributions.utils import same_as
 from tiny_torch.tensor import Tensor
 
 
@@ -29,13 +30,8 @@ class LogNormal(TransformedDistribution):
         new = self._get_checked_instance(LogNormal, _instance)
         return super().expand(batch_shape, _instance=new)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale
+    loc = same_as("base_dist.loc")
+    scale = same_as("base_dist.scale")
 
     @property
     def mean(self) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
-from tiny_torch.distributions.utils import _standard_normal, lazy_property
+from tiny_torch.distributions.utils import _standard_normal, lazy_property, same_as
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -121,13 +121,8 @@ class MultivariateNormal(Distribution):
         inverse = _inverse(self._unbroadcasted_scale_tril)
         return self._as_batch(torch.matmul(inverse.mT, inverse))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     @property
     def variance(self) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.utils import _standard_normal, broadcast_all
+from tiny_torch.distributions.utils import _standard_normal, broadcast_all, same_as
 from tiny_torch.tensor import Tensor
 
 LOG_SQRT_2_PI = math.log(math.sqrt(2 * math.pi))
@@ -34,17 +34,9 @@ class Normal(ExponentialFamily):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
+    mean = same_as("loc")
+    mode = same_as("loc")
+    stddev = same_as("scale")
 
     @property
     def variance(self) -> Tensor:

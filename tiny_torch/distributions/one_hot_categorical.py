@@ -8,8 +8,8 @@ import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.categorical import Categorical
 from tiny_torch.distributions.distribution import Distribution
+from tiny_torch.distributions.utils import same_as
 from tiny_torch.nn.functional import one_hot
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 
@@ -38,25 +38,11 @@ class OneHotCategorical(Distribution):
         new._categorical = self._categorical.expand(batch_shape)
         return self._finish_expand(new, batch_shape)
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    _param = same_as("_categorical._param")
+    probs = same_as("_categorical.probs")
+    logits = same_as("_categorical.logits")
+    param_shape = same_as("_categorical.param_shape")
+    mean = same_as("probs")
 
     @property
     def mode(self) -> Tensor:

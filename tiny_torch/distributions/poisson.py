@@ -7,7 +7,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.distributions import constraints
 from tiny_torch.distributions.exp_family import ExponentialFamily
-from tiny_torch.distributions.utils import broadcast_all
+from tiny_torch.distributions.utils import broadcast_all, same_as
 from tiny_torch.tensor import Tensor
 
 
@@ -25,17 +25,13 @@ class Poisson(ExponentialFamily):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
+    mean = same_as("rate")
 
     @property
     def mode(self) -> Tensor:
         return self.rate.floor()
 
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    variance = same_as("rate")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with torch.no_grad():

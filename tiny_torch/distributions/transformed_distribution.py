@@ -9,7 +9,7 @@ from tiny_torch.distributions import constraints
 from tiny_torch.distributions.distribution import Distribution
 from tiny_torch.distributions.independent import Independent
 from tiny_torch.distributions.transforms import ComposeTransform, Transform
-from tiny_torch.distributions.utils import _sum_rightmost
+from tiny_torch.distributions.utils import _sum_rightmost, same_as
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -83,9 +83,7 @@ class TransformedDistribution(Distribution):
         missing = len(self.event_shape) - support.event_dim
         return constraints.independent(support, missing) if missing > 0 else support
 
-    @property
-    def has_rsample(self) -> bool:
-        return self.base_dist.has_rsample
+    has_rsample = same_as("base_dist.has_rsample")
 
     def _forward(self, x: Tensor) -> Tensor:
         for transform in self.transforms:

@@ -36,7 +36,7 @@ from tiny_torch.distributions._maps import (
 from tiny_torch.distributions._parts import CatTransform, StackTransform
 from tiny_torch.distributions._transform import Transform
 from tiny_torch.distributions._transform import _InverseTransform as _InverseTransform
-from tiny_torch.distributions.utils import _sum_rightmost, lazy_property
+from tiny_torch.distributions.utils import _sum_rightmost, lazy_property, same_as
 from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
@@ -154,13 +154,8 @@ class IndependentTransform(Transform):
     def codomain(self):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    bijective = same_as("base_transform.bijective")
+    sign = same_as("base_transform.sign")
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:

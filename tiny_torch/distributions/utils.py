@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,32 @@ class lazy_property:
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class BinaryParameters:
+    """What Bernoulli and Geometric share: `probs`, or their log-odds `logits`."""
+
+    def _take(self, probs: Any, logits: Any) -> Tensor:
+        """Keeps the one that is given, which is returned; ValueError for both and for none."""
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        name = "logits" if probs is None else "probs"
+        (given,) = broadcast_all(logits if probs is None else probs)
+        setattr(self, name, given)
+        return given
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+
+def same_as(path: str) -> Any:
+    """A property that is an attribute of another name, or one of an attribute."""
+    return property(operator.attrgetter(path))
 
 
 def _lower_mask(size: int, diag: int) -> Tensor:
