@@ -36,42 +36,41 @@ Activation = str | Callable[[Tensor], Tensor]
 class _Layer(Module):
     """What layers of the encoder and of the decoder have: attention to itself, two products."""
 
-    def _start(
+    _attentions: tuple[str, ...]  # their names; as many norms follow, and one more
+
+    def __init__(
         self,
         d_model: int,
         nhead: int,
-        dropout: float,
-        batch_first: bool,
-        bias: bool,
-        attentions: tuple[str, ...],
-        **kind: Any,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        for name in attentions:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kind
             )
             setattr(self, name, attention)
-
-    def _finish(
-        self,
-        d_model: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        eps: float,
-        norm_first: bool,
-        bias: bool,
-        norms: int,
-        **kind: Any,
-    ) -> None:
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
         self.norm_first = norm_first
-        for i in range(1, norms + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **kind))
-        for i in range(1, norms + 1):
+        numbers = range(1, len(self._attentions) + 2)
+        for i in numbers:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind))
+        for i in numbers:
             setattr(self, f"dropout{i}", Dropout(dropout))
+        self._set_activation(activation)
+
+    def _set_activation(self, activation: Activation) -> None:
         self.activation = _activation_of(activation)
 
     def _feed_forward(self, x: Tensor, drop: Module) -> Tensor:
@@ -109,25 +108,10 @@ class TransformerEncoderLayer(_Layer):
     torch.Size([10, 32, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        self._start(d_model, nhead, dropout, batch_first, bias, ("self_attn",), **kind)
-        settings = dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, 2
-        self._finish(d_model, *settings, **kind)
+    _attentions = ("self_attn",)
+
+    def _set_activation(self, activation: Activation) -> None:
+        super()._set_activation(activation)
         rectifies = self.activation is F.relu or isinstance(self.activation, ReLU)
         gelu = self.activation is F.gelu or isinstance(self.activation, GELU)
         self.activation_relu_or_gelu = 1 if rectifies else 2 if gelu else 0
@@ -168,26 +152,7 @@ class TransformerDecoderLayer(_Layer):
     torch.Size([20, 32, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        attentions = "self_attn", "multihead_attn"
-        self._start(d_model, nhead, dropout, batch_first, bias, attentions, **kind)
-        settings = dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, 3
-        self._finish(d_model, *settings, **kind)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
