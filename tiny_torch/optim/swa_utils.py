@@ -15,7 +15,7 @@ from ..autograd import no_grad
 from ..nn import Module
 from ..nn.modules.batchnorm import _BatchNorm
 from ..tensor import Tensor
-from ._schedules.base import LRScheduler, for_each_group
+from ._schedules.base import Schedule, for_each_group
 from .optimizer import Optimizer
 
 __all__ = [
@@ -228,7 +228,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(was_training)
 
 
-class SWALR(LRScheduler):
+class SWALR(Schedule):
     """From each group's rate to `swa_lr`, within `anneal_epochs`, along a cosine or a line.
 
     Raises ValueError for another strategy than "cos" and "linear" and for negative epochs.
@@ -274,9 +274,7 @@ class SWALR(LRScheduler):
         t = max(0, min(1, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

@@ -135,16 +135,23 @@ class LRScheduler:
             set_value(group, "lr", lr)
         self._last_lr = rates_of(self.optimizer)
 
-    # ---- for get_lr -------------------------------------------------------------------------
 
-    def _warn_unless_stepping(self) -> None:
+class Schedule(LRScheduler):
+    """What our own schedulers share: `_rates` computes, `get_lr` warns outside of `step`."""
+
+    def get_lr(self) -> list[Any]:
+        """See LRScheduler."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, "
                 "please use `get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
+        return self._rates()
+
+    def _rates(self) -> list[Any]:
+        raise NotImplementedError
 
     def _times(self, factor: float) -> list[Any]:
         """The rates now, times a factor."""

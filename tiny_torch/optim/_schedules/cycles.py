@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer, for_each_group, saved_function, set_value
+from .base import Schedule, check_optimizer, for_each_group, saved_function, set_value
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingWarmRestarts(Schedule):
     """Half a cosine down to `eta_min` over T_0 epochs, and again over T_mult times as many, ...
 
     `step` takes fractions of an epoch too. Raises ValueError unless T_0 and T_mult are positive
@@ -42,9 +42,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (lr - self.eta_min) * height / 2 for lr in self.base_lrs]
 
@@ -81,7 +79,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set_lr(rates)
 
 
-class _WithMomentum(LRScheduler):
+class _WithMomentum(Schedule):
     """What CyclicLR and OneCycleLR share: momentum (or beta1) that falls where the rate rises."""
 
     cycle_momentum: bool
@@ -174,9 +172,7 @@ class CyclicLR(_WithMomentum):
             return 1.0
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         up = x <= self.step_ratio
@@ -285,9 +281,7 @@ class OneCycleLR(_WithMomentum):
             self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(

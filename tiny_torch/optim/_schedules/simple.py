@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, rates_of, saved_function
+from .base import Schedule, rates_of, saved_function
 
 
-class _ByFunction(LRScheduler):
+class _ByFunction(Schedule):
     """What LambdaLR and MultiplicativeLR share: a function of the epoch for each group."""
 
     def __init__(
@@ -70,9 +70,7 @@ class LambdaLR(_ByFunction):
     [0.25]
     """
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         return [
             base_lr * function(self.last_epoch)
             for function, base_lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
@@ -85,9 +83,7 @@ class MultiplicativeLR(_ByFunction):
     Source: PyTorch, torch.optim.lr_scheduler.MultiplicativeLR.
     """
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self._is_initial:
             return rates_of(self.optimizer)
         return [
@@ -96,7 +92,7 @@ class MultiplicativeLR(_ByFunction):
         ]
 
 
-class StepLR(LRScheduler):
+class StepLR(Schedule):
     """The rate times `gamma` every `step_size` epochs.
 
     Source: PyTorch, torch.optim.lr_scheduler.StepLR.
@@ -120,9 +116,7 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return rates_of(self.optimizer)
         return self._times(self.gamma)
@@ -131,7 +125,7 @@ class StepLR(LRScheduler):
         return [lr * self.gamma ** (self.last_epoch // self.step_size) for lr in self.base_lrs]
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(Schedule):
     """The rate times `gamma` at each of the epochs `milestones`.
 
     Source: PyTorch, torch.optim.lr_scheduler.MultiStepLR.
@@ -148,9 +142,7 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self.last_epoch not in self.milestones:
             return rates_of(self.optimizer)
         return self._times(self.gamma ** self.milestones[self.last_epoch])
@@ -160,7 +152,7 @@ class MultiStepLR(LRScheduler):
         return [lr * self.gamma**passed for lr in self.base_lrs]
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(Schedule):
     """The rate times `factor` for the first `total_iters` epochs.
 
     Raises ValueError unless 0 <= factor <= 1. Source: PyTorch, torch.optim.lr_scheduler.ConstantLR.
@@ -179,9 +171,7 @@ class ConstantLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._times(self.factor)
         if self.last_epoch != self.total_iters:
@@ -193,7 +183,7 @@ class ConstantLR(LRScheduler):
         return [lr * (self.factor + over * (1 - self.factor)) for lr in self.base_lrs]
 
 
-class LinearLR(LRScheduler):
+class LinearLR(Schedule):
     """A line from `start_factor` times the rate to `end_factor` times, over `total_iters` epochs.
 
     Raises ValueError unless 0 < start_factor <= 1 and 0 <= end_factor <= 1.
@@ -220,9 +210,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._times(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -237,7 +225,7 @@ class LinearLR(LRScheduler):
         return [lr * (self.start_factor + rise * epoch / self.total_iters) for lr in self.base_lrs]
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(Schedule):
     """The rate times `gamma` at every epoch.
 
     Source: PyTorch, torch.optim.lr_scheduler.ExponentialLR.
@@ -247,16 +235,14 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         return rates_of(self.optimizer) if self._is_initial else self._times(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(Schedule):
     """The rate times (1 - epoch / total_iters) ** power, until it is 0.
 
     Source: PyTorch, torch.optim.lr_scheduler.PolynomialLR.
@@ -269,9 +255,7 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self._is_initial or self.last_epoch > self.total_iters:
             return rates_of(self.optimizer)
         left = 1.0 - self.last_epoch / self.total_iters
@@ -283,7 +267,7 @@ class PolynomialLR(LRScheduler):
         return [lr * left**self.power for lr in self.base_lrs]
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(Schedule):
     """Half a cosine from the initial rate down to `eta_min`, over `T_max` epochs; then up again.
 
     Source: PyTorch, torch.optim.lr_scheduler.CosineAnnealingLR; Loshchilov and Hutter 2016, "SGDR:
@@ -308,9 +292,7 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """See LRScheduler."""
-        self._warn_unless_stepping()
+    def _rates(self) -> list[Any]:
         if self._is_initial:
             return rates_of(self.optimizer)
         if self._step_count == 1 and self.last_epoch > 0:
