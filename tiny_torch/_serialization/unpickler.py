@@ -128,11 +128,13 @@ _CORRUPT = (
     struct.error,
 )
 
-_HANDLERS: dict[int, Callable[[Unpickler], None]] = {}
+_HANDLERS: dict[int, Callable[[Unpickler], object]] = {}
 
 
-def _opcode(*codes: bytes) -> Callable[[Callable[[Unpickler], None]], Callable[[Unpickler], None]]:
-    def register(handler: Callable[[Unpickler], None]) -> Callable[[Unpickler], None]:
+def _opcode(
+    *codes: bytes,
+) -> Callable[[Callable[[Unpickler], object]], Callable[[Unpickler], object]]:
+    def register(handler: Callable[[Unpickler], object]) -> Callable[[Unpickler], object]:
         _HANDLERS.update({code[0]: handler for code in codes})
         return handler
 
@@ -229,6 +231,26 @@ def _persistent_id(self: Unpickler) -> None:
     self.stack.append(self.call_out(self.persistent_load, self.stack.pop()))
 
 
+# ---- constants ------------------------------------------------------------------------------
+
+
+def _push(code: bytes, make: Callable[[], object]) -> None:
+    """An opcode that pushes what `make` answers."""
+
+    @_opcode(code)
+    def handler(self: Unpickler) -> None:
+        self.stack.append(make())
+
+
+_push(pickle.NONE, lambda: None)
+_push(pickle.NEWTRUE, lambda: True)
+_push(pickle.NEWFALSE, lambda: False)
+_push(pickle.EMPTY_LIST, list)
+_push(pickle.EMPTY_DICT, dict)
+_push(pickle.EMPTY_SET, set)
+_push(pickle.EMPTY_TUPLE, tuple)
+
+
 # ---- containers -----------------------------------------------------------------------------
 
 
@@ -246,29 +268,7 @@ def _pop(self: Unpickler) -> None:
         self.pop_to_mark()
 
 
-@_opcode(pickle.POP_MARK)
-def _pop_mark(self: Unpickler) -> None:
-    self.pop_to_mark()
-
-
-@_opcode(pickle.EMPTY_LIST)
-def _empty_list(self: Unpickler) -> None:
-    self.stack.append([])
-
-
-@_opcode(pickle.EMPTY_DICT)
-def _empty_dict(self: Unpickler) -> None:
-    self.stack.append({})
-
-
-@_opcode(pickle.EMPTY_SET)
-def _empty_set(self: Unpickler) -> None:
-    self.stack.append(set())
-
-
-@_opcode(pickle.EMPTY_TUPLE)
-def _empty_tuple(self: Unpickler) -> None:
-    self.stack.append(())
+_opcode(pickle.POP_MARK)(Unpickler.pop_to_mark)
 
 
 @_opcode(pickle.TUPLE)
@@ -356,21 +356,6 @@ def frozen_set(items: list[Any]) -> frozenset[Any]:
 # ---- numbers, text, bytes -------------------------------------------------------------------
 
 
-@_opcode(pickle.NONE)
-def _none(self: Unpickler) -> None:
-    self.stack.append(None)
-
-
-@_opcode(pickle.NEWTRUE)
-def _true(self: Unpickler) -> None:
-    self.stack.append(True)
-
-
-@_opcode(pickle.NEWFALSE)
-def _false(self: Unpickler) -> None:
-    self.stack.append(False)
-
-
 @_opcode(pickle.BINFLOAT)
 def _float(self: Unpickler) -> None:
     self.stack.append(struct.unpack(">d", self.take(8))[0])
@@ -410,29 +395,25 @@ _define(pickle.BYTEARRAY8, "<Q", bytearray)
 # ---- memo and framing -----------------------------------------------------------------------
 
 
-@_opcode(pickle.BINPUT)
-def _put(self: Unpickler) -> None:
-    self.memo[self.take_int("<B")] = self.stack[-1]
+def _define_memo(put: bytes, get: bytes, layout: str) -> None:
+    """Opcodes that write the memo and read it, at a number of `layout`."""
+
+    @_opcode(put)
+    def write(self: Unpickler) -> None:
+        self.memo[self.take_int(layout)] = self.stack[-1]
+
+    @_opcode(get)
+    def read(self: Unpickler) -> None:
+        self.stack.append(self.memo[self.take_int(layout)])
 
 
-@_opcode(pickle.LONG_BINPUT)
-def _long_put(self: Unpickler) -> None:
-    self.memo[self.take_int("<I")] = self.stack[-1]
+_define_memo(pickle.BINPUT, pickle.BINGET, "<B")
+_define_memo(pickle.LONG_BINPUT, pickle.LONG_BINGET, "<I")
 
 
 @_opcode(pickle.MEMOIZE)
 def _memoize(self: Unpickler) -> None:
     self.memo[len(self.memo)] = self.stack[-1]
-
-
-@_opcode(pickle.BINGET)
-def _get(self: Unpickler) -> None:
-    self.stack.append(self.memo[self.take_int("<B")])
-
-
-@_opcode(pickle.LONG_BINGET)
-def _long_get(self: Unpickler) -> None:
-    self.stack.append(self.memo[self.take_int("<I")])
 
 
 @_opcode(pickle.PROTO)

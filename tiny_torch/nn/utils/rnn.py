@@ -41,6 +41,14 @@ _Fields = namedtuple(  # type: ignore[name-match]
 )
 
 
+def _converted(dtype: torch.dtype) -> Any:
+    def convert(self) -> PackedSequence:
+        """The same with the data of this dtype."""
+        return self.to(dtype)
+
+    return convert
+
+
 class PackedSequence(_Fields):
     """Sequences as (rows, *): all first steps, the longest sequence first, then all second, …
 
@@ -94,37 +102,14 @@ class PackedSequence(_Fields):
         """On a GPU."""
         return self.to("cuda")
 
-    def double(self) -> PackedSequence:
-        """In float64."""
-        return self.to(torch.float64)
-
-    def float(self) -> PackedSequence:
-        """In float32."""
-        return self.to(torch.float32)
-
-    def half(self) -> PackedSequence:
-        """In float16."""
-        return self.to(torch.float16)
-
-    def long(self) -> PackedSequence:
-        """In int64."""
-        return self.to(torch.int64)
-
-    def int(self) -> PackedSequence:
-        """In int32."""
-        return self.to(torch.int32)
-
-    def short(self) -> PackedSequence:
-        """In int16."""
-        return self.to(torch.int16)
-
-    def char(self) -> PackedSequence:
-        """In int8."""
-        return self.to(torch.int8)
-
-    def byte(self) -> PackedSequence:
-        """In uint8."""
-        return self.to(torch.uint8)
+    double = _converted(torch.float64)
+    float = _converted(torch.float32)
+    half = _converted(torch.float16)
+    long = _converted(torch.int64)
+    int = _converted(torch.int32)
+    short = _converted(torch.int16)
+    char = _converted(torch.int8)
+    byte = _converted(torch.uint8)
 
 
 def _places(lengths: list[int], batch: int) -> tuple[Tensor, Tensor]:
