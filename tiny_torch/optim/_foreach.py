@@ -1,6 +1,6 @@
 """What all optimisers but LBFGS share: an update written twice.
 
-`_update` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
+`_change` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
 `_update_all` changes a list of parameters by one call of C++ (src/cpu/optim/optim.cpp),
 which repeats the same operations element by element, so both give the same bits.
 """
@@ -109,7 +109,20 @@ class ForeachOptimizer(Optimizer):
         return ()
 
     def _update(self, param: Any, grad: Any, group: Group) -> None:
-        """Update one parameter."""
+        """Update one parameter: count the step, and go by the algorithm."""
+        self._check(group)
+        state = self._state_of(param, group)
+        state["step"] += 1
+        self._change(param, -grad if group["maximize"] else grad, state, group)
+
+    def _check(self, group: Group) -> None:
+        """Raise where the loop cannot go by a group's options, which users may have changed."""
+        for name in PAIRS:
+            if name in group:
+                _first, _second = group[name]
+
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
+        """The algorithm; `state["step"]` counts this step already."""
         raise NotImplementedError
 
     def _update_all(self, params: list[Any], grads: list[Any], group: Group) -> Iterable[int]:
@@ -133,7 +146,7 @@ def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     for name in PAIRS:
         if name in group:
             if not isinstance(group[name], (tuple, list)) or len(group[name]) != 2:
-                return False  # _update, which takes them apart, raises
+                return False  # _check raises
             options.append(group[name])
     if group["differentiable"]:
         if foreach:

@@ -64,12 +64,8 @@ class Adadelta(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
 

@@ -97,11 +97,7 @@ class Adagrad(ForeachOptimizer):
         state["step"] = new_number(0, group)
         state["sum"] = torch.full_like(param, group["initial_accumulator_value"])
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
 

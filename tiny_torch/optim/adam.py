@@ -111,15 +111,14 @@ class Adam(ForeachOptimizer):
     def _unused(self, group: Group) -> tuple[str, ...]:
         return () if group["amsgrad"] else ("max_exp_avg_sq",)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
+    def _check(self, group: Group) -> None:
+        super()._check(group)
         if group["foreach"] and isinstance(group["lr"], Tensor):
             raise RuntimeError(_TENSOR_LR)
-        state = self._state_of(param, group)
+
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         step = state["step"].item()
         grad = decayed(param, grad, group, lr)
 

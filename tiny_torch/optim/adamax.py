@@ -65,12 +65,8 @@ class Adamax(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         beta1, beta2 = group["betas"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
 

@@ -72,13 +72,9 @@ class ASGD(ForeachOptimizer):
         state["mu"] = new_number(1, group)
         state["ax"] = torch.zeros_like(param)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr, lambd = scalar(group["lr"]), group["lambd"]
         eta, mu = state["eta"].item(), state["mu"].item()
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
 

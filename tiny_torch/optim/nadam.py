@@ -99,13 +99,9 @@ class NAdam(ForeachOptimizer):
         state["exp_avg"] = torch.zeros_like(param)
         state["exp_avg_sq"] = torch.zeros_like(param)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         step = state["step"].item()
         grad = decayed(param, grad, group, lr)
 

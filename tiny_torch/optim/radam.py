@@ -70,13 +70,9 @@ class RAdam(ForeachOptimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         step = state["step"].item()
         grad = decayed(param, grad, group, lr)
 

@@ -78,13 +78,9 @@ class RMSprop(ForeachOptimizer):
         without_momentum = () if group["momentum"] > 0 else ("momentum_buffer",)
         return without_momentum if group["centered"] else (*without_momentum, "grad_avg")
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         alpha, momentum = group["alpha"], group["momentum"]
         minus_lr = -number(group["lr"])
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
 

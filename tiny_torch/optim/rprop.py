@@ -69,12 +69,8 @@ class Rprop(ForeachOptimizer):
         state["prev"] = torch.zeros_like(param)
         state["step_size"] = torch.full_like(param, number(group["lr"]))
 
-    def _update(self, param: Any, grad: Any, group: Group) -> None:
-        state = self._state_of(param, group)
+    def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         eta_minus, eta_plus = group["etas"]
-        if group["maximize"]:
-            grad = -grad
-        state["step"] += 1
 
         agreement = grad * state["prev"]
         stays, turns = agreement > 0, agreement < 0
