@@ -12,6 +12,7 @@ from typing import Any
 import tiny_torch as torch
 from tiny_torch.functions.common import as_tensors, standalone
 
+from ... import _core
 from ...tensor import Tensor
 
 __all__ = [
@@ -102,14 +103,14 @@ class PackedSequence(_Fields):
         """On a GPU."""
         return self.to("cuda")
 
-    double = _converted(torch.float64)
-    float = _converted(torch.float32)
-    half = _converted(torch.float16)
-    long = _converted(torch.int64)
-    int = _converted(torch.int32)
-    short = _converted(torch.int16)
-    char = _converted(torch.int8)
-    byte = _converted(torch.uint8)
+    double = _converted(_core.float64)
+    float = _converted(_core.float32)
+    half = _converted(_core.float16)
+    long = _converted(_core.int64)
+    int = _converted(_core.int32)
+    short = _converted(_core.int16)
+    char = _converted(_core.int8)
+    byte = _converted(_core.uint8)
 
 
 def _places(lengths: list[int], batch: int) -> tuple[Tensor, Tensor]:
