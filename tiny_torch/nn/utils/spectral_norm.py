@@ -94,7 +94,7 @@ def spectral_norm(
     >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 3)
     1.0
     """
-    if _hook_of(module._forward_pre_hooks, name) is not None:
+    if hook_of(SpectralNorm, module, name) is not None:
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     dim = default_dim(module) if dim is None else dim
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -121,7 +121,7 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     Raises ValueError where it has no spectral norm.
     Source: PyTorch, torch.nn.utils.remove_spectral_norm.
     """
-    key = _hook_of(module._forward_pre_hooks, name)
+    key = hook_of(SpectralNorm, module, name)
     if key is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     hook: Any = module._forward_pre_hooks.pop(key)
@@ -136,8 +136,9 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     return module
 
 
-def _hook_of(hooks: dict[int, Any], name: str) -> int | None:
-    for key, hook in hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
+def hook_of(kind: type, module: Module, name: str) -> int | None:
+    """The key of a module's hook of a kind for a parameter; None where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             return key
     return None

@@ -14,6 +14,7 @@ from tiny_torch.ops.shape.views import wrap_dim
 from ...tensor import Tensor
 from ..modules import Module
 from ..parameter import Parameter
+from .spectral_norm import hook_of
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -63,7 +64,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         FutureWarning,
         stacklevel=2,
     )
-    if _hook_of(module, name) is not None:
+    if hook_of(WeightNorm, module, name) is not None:
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
@@ -82,7 +83,7 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     Raises ValueError where it has no weight norm.
     Source: PyTorch, torch.nn.utils.remove_weight_norm.
     """
-    key = _hook_of(module, name)
+    key = hook_of(WeightNorm, module, name)
     if key is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
     hook: Any = module._forward_pre_hooks.pop(key)
@@ -92,10 +93,3 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
     del module._parameters[name + "_v"]
     setattr(module, name, Parameter(weight.data))
     return module
-
-
-def _hook_of(module: Module, name: str) -> int | None:
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            return key
-    return None
