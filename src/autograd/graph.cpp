@@ -119,6 +119,15 @@ PyTypeObject* node_type;  // graph.py's Node
 // Its number is taken after forward has written.
 PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObject* saved,
                        PyObject* inputs, PyObject* constants) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
+    PyObject* const constant = PyTuple_GET_ITEM(constants, i);
+    if (is_tensor(constant) && !is_untracked(tensor_of(constant)))  // its gradient would be lost
+      return PyErr_Format(
+          PyExc_TypeError,
+          "[%U] expected a number, got a Tensor that requires grad: the gradient of "
+          "this argument is not implemented",
+          Owned(PyObject_GetAttrString(op, "__name__")).get());
+  }
   PyObject* const sequence = node_stamp(nullptr, saved);
   if (!sequence) return nullptr;
   PyObject* const object = type->tp_alloc(type, 0);

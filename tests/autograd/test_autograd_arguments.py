@@ -174,3 +174,22 @@ def test_batched_gradients_free_the_graph_after_the_last():
     tiny_torch.autograd.grad(y, v, tiny_torch.eye(2), is_grads_batched=True)
     with pytest.raises(RuntimeError, match="a second time"):
         y.sum().backward()
+
+
+# Numbers that PyTorch's parser refuses as tensors that require grad.
+NUMBERS = {
+    "cross_entropy": lambda F, x, s: F.cross_entropy(x, x, label_smoothing=s),
+    "cosine_similarity": lambda F, x, s: F.cosine_similarity(x, x, eps=s),
+    "elu": lambda F, x, s: F.elu(x, s),
+    "group_norm": lambda F, x, s: F.group_norm(x, 1, eps=s),
+    "huber_loss": lambda F, x, s: F.huber_loss(x, x, delta=s),
+    "smooth_l1_loss": lambda F, x, s: F.smooth_l1_loss(x, x * 2, beta=s),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_that_requires_grad_does_not_lose_its_gradient(torch, name):
+    x = torch.tensor([[0.25, 0.5]], requires_grad=True)
+    s = torch.tensor(0.5, requires_grad=True)
+    with pytest.raises(TypeError):
+        NUMBERS[name](torch.nn.functional, x, s)

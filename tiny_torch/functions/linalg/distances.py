@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_float, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.dtypes import other_type
@@ -169,6 +169,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor(0.7071)
     """
     check_tensors("cosine_similarity", {"x1": x1, "x2": x2})
+    eps = as_float("cosine_similarity", "eps", None, eps)
     dtype = result_type(x1, x2)
     if not dtype.is_floating_point:
         raise RuntimeError(

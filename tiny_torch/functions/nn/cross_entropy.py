@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_float, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
@@ -70,13 +70,12 @@ def cross_entropy(
     _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
     smoothing = 0.0
     if label_smoothing != 0.0:
-        if not hasattr(type(label_smoothing), "__float__"):
-            raise wrong_kind("cross_entropy_loss", "label_smoothing", "float", label_smoothing, 6)
+        label_smoothing = as_float("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
         if label_smoothing > 1.0:
             raise RuntimeError(
                 f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
             )
-        smoothing = max(float(label_smoothing), 0.0)
+        smoothing = max(label_smoothing, 0.0)
     x, t = input.array, target.array
     if x.ndim == t.ndim and x.shape == t.shape:  # the first spares the second
         input, target, weight = _of_probabilities(input, target, weight, ignore_index)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_float
 from tiny_torch.functions.common import by_name, check_tensor, into, into_same
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.shape.views import unique_dims
@@ -178,7 +179,7 @@ def samples(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> Any:
             raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
         if isinstance(dx, bool) and name != "trapz" and not unchecked:
             raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
-        return 1.0 if dx is None else float(dx)
+        return 1.0 if dx is None else as_float(name, "dx", None, dx)
     check_tensor(name, "x", 2, x)
     if unchecked:
         return 1.0
