@@ -1,7 +1,7 @@
 """`torch.nn.functional`: the functions behind the layers, gathered from functions/."""
 
 from tiny_torch.functions.linalg.distances import cosine_similarity, pairwise_distance, pdist
-from tiny_torch.functions.methods import published as _published
+from tiny_torch.functions.methods import published
 from tiny_torch.functions.nn.activation import (
     celu,
     elu,
@@ -121,7 +121,31 @@ for _name in (
     "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_",
     "scaled_dot_product_attention", "selu_", "softplus", "softshrink", "threshold_",
 ):  # fmt: skip
-    globals()[_name] = _published(__name__, _name, globals()[_name])
+    globals()[_name] = published(__name__, _name, globals()[_name])
 # Python's names, and that parser behind them.
 for _name in ("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"):
-    globals()[_name] = _published(__name__, _name, globals()[_name], {})
+    globals()[_name] = published(__name__, _name, globals()[_name], {})
+
+# Type checkers and editors offer what is named here.
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d",
+    "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "fold",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_",
+    "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d",
+    "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot",
+    "pad", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
+    "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu", "rrelu_",
+    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss",
+    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh",
+    "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "unfold", "upsample",
+]  # fmt: skip
