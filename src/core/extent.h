@@ -7,11 +7,22 @@
 
 namespace tt {
 
+// Elements from the first to behind the last.
+inline int64_t reach_of(const NDArray& array) {
+  int64_t reach = 1;
+  for (int i = 0; i < array.ndim(); ++i) reach += (array.shape()[i] - 1) * array.strides()[i];
+  return reach;
+}
+
 // [first, last) byte addresses that the array may touch.
 inline std::pair<const char*, const char*> extent(const NDArray& array) {
-  int64_t reach = 0;
-  for (int i = 0; i < array.ndim(); ++i) reach += (array.shape()[i] - 1) * array.strides()[i];
-  return {array.data(), array.data() + (reach + 1) * itemsize(array.dtype())};
+  return {array.data(), array.data() + reach_of(array) * itemsize(array.dtype())};
+}
+
+// Whether two arrays are the same elements, in the same order.
+inline bool same_elements(const NDArray& x, const NDArray& y) {
+  return x.data() == y.data() && x.dtype() == y.dtype() && x.shape() == y.shape() &&
+         x.strides() == y.strides();
 }
 
 // How the elements of two arrays share memory: not at all, all of them in the same order, or some
@@ -22,9 +33,7 @@ inline Overlap overlap_of(const NDArray& x, const NDArray& y) {
   const auto [x_first, x_last] = extent(x);
   const auto [y_first, y_last] = extent(y);
   if (x_last <= y_first || y_last <= x_first) return Overlap::None;
-  if (x.data() == y.data() && x.shape() == y.shape() && x.strides() == y.strides() &&
-      x.dtype() == y.dtype())
-    return Overlap::Same;
+  if (same_elements(x, y)) return Overlap::Same;
   return x.is_dense() && y.is_dense() ? Overlap::Some : Overlap::Unknown;
 }
 

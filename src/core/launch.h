@@ -37,4 +37,18 @@ class Launch {
 inline Launch launch(const NDArray& x) { return Launch(x.device()); }
 inline const Backend& backend_of(const NDArray& x) { return *x.device().backend; }
 
+// The elements as a kernel takes them; null for no array.
+template <class T = char>
+T* data_of(const NDArray* x) {
+  return x ? reinterpret_cast<T*>(x->data()) : nullptr;
+}
+template <class T = char>
+T* data_of(const NDArray& x) {
+  return data_of<T>(&x);
+}
+template <class T = char>
+T* data_of(const std::optional<NDArray>& x) {
+  return x ? data_of<T>(*x) : nullptr;
+}
+
 }  // namespace tt

@@ -68,6 +68,8 @@ void silence(Steps<Args>& steps) {
   silence(steps.f64);
 }
 
+void silence(const ForeachTable*&) {}  // which has its own copy
+
 // A copy of the CPU's table without its kernels. `fields` are all of its fields: a structured
 // binding that names too few of them does not compile.
 #define TT_SILENT(Table, from, ...)                         \
@@ -121,19 +123,9 @@ const Backend& meta_backend() {
     refuse(unique->unique_rows);
     meta.unique = unique;
     meta.vectors = TT_SILENT(VectorsTable, cpu.vectors, a);
-    static OptimTable optim = *cpu.optim;
-    static ForeachTable foreach = *optim.foreach;
-    {
-      auto& [a, b, c, d] = foreach;
-      silence(a), silence(b), silence(c), silence(d);
-    }
-    {
-      auto& [a, b, c, d, e, f, g, h, i, j, lists] = optim;
-      silence(a), silence(b), silence(c), silence(d), silence(e), silence(f), silence(g);
-      silence(h), silence(i), silence(j);
-      lists = &foreach;
-    }
-    meta.optim = &optim;
+    auto* const optim = TT_SILENT(OptimTable, cpu.optim, a, b, c, d, e, f, g, h, i, j, k);
+    optim->foreach = TT_SILENT(ForeachTable, cpu.optim->foreach, a, b, c, d);
+    meta.optim = optim;
     return meta;
   }();
   return backend;

@@ -174,9 +174,7 @@ NDArray NDArray::alias() const {
 }
 
 NDArray NDArray::as_strided(const Dims& shape, const Dims& strides, int64_t offset) const {
-  NDArray result(storage_, shape, strides, offset, dtype_);
-  result.own_version_ = own_version_;
-  return result;
+  return reinterpret(dtype_, shape, strides, offset);
 }
 
 NDArray NDArray::reinterpret(DType dtype, const Dims& shape, const Dims& strides,

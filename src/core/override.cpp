@@ -1,7 +1,6 @@
 #include "core/override.h"
 
 #include "core/backend.h"
-#include "core/error.h"
 #include "core/tables/batch_norm.h"
 #include "core/tables/cast.h"
 #include "core/tables/cross_entropy.h"

@@ -30,6 +30,11 @@ NotImplementedError not_implemented(const Kernel& kernel, DType dtype) {
   return NotImplementedError("\"", kernel, "_cpu\" not implemented for '", type_name(dtype), "'");
 }
 
+template <class Kernel>
+void check_floating(const Kernel& kernel, DType dtype) {
+  if (!is_floating(dtype)) throw not_implemented(kernel, dtype);
+}
+
 inline RuntimeError other_type(DType expected, DType found) {
   return RuntimeError("expected scalar type ", type_name(expected), " but found ",
                       type_name(found));

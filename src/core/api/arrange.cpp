@@ -63,7 +63,7 @@ NDArray repeated_positions(const NDArray& repeats, int64_t size) {
     throw RuntimeError("repeats has to be Long or Int tensor");
   if (repeats.ndim() > 1) throw RuntimeError("repeats must be 0-dim or 1-dim tensor");
   const NDArray counts = contiguous(converted(repeats, DType::Int64));
-  const int64_t* const count = reinterpret_cast<const int64_t*>(counts.data());
+  const int64_t* const count = data_of<int64_t>(counts);
   const int64_t step = repeats.numel() == 1 ? 0 : 1;
   if (step == 1 && repeats.numel() != size)
     throw RuntimeError(
@@ -73,7 +73,7 @@ NDArray repeated_positions(const NDArray& repeats, int64_t size) {
   if (total == -1) throw RuntimeError("repeats can not be negative");
   if (total == -2) throw RuntimeError("[repeat_interleave] the size of the result overflows");
   const NDArray out = repeats.new_empty({total}, DType::Int64);
-  launch(counts)->arrange->repeat(count, step, size, reinterpret_cast<int64_t*>(out.data()));
+  launch(counts)->arrange->repeat(count, step, size, data_of<int64_t>(out));
   return out;
 }
 

@@ -7,24 +7,12 @@
 #include "core/api/elementwise.h"
 #include "core/gil.h"
 #include "core/launch.h"
+#include "core/shapes.h"
 #include "core/tables/attention.h"
 
 namespace tt {
 
 namespace {
-
-Dims leading(const Dims& shape) {
-  Dims dims = shape;
-  dims.erase(dims.size() - 1);
-  dims.erase(dims.size() - 1);
-  return dims;
-}
-
-Dims with(Dims dims, int64_t rows, int64_t columns) {
-  dims.push_back(rows);
-  dims.push_back(columns);
-  return dims;
-}
 
 Matrices matrices_of(const NDArray& x) {
   const int n = x.ndim();
@@ -73,11 +61,14 @@ struct Attention {
     args.causal = causal;
     args.scale = scale;
     if (masks) {
-      mask = added(*masks, compute, with(args.batch, args.queries, args.keys));
+      mask = added(*masks, compute, joined(args.batch, {args.queries, args.keys}));
       args.mask = matrices_of(*mask);
     }
   }
-  bool is_large() const { return q.numel() * args.keys > kGilGrain; }
+  void run(void (*const (&kernels)[2])(const AttentionArgs&)) const {
+    const WithoutGil unlocked(q.numel() * args.keys > kGilGrain);
+    launch(q)(kernels[compute == DType::Float64], args);
+  }
 };
 
 // Empty, laid out in the order of x, if its elements are side by side.
@@ -95,16 +86,11 @@ std::vector<NDArray> attention(const NDArray& q, const NDArray& k, const NDArray
   const NDArray out =
       q.ndim() == 4 && args.width == args.value_width
           ? empty_like_rows(q, call.compute)
-          : q.new_empty(with(args.batch, args.queries, args.value_width), call.compute);
-  Dims rows = args.batch;
-  rows.push_back(args.queries);
-  const NDArray log_sums = q.new_empty(rows, call.compute);
+          : q.new_empty(joined(args.batch, {args.queries, args.value_width}), call.compute);
+  const NDArray log_sums = q.new_empty(joined(args.batch, {args.queries}), call.compute);
   args.out = matrices_of(out);
   args.log_sums = log_sums.data();
-  {
-    const WithoutGil unlocked(call.is_large());
-    launch(q)->attention->forward[call.compute == DType::Float64](args);
-  }
+  call.run(backend_of(q).attention->forward);
   return {converted(out, call.dtype), log_sums};
 }
 
@@ -122,10 +108,7 @@ std::vector<NDArray> attention_backward(const NDArray& grad, const NDArray& q, c
   args.q_grad = matrices_of(dq);
   args.k_grad = matrices_of(dk);
   args.v_grad = matrices_of(dv);
-  {
-    const WithoutGil unlocked(call.is_large());
-    launch(q)->attention->backward[call.compute == DType::Float64](args);
-  }
+  call.run(backend_of(q).attention->backward);
   return {converted(dq, call.dtype), converted(dk, call.dtype), converted(dv, call.dtype)};
 }
 

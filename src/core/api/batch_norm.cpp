@@ -7,7 +7,6 @@
 #include "core/api/nn_layout.h"
 #include "core/gil.h"
 #include "core/launch.h"
-#include "core/result.h"
 #include "core/tables/batch_norm.h"
 
 namespace tt {
@@ -84,8 +83,8 @@ struct Call {
     };
     weight = per_channel(w);
     bias = per_channel(b);
-    args.weight = weight ? weight->data() : nullptr;
-    args.bias = bias ? bias->data() : nullptr;
+    args.weight = data_of(weight);
+    args.bias = data_of(bias);
   }
   static const NDArray& checked(const NDArray& x) {
     if (!is_floating(x.dtype()))

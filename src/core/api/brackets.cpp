@@ -6,6 +6,7 @@
 #include "core/api/elementwise.h"
 #include "core/api/masks.h"
 #include "core/launch.h"
+#include "core/shapes.h"
 #include "core/tables/gather.h"
 #include "core/type_name.h"
 
@@ -101,27 +102,17 @@ struct Indexed {
     }
   }
 
-  Dims shape() const {
-    Dims result = before;
-    for (const Dims* part : {&index_shape, &after})
-      for (int64_t size : *part) result.push_back(size);
-    return result;
-  }
+  Dims shape() const { return joined(joined(before, index_shape), after); }
 
   // The strides of x[indices]: those of an elementwise op of x, seen in the result's shape, and the
   // indices, which have sizes of 1 along the dims that are not theirs.
   Dims strides() const {
-    auto joined = [](Dims first, const Dims& second, const Dims& third) {
-      for (const Dims* part : {&second, &third})
-        for (int64_t value : *part) first.push_back(value);
-      return first;
-    };
     const int b = before.size(), i = index_shape.size(), a = after.size();
-    std::vector<NDArray> seen = {
-        x.as_strided(shape(), joined(before_strides, Dims(i, 0), after_strides), x.offset())};
+    const Dims strides = joined(joined(before_strides, Dims(i, 0)), after_strides);
+    std::vector<NDArray> seen = {x.as_strided(shape(), strides, x.offset())};
     for (const NDArray& index : whole)
       if (static_cast<int>(seen.size()) < Iter::kMaxOperands)
-        seen.push_back(index.view(joined(Dims(b, 1), index_shape, Dims(a, 1))));
+        seen.push_back(index.view(joined(joined(Dims(b, 1), index_shape), Dims(a, 1))));
     Operand operands[Iter::kMaxOperands];
     const int count = seen.size();
     for (int k = 0; k < count; ++k) operands[k] = &seen[k];
@@ -141,10 +132,8 @@ struct Indexed {
         args.other_lines.push_back(other.strides()[d]);
       else
         index_strides.push_back(other.strides()[d]);
-    args.lines = before;
-    args.x_lines = before_strides;
-    for (int64_t size : after) args.lines.push_back(size);
-    for (int64_t stride : after_strides) args.x_lines.push_back(stride);
+    args.lines = joined(before, after);
+    args.x_lines = joined(before_strides, after_strides);
     args.index_lines = Dims(args.lines.size(), 0);
     args.count = 1;
     for (int64_t size : index_shape) args.count *= size;
@@ -165,9 +154,9 @@ struct Indexed {
     } else {
       positions = x.new_empty(index_shape, DType::Int64);
       for (size_t k = 0; k < whole.size(); ++k)
-        fine &= launch(x)->gather->offsets(reinterpret_cast<int64_t*>(positions.data()), k == 0,
-                                           index_shape, whole[k].strides(), whole[k].data(),
-                                           x.shape()[dims[k]], x.strides()[dims[k]]);
+        fine &= launch(x)->gather->offsets(data_of<int64_t>(positions), k == 0, index_shape,
+                                           whole[k].strides(), whole[k].data(), x.shape()[dims[k]],
+                                           x.strides()[dims[k]]);
       args.index = positions.data();
       args.size = reach();
       args.stride = 1;

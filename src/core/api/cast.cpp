@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/extent.h"
 #include "core/launch.h"
 #include "core/result.h"
 #include "core/tables/cast.h"
@@ -57,17 +58,10 @@ NDArray on_host(const NDArray& x) {
   return to_device(x, x.device().on_host ? x.device() : cpu_device());
 }
 
-namespace {
-
-bool is_same(const NDArray& a, const NDArray& b) {
-  return a.data() == b.data() && a.storage() == b.storage() && a.dtype() == b.dtype() &&
-         a.shape() == b.shape() && a.strides() == b.strides();
-}
-
-}  // namespace
-
 void copy_into(const NDArray& out, const Operand& x) {
-  if (auto array = as_array(x); array && is_same(out, *array)) return out.mark_written();
+  if (auto array = as_array(x);
+      array && out.storage() == array->storage() && same_elements(out, *array))
+    return out.mark_written();
   check_writable(out);
   std::optional<NDArray> copy;
   Operand input = x;

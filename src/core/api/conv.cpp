@@ -1,14 +1,12 @@
 #include "core/api/conv.h"
 
-#include <cmath>
-#include <cstring>
-#include <vector>
-
 #include "core/api/cast.h"
 #include "core/api/conv_plan.h"
 #include "core/api/nn_layout.h"
+#include "core/extent.h"
 #include "core/gil.h"
 #include "core/launch.h"
+#include "core/shapes.h"
 #include "core/tables/conv.h"
 #include "core/type_name.h"
 
@@ -23,15 +21,8 @@ struct Settings {
 
 const ConvTable& table(const NDArray& x) { return *backend_of(x).conv; }
 
-// Fills spatial dims of (N, C, *), of which there are up to three; missing ones come first.
-void fill_dims(const Dims& from, int64_t missing, int64_t* to) {
-  const int spatial = from.size() - 2;
-  to[0] = from[0];
-  to[1] = from[1];
-  for (int d = 0; d < 3; ++d) to[d + 2] = d < 3 - spatial ? missing : from[d - 3 + spatial + 2];
-}
-
-void fill_setting(const Dims& from, int64_t missing, int64_t* to) {
+// Three spatial dims, of which those that are missing come first.
+void fill(const Dims& from, int64_t missing, int64_t* to) {
   for (int d = 0; d < 3; ++d) to[d] = d < 3 - from.size() ? missing : from[d - 3 + from.size()];
 }
 
@@ -60,36 +51,26 @@ ConvArgs make_args(const NDArray& x, const NDArray& w, const NDArray& y, const S
     throw RuntimeError("[conv] shapes do not fit: ", x.shape(), ", ", w.shape(), ", ", y.shape(),
                        " with groups ", s.groups, ", stride ", s.stride, ", padding ", s.padding,
                        ", dilation ", s.dilation);
-  int64_t sizes[5];
-  fill_dims(x.shape(), 1, sizes);
-  std::memcpy(g.x_size, sizes + 2, sizeof g.x_size);
-  fill_dims(y.shape(), 1, sizes);
-  std::memcpy(g.y_size, sizes + 2, sizeof g.y_size);
-  fill_dims(w.shape(), 1, sizes);
-  std::memcpy(g.taps, sizes + 2, sizeof g.taps);
-  fill_setting(s.stride, 1, g.stride);
-  fill_setting(s.padding, 0, g.padding);
-  fill_setting(s.dilation, 1, g.dilation);
+  fill(spatial_of(x, spatial), 1, g.x_size);
+  fill(spatial_of(y, spatial), 1, g.y_size);
+  fill(spatial_of(w, spatial), 1, g.taps);
+  fill(s.stride, 1, g.stride);
+  fill(s.padding, 0, g.padding);
+  fill(s.dilation, 1, g.dilation);
   // Where a window or tap is alone, it does not matter how far the next would be.
   for (int d = 0; d < 3; ++d) {
     g.stride[d] = std::min(g.stride[d], checked_add(g.x_size[d] + 2 * g.padding[d], 1, "conv"));
     if (g.taps[d] == 1) g.dilation[d] = 1;
   }
-  fill_dims(x.strides(), 0, g.x_strides);
-  fill_dims(w.strides(), 0, g.w_strides);
-  fill_dims(y.strides(), 0, g.y_strides);
+  strides_of(x, g.x_strides);
+  strides_of(w, g.w_strides);
+  strides_of(y, g.y_strides);
   g.x = x.data();
   g.w = w.data();
   g.y = y.data();
   g.bias = nullptr;
   g.bias_stride = 0;
   return g;
-}
-
-int64_t extent(const NDArray& x) {
-  int64_t reach = 1;
-  for (int d = 0; d < x.ndim(); ++d) reach += (x.shape()[d] - 1) * x.strides()[d];
-  return reach;
 }
 
 void fill_result(const NDArray& result, const NDArray* bias) {
@@ -121,8 +102,8 @@ ConvSum make_sum(const ConvArgs& g, const NDArray& source, const NDArray& w, Con
   sum.result_batch = result_strides[0];
   sum.result_row = result_strides[1];
   sum.bias_stride = g.bias_stride;
-  sum.source_extent = extent(source);
-  sum.weight_extent = extent(w);
+  sum.source_extent = reach_of(source);
+  sum.weight_extent = reach_of(w);
   std::copy_n(transposed ? g.y_strides : g.x_strides, 5, sum.source_strides);
   for (int d = 0; d < 3; ++d) {
     sum.source_size[d] = transposed ? g.y_size[d] : g.x_size[d];
@@ -181,12 +162,6 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
       for (const ConvLine& w : lines[2])
         with_parts(sum, g, {{d}, {h}, {w}}, result,
                    [&](const ConvSum& parts) { launch(out)(kernel, parts); });
-}
-
-Dims with_channels(int64_t first, int64_t second, const Dims& size) {
-  Dims shape{first, second};
-  for (int64_t n : size) shape.push_back(n);
-  return shape;
 }
 
 // Whether the dims (C, D, H, W) of given sizes lie as `strides` says, where they have elements.
@@ -284,7 +259,7 @@ void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
 }
 
 // What is left of sizes: "(6 x 6)".
-std::string joined(const Dims& shape, const Dims& padding) {
+std::string text_of(const Dims& shape, const Dims& padding) {
   std::string text;
   for (int d = 0; d < padding.size(); ++d)
     text += (d ? " x " : "") +
@@ -299,8 +274,8 @@ std::string joined(const Dims& shape, const Dims& padding) {
     reach[d + 2] = checked_add(checked_mul(dilation[d], reach[d + 2] - 1, "conv"), 1, "conv");
     none.push_back(0);
   }
-  throw RuntimeError("Calculated padded input size per channel: (", joined(x.shape(), padding),
-                     "). Kernel size: (", joined(reach, none),
+  throw RuntimeError("Calculated padded input size per channel: (", text_of(x.shape(), padding),
+                     "). Kernel size: (", text_of(reach, none),
                      "). Kernel size can't be greater than actual input size");
 }
 
@@ -331,8 +306,8 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
     if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  const NDArray y = empty_laid_out(
-      x, with_channels(x.shape()[0], w.shape()[0], size ? *size : sizes), x.dtype(), channels_last);
+  const NDArray y = empty_laid_out(x, joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
+                                   x.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
   return y;
 }
@@ -347,7 +322,7 @@ NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, cons
                              dilation, groups, channels_last),
                   y.dtype());
   }
-  const NDArray x = empty_laid_out(y, with_channels(y.shape()[0], w.shape()[1] * groups, size),
+  const NDArray x = empty_laid_out(y, joined({y.shape()[0], w.shape()[1] * groups}, size),
                                    y.dtype(), channels_last);
   compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::X);
   return x;
@@ -361,7 +336,7 @@ NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const 
         conv_weight(widened(x), widened(y), taps, stride, padding, dilation, groups, channels_last),
         x.dtype());
   if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
-  const NDArray w = empty_laid_out(y, with_channels(y.shape()[1], x.shape()[1] / groups, taps),
+  const NDArray w = empty_laid_out(y, joined({y.shape()[1], x.shape()[1] / groups}, taps),
                                    x.dtype(), channels_last);
   compute(x, w, y, nullptr, {stride, padding, dilation, groups}, ConvResult::W);
   return w;

@@ -41,8 +41,7 @@ NDArray linspace(double first, double last, int64_t count, DType dtype, const ND
 NDArray logspace(double first, double last, int64_t count, double base, DType dtype,
                  const Device& device) {
   const NDArray powers = NDArray::empty({count}, DType::Float64, device);
-  launch(powers)->creation->logspace(reinterpret_cast<double*>(powers.data()), dtype, count, first,
-                                     last, base);
+  launch(powers)->creation->logspace(data_of<double>(powers), dtype, count, first, last, base);
   return astype(powers, dtype);
 }
 

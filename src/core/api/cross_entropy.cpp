@@ -7,6 +7,7 @@
 #include "core/launch.h"
 #include "core/lines_of.h"
 #include "core/result.h"
+#include "core/shapes.h"
 #include "core/tables/cross_entropy.h"
 #include "core/type_name.h"
 
@@ -14,30 +15,14 @@ namespace tt {
 
 namespace {
 
-template <class T>
-T* data_of(const NDArray& array) {
-  return reinterpret_cast<T*>(array.data());
-}
-
-void check_floating(const char* name, const NDArray& x) {
-  if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
-}
-
-Dims without(const Dims& shape, int dim) {
-  Dims rest = shape;
-  rest.erase(dim);
-  return rest;
-}
-
 // Throws for a class out of range.
 void check_classes(const NDArray& target, int64_t classes, int64_t ignore_index) {
   if (launch(target)->cross_entropy->labels(
           {data_of<int64_t>(target), target.numel(), classes, ignore_index}))
     return;
-  const NDArray seen = on_host(target);
-  for (int64_t i = 0; i < seen.numel(); ++i)
-    if (const int64_t place = data_of<int64_t>(seen)[i];
-        place != ignore_index && (place < 0 || place >= classes))
+  const HostElements<int64_t> seen(target);
+  for (int64_t i = 0; i < seen.size(); ++i)
+    if (const int64_t place = seen[i]; place != ignore_index && (place < 0 || place >= classes))
       throw IndexError("Target ", place, " is out of bounds.");
 }
 
@@ -72,7 +57,6 @@ struct Targets {
     if (w && w->shape() != Dims{classes})
       throw RuntimeError("[nll_loss] expected a weight of shape [", classes, "], got ", w->shape());
   }
-  const NDArray* weights() const { return weight ? &*weight : nullptr; }
 };
 
 constexpr int kStats = 3;  // per line; the divisor of the mean follows them
@@ -86,7 +70,7 @@ struct CrossEntropy {
 
   CrossEntropy(const NDArray& x, const NDArray& t, const NDArray* w, int dim, double smoothing)
       : compute(computed_in(x.dtype())), target(t) {
-    check_floating("cross_entropy", x);
+    check_floating("cross_entropy", x.dtype());
     const int64_t classes = x.shape()[dim];
     const bool probabilities = is_floating(t.dtype());
     if (!probabilities) {
@@ -103,7 +87,7 @@ struct CrossEntropy {
     }
     if (!weight && (probabilities || smoothing != 0))
       weight = new_full(x, {classes}, Scalar::of_double(1), compute);
-    args.weight = weight ? weight->data() : nullptr;
+    args.weight = data_of(weight);
     args.smoothing = smoothing;
   }
   // Where the mean's divisor stands in `stats`.
@@ -179,7 +163,7 @@ NllArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t igno
   args.lines = checked.target.numel();
   args.step = x.strides()[dim];
   args.classes = data_of<int64_t>(checked.target);
-  args.weight = checked.weight ? checked.weight->data() : nullptr;
+  args.weight = data_of(checked.weight);
   args.ignore_index = ignore_index;
   args.x = x.data();
   return args;
@@ -189,7 +173,7 @@ NllArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t igno
 
 std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDArray* weight,
                               int64_t dim, int64_t reduction, int64_t ignore_index) {
-  check_floating("nll_loss", x);
+  check_floating("nll_loss", x.dtype());
   const int at = wrap_dim(dim, x.ndim());
   const DType compute = computed_in(x.dtype());
   const Targets checked(target, weight, x, at, compute);

@@ -12,8 +12,6 @@ namespace tt {
 
 namespace {
 
-int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }
-
 // Numbers of the host, on the device of x.
 NDArray sent(const std::vector<int64_t>& numbers, const NDArray& x) {
   const NDArray out = x.new_empty({static_cast<int64_t>(numbers.size())}, DType::Int64);
@@ -47,10 +45,10 @@ struct Ctc {
     args.time_step = x.strides()[0];
     args.batch_step = x.strides()[1];
     args.class_step = x.strides()[2];
-    args.targets = numbers_of(targets);
-    args.starts = numbers_of(starts);
-    args.input_lengths = numbers_of(input_lengths);
-    args.target_lengths = numbers_of(target_lengths);
+    args.targets = data_of<int64_t>(targets);
+    args.starts = data_of<int64_t>(starts);
+    args.input_lengths = data_of<int64_t>(input_lengths);
+    args.target_lengths = data_of<int64_t>(target_lengths);
     args.blank = blank;
     args.width = 1;
     for (const int64_t length : out) args.width = std::max(args.width, 2 * length + 1);
@@ -66,11 +64,10 @@ struct Ctc {
     return begins;
   }
   void refuse_labels(const std::vector<int64_t>& lengths) const {
-    const NDArray seen = on_host(targets);
+    const HostElements<int64_t> seen(targets);
     for (int64_t b = 0; b < args.batch; ++b)
       for (int64_t k = 0; k < lengths[b]; ++k)
-        if (const int64_t label = numbers_of(seen)[begins[b] + k];
-            label < 0 || label >= args.classes)
+        if (const int64_t label = seen[begins[b] + k]; label < 0 || label >= args.classes)
           throw RuntimeError("[ctc_loss] target ", label, " is outside of [0, ", args.classes, ")");
   }
   Ctc(const Ctc&) = delete;

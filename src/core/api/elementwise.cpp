@@ -5,6 +5,7 @@
 
 #include "core/api/cast.h"
 #include "core/api/reduce.h"
+#include "core/extent.h"
 #include "core/launch.h"
 #include "core/promote.h"
 #include "core/result.h"
@@ -228,10 +229,6 @@ int as_unaries(double exponent, DType dtype, Unary (&ops)[2]) {
 
 }  // namespace
 
-const char* op_name(Unary op) { return kUnary[static_cast<int>(op)].name; }
-const char* op_name(Binary op) { return kBinary[static_cast<int>(op)].name; }
-const char* op_name(Ternary op) { return kTernary[static_cast<int>(op)].name; }
-
 NDArray unary(Unary op, const NDArray& x, const NDArray* out) {
   const int i = static_cast<int>(op);
   const Operand inputs[] = {&x};
@@ -312,9 +309,7 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
   const Dims shape = broadcast(inputs, 3);
   // What is read and written at the same places may be the same memory.
   const auto elsewhere = [&](const NDArray* x) {
-    const bool same = x && x->data() == wanted->data() && x->dtype() == wanted->dtype() &&
-                      x->shape() == wanted->shape() && x->strides() == wanted->strides();
-    return same ? nullptr : x;
+    return x && same_elements(*x, *wanted) ? nullptr : x;
   };
   const Device& device = device_of(inputs, 3);
   NDArray out = wanted

@@ -20,8 +20,4 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y,
 NDArray nan_to_num(const NDArray& x, const Scalar& nan, const Scalar& posinf, const Scalar& neginf,
                    const NDArray* out = nullptr);
 
-const char* op_name(Unary op);
-const char* op_name(Binary op);
-const char* op_name(Ternary op);
-
 }  // namespace tt

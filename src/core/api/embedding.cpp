@@ -3,16 +3,13 @@
 #include "core/api/cast.h"
 #include "core/api/gather.h"
 #include "core/launch.h"
+#include "core/shapes.h"
 #include "core/tables/embedding.h"
 #include "core/type_name.h"
 
 namespace tt {
 
 namespace {
-
-const int64_t* ints_of(const NDArray& array) {
-  return reinterpret_cast<const int64_t*>(array.data());
-}
 
 void check_table(const NDArray& table) {
   if (table.ndim() != 2) throw RuntimeError("'weight' must be 2-D");
@@ -50,9 +47,9 @@ void set_grad(BagArgs& args, const NDArray& grad, const NDArray& table) {
 
 // Throws for what the kernel found to be wrong.
 void refuse_bags(const NDArray& offsets, const NDArray& index, int64_t rows) {
-  const NDArray from = on_host(offsets), entries = on_host(index);
-  const int64_t bags = from.numel(), count = entries.numel();
-  const auto start = [&](int64_t bag) { return bag < bags ? ints_of(from)[bag] : count; };
+  const HostElements<int64_t> from(offsets), entries(index);
+  const int64_t bags = from.size(), count = entries.size();
+  const auto start = [&](int64_t bag) { return bag < bags ? from[bag] : count; };
   if (start(0) != 0 && bags)
     throw RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to ",
                        "start from position 0. However, got ", start(0));
@@ -62,7 +59,7 @@ void refuse_bags(const NDArray& offsets, const NDArray& index, int64_t rows) {
                          "length ", count, ", but ", start(bag), " is followed by ",
                          start(bag + 1));
   for (int64_t k = 0; k < count; ++k)
-    if (const int64_t row = ints_of(entries)[k]; row < 0 || row >= rows)
+    if (const int64_t row = entries[k]; row < 0 || row >= rows)
       throw RuntimeError("Index ", k, " of input takes value ", row,
                          " which is not in the valid range [0, ", rows, ")");
 }
@@ -78,18 +75,18 @@ struct Bags {
       : index(checked_index(entries)),
         starts(entries.new_empty({offsets.numel() + 1}, DType::Int64)) {
     const NDArray from = checked_index(offsets);
-    int64_t* const to = reinterpret_cast<int64_t*>(starts.data());
+    int64_t* const to = data_of<int64_t>(starts);
     args.bags = from.numel();
     args.entries = index.numel();
-    args.index = ints_of(index);
+    args.index = data_of<int64_t>(index);
     if (!launch(index)->embedding->bag_starts(
-            {ints_of(from), args.index, args.bags, args.entries, rows, to}))
+            {data_of<int64_t>(from), args.index, args.bags, args.entries, rows, to}))
       refuse_bags(from, index, rows);
     if (factors) weights = contiguous(*factors);
     args.starts = to;
     args.padding = padding;
     args.mode = static_cast<Bag>(mode);
-    args.weights = weights ? weights->data() : nullptr;
+    args.weights = data_of(weights);
   }
 };
 
@@ -100,9 +97,8 @@ NDArray embedding(const NDArray& table, const NDArray& index) {
   const NDArray flat = checked_index(index);
   if (flat.numel() > 0 && table.shape()[0] == 0)
     throw RuntimeError("[embedding] the weight has no rows, but there are indices");
-  Dims shape = index.shape();
-  shape.push_back(table.shape()[1]);
-  return index_select(table, 0, flat.view({flat.numel()})).view(shape);
+  return index_select(table, 0, flat.view({flat.numel()}))
+      .view(joined(index.shape(), {table.shape()[1]}));
 }
 
 NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t rows, int64_t padding,
@@ -117,7 +113,7 @@ NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t ro
   BagArgs args{};
   set_grad(args, from, table);
   args.bags = args.entries = flat.numel();
-  args.index = ints_of(flat);
+  args.index = data_of<int64_t>(flat);
   args.padding = padding;
   args.by_frequency = by_frequency;
   args.accumulate = total != nullptr;
@@ -140,7 +136,7 @@ std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
   args.table_column = table.strides()[1];
   if (args.mode == Bag::Max) {
     results.push_back(table.new_empty(shape, DType::Int64));
-    args.largest = reinterpret_cast<int64_t*>(results[1].data());
+    args.largest = data_of<int64_t>(results[1]);
   }
   launch(table)->embedding->bag_forward(args);
   return results;
@@ -154,7 +150,7 @@ NDArray embedding_bag_backward(const NDArray& grad, const NDArray* weights, cons
   const NDArray table = grad.new_empty({rows, grad.shape().back()}, grad.dtype());
   set_grad(bags.args, from, table);
   bags.args.by_frequency = by_frequency;
-  bags.args.largest = largest ? reinterpret_cast<int64_t*>(largest->data()) : nullptr;
+  bags.args.largest = data_of<int64_t>(largest);
   launch(grad)->embedding->bag_backward(bags.args);
   return table;
 }

@@ -39,7 +39,7 @@ void run(void (*const (&kernels)[2])(const FoldArgs&), FoldArgs& g, const NDArra
 }
 
 NDArray computed(const NDArray& x, const char* name) {
-  if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
+  check_floating(name, x.dtype());
   return converted(x, computed_in(x.dtype()));
 }
 

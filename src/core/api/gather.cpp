@@ -1,7 +1,5 @@
 #include "core/api/gather.h"
 
-#include <cstring>
-
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/launch.h"
@@ -70,47 +68,34 @@ bool check_shapes(const NDArray& x, int dim, const NDArray& index, const NDArray
   return true;
 }
 
-// Lines along `dim`, of the index's size there and in the other dims.
-AlongArgs along(const NDArray& x, int dim, const NDArray& index, const NDArray& other) {
+// What all ways have in common.
+AlongArgs args_of(const NDArray& x, const NDArray& index, const NDArray& other) {
   AlongArgs args{};
   args.dtype = x.dtype();
-  for (int d = 0; d < index.ndim(); ++d) {
-    if (d == dim) continue;
-    args.lines.push_back(index.shape()[d]);
-    args.x_lines.push_back(x.strides()[d]);
-    args.other_lines.push_back(other.strides()[d]);
-    args.index_lines.push_back(index.strides()[d]);
-  }
-  args.count = size_at(index, dim);
-  args.other_step = stride_at(other, dim);
-  args.index_step = stride_at(index, dim);
-  args.size = size_at(x, dim);
-  args.stride = stride_at(x, dim);
   args.x = x.data();
   args.other = other.data();
   args.index = index.data();
   return args;
 }
 
-// One position per slice: lines as in x, along a vector.
-AlongArgs along_slices(const NDArray& x, int dim, const NDArray& index, const NDArray& other) {
-  AlongArgs args{};
-  args.dtype = x.dtype();
-  for (int d = 0; d < x.ndim(); ++d) {
+// Lines along `dim`, of the index's size there and in the other dims; or, if the index is a vector
+// of a position per slice, of x's size in those.
+AlongArgs along(const NDArray& x, int dim, const NDArray& index, const NDArray& other,
+                bool slices = false) {
+  AlongArgs args = args_of(x, index, other);
+  const NDArray& shown = slices ? x : index;
+  for (int d = 0; d < shown.ndim(); ++d) {
     if (d == dim) continue;
-    args.lines.push_back(x.shape()[d]);
+    args.lines.push_back(shown.shape()[d]);
     args.x_lines.push_back(x.strides()[d]);
-    args.other_lines.push_back(other.ndim() ? other.strides()[d] : 0);
-    args.index_lines.push_back(0);
+    args.other_lines.push_back(stride_at(other, d));
+    args.index_lines.push_back(slices ? 0 : index.strides()[d]);
   }
-  args.count = index.numel();
+  args.count = slices ? index.numel() : size_at(index, dim);
   args.other_step = stride_at(other, dim);
-  args.index_step = stride_at(index, 0);
+  args.index_step = stride_at(index, slices ? 0 : dim);
   args.size = size_at(x, dim);
   args.stride = stride_at(x, dim);
-  args.x = x.data();
-  args.other = other.data();
-  args.index = index.data();
   return args;
 }
 
@@ -191,7 +176,7 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
   const NDArray positions = positions_of(index);
   if (x.numel() == 0 && x.ndim() > 1) check_inside(positions, x.shape()[d]);
   NDArray out = strided_result_in(wanted, shape, x.dtype(), x.device(), {&x, &positions});
-  const AlongArgs args = along_slices(x, d, positions, out);
+  const AlongArgs args = along(x, d, positions, out, true);
   const bool fine = out.numel() > 0 && args.size > 0 ? pick(x, args, is_direct(out, wanted))
                                                      : launch(x)->gather->inside(args);
   if (!fine) throw IndexError("index out of range in self");
@@ -204,7 +189,7 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
   if (!wraps) check_writable(x);  // index_fill_ may write to an expanded tensor
   const NDArray positions = positions_of(index, &x);
   const NDArray from = source_of(x, source);
-  AlongArgs args = along_slices(x, d, positions, from);
+  AlongArgs args = along(x, d, positions, from, true);
   args.wraps = wraps;
   if (!launch(x)->gather->inside(args)) {
     if (static_cast<Place>(place) == Place::Add)
@@ -219,15 +204,11 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
 namespace {
 
 AlongArgs along_flat(const NDArray& x, const NDArray& index, const NDArray& other) {
-  AlongArgs args{};
-  args.dtype = x.dtype();
+  AlongArgs args = args_of(x, index, other);
   args.count = index.numel();
   args.other_step = args.index_step = args.stride = 1;
   args.size = x.numel();
   args.wraps = true;
-  args.x = x.data();
-  args.other = other.data();
-  args.index = index.data();
   return args;
 }
 

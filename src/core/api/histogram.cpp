@@ -40,8 +40,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   }
   NDArray out = new_full(x, {size}, Scalar::of_int(0), DType::Int64);
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  launch(x)->histogram->count(numbers.data(), x.numel(), reinterpret_cast<int64_t*>(out.data()),
-                              size);
+  launch(x)->histogram->count(numbers.data(), x.numel(), data_of<int64_t>(out), size);
   return out;
 }
 

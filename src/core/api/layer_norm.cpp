@@ -45,8 +45,8 @@ struct Call {
     };
     weight = checked(w);
     bias = checked(b);
-    args.weight = weight ? weight->data() : nullptr;
-    args.bias = bias ? bias->data() : nullptr;
+    args.weight = data_of(weight);
+    args.bias = data_of(bias);
     args.centered = centered;
     args.group = 1;
   }

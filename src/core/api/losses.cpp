@@ -1,8 +1,6 @@
 #include "core/api/losses.h"
 
-#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "core/api/cast.h"
 #include "core/api/creation.h"
@@ -68,24 +66,23 @@ void check_dtype(const char* name, const NDArray& x) {
     throw not_implemented(name, x.dtype());
 }
 
-const int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }
-
 // The loss, or with its gradient that of x.
 NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
   check_dtype("multilabel_margin_loss", x);
   const NDArray input = contiguous(x), labels = contiguous(targets);
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
-  if (!launch(x)->cross_entropy->labels({numbers_of(labels), rows * classes, classes, -1})) {
-    const NDArray seen = on_host(labels);
-    for (int64_t i = 0; i < seen.numel(); ++i)
-      if (const int64_t label = numbers_of(seen)[i]; label < -1 || label >= classes)
+  if (!launch(x)->cross_entropy->labels({data_of<int64_t>(labels), rows * classes, classes, -1})) {
+    const HostElements<int64_t> seen(labels);
+    for (int64_t i = 0; i < seen.size(); ++i)
+      if (const int64_t label = seen[i]; label < -1 || label >= classes)
         throw RuntimeError("[multilabel_margin_loss] target ", label, " is out of range");
   }
   const NDArray grads = grad ? contiguous(*grad) : input;
   const NDArray out =
       grad ? new_full(x, x.shape(), Scalar::of_int(0), x.dtype()) : x.new_empty({rows}, x.dtype());
-  launch(x)->losses->multilabel_margin({x.dtype(), rows, classes, input.data(), numbers_of(labels),
-                                        grad ? grads.data() : nullptr, out.data()});
+  launch(x)->losses->multilabel_margin({x.dtype(), rows, classes, input.data(),
+                                        data_of<int64_t>(labels), grad ? grads.data() : nullptr,
+                                        out.data()});
   return out;
 }
 

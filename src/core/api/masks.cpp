@@ -19,9 +19,7 @@ struct Counted {
       : flat(contiguous(converted(mask, DType::Bool))),
         starts(flat.new_empty({(flat.numel() + kMaskBlock - 1) / kMaskBlock + 1}, DType::Int64)),
         total(launch(flat)->masks->mask_count(args())) {}
-  MaskArgs args() const {
-    return {flat.data(), flat.numel(), reinterpret_cast<int64_t*>(starts.data())};
-  }
+  MaskArgs args() const { return {flat.data(), flat.numel(), data_of<int64_t>(starts)}; }
 };
 
 NDArray detached(const NDArray& array, const NDArray& written) {
@@ -35,8 +33,7 @@ NDArray nonzero(const NDArray& x) {
   // As in PyTorch each dim's positions lie together: they are read one dim at a time.
   NDArray out = x.new_empty_strided({mask.total, x.ndim()}, {1, mask.total}, DType::Int64);
   if (out.numel() > 0)
-    launch(x)->masks->mask_positions(mask.args(), x.shape(),
-                                     reinterpret_cast<int64_t*>(out.data()));
+    launch(x)->masks->mask_positions(mask.args(), x.shape(), data_of<int64_t>(out));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "core/gil.h"
 #include "core/launch.h"
 #include "core/result.h"
+#include "core/shapes.h"
 #include "core/tables/matmul.h"
 #include "core/type_name.h"
 
@@ -22,17 +23,9 @@ Dims batch_strides(const NDArray& x, const Dims& batch) {
   return strides;
 }
 
-Dims leading(const Dims& shape) {
-  Dims batch;
-  for (int i = 0; i + 2 < shape.size(); ++i) batch.push_back(shape[i]);
-  return batch;
-}
-
 // All rows of a stack of matrices.
 int64_t rows_of(const NDArray& x) {
-  Dims rows = x.shape();
-  rows.erase(x.ndim() - 1);
-  return checked_numel(rows, "matmul");
+  return checked_numel(without(x.shape(), x.ndim() - 1), "matmul");
 }
 
 [[noreturn]] void refuse_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
@@ -89,10 +82,8 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
   }
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {
     // One row each against one matrix: together they are a matrix, and `b` is read once.
-    Dims rows = leading(a.shape());
-    const int64_t count = checked_numel(rows, "matmul"), n = b.shape()[1];
-    rows.push_back(1);
-    rows.push_back(n);
+    const int64_t count = checked_numel(leading(a.shape()), "matmul"), n = b.shape()[1];
+    const Dims rows = joined(leading(a.shape()), {1, n});
     const std::optional<NDArray> flat =
         out && out->shape() == rows ? out->try_view({count, n}) : std::nullopt;
     const NDArray stacked = product(kernels, reshape(a, {count, a.shape().back()}), b, bias,
@@ -112,9 +103,7 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                        ") at non-singleton dimension 1.  Target sizes: [", rows_of(left), ", ", n,
                        "].  Tensor sizes: ", bias->shape());
 
-  Dims shape = batch;
-  shape.push_back(m);
-  shape.push_back(n);
+  const Dims shape = joined(batch, {m, n});
   Dims result_shape = batch;
   if (a.ndim() > 1) result_shape.push_back(m);
   if (b.ndim() > 1) result_shape.push_back(n);
@@ -152,7 +141,7 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                                  rb.begin(),
                                  c.strides().begin(),
                                  total != nullptr,
-                                 bias ? bias->data() : nullptr,
+                                 data_of(bias),
                                  bias ? bias->strides()[0] : 0});
   }
   if (total) total->mark_written();

@@ -7,6 +7,7 @@
 #include "core/api/resample.h"
 #include "core/gil.h"
 #include "core/launch.h"
+#include "core/shapes.h"
 #include "core/tables/pool.h"
 #include "core/tables/resample.h"
 
@@ -151,9 +152,7 @@ NDArray finished(const NDArray& y, const NDArray& x) {
 int64_t per_image(const NDArray& x) { return x.numel() / std::max<int64_t>(x.shape()[0], 1); }
 
 Dims with_size(const NDArray& x, const Dims& size) {
-  Dims shape{x.shape()[0], x.shape()[1]};
-  for (int64_t n : size) shape.push_back(n);
-  return shape;
+  return joined({x.shape()[0], x.shape()[1]}, size);
 }
 
 }  // namespace
@@ -206,7 +205,7 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
   pool.set_y(indices);
   pool.set_where(batch);
   pool.run(where, backend_of(where).pool->max_gather[pool_kind(DType::Int64)], indices.numel());
-  return indices.ndim() == where.ndim() ? indices : indices.squeeze({0});
+  return batched_as(indices, where);
 }
 
 NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_size,

@@ -105,7 +105,7 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
   all.weight_row = weight.strides()[0];
   all.weight_col = weight.strides()[1];
   all.accumulate = accumulate;
-  all.bias = bias ? bias->data() : nullptr;
+  all.bias = data_of(bias);
   const WithoutGil unlocked(l.rows * l.gates * l.hidden > kGilGrain / 8);
   if (l.steps() >= kWorthPacking && l.rows >= 2 * l.steps()) {
     all.weight = weight.data();
@@ -206,10 +206,10 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
     step.rows = n;
     step.hidden = l.hidden;
     step.gates = row_of(&gates, start);
-    step.recurrent = gru ? recurrent->data() : nullptr;
+    step.recurrent = data_of(recurrent);
     step.candidate = gru ? row_of(&*candidates, start) : nullptr;
     step.state = h.data();
-    step.cell = lstm ? c->data() : nullptr;
+    step.cell = data_of(c);
     step.cells = lstm ? row_of(&*cells, start) : nullptr;
     step.output = row_of(&y, start);
   }
@@ -270,7 +270,7 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
     step.recurrent = gru ? row_of(&*recurrent, start) : nullptr;
     step.candidate = gru ? row_of(kept[1], start) : nullptr;
     step.state = h.data();
-    step.cell = lstm ? c->data() : nullptr;
+    step.cell = data_of(c);
     step.cells = lstm ? row_of(kept[1], start) : nullptr;
     step.before = row_of(lstm ? &*c_before : gru ? &h_before : kept[0], start);
     step.output = grad_y ? row_of(&*grad_y, start) : nullptr;

@@ -6,6 +6,7 @@
 #include "core/launch.h"
 #include "core/lines_of.h"
 #include "core/promote.h"
+#include "core/shapes.h"
 #include "core/tables/reduce.h"
 #include "core/type_name.h"
 
@@ -67,8 +68,6 @@ void check_not_empty(const char* name, const NDArray& x, const std::optional<Dim
 }
 
 }  // namespace
-
-const char* op_name(Reduce op) { return kReduce[static_cast<int>(op)].name; }
 
 NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                std::optional<DType> dtype, const NDArray* wanted) {
@@ -156,13 +155,7 @@ namespace {
 std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,
                               bool with_values, const Outs& outs) {
   const int d = wrap_dim(dim, x.ndim());
-  Dims shape = x.shape();
-  if (x.ndim()) {
-    if (keepdim)
-      shape[d] = 1;
-    else
-      shape.erase(d);
-  }
+  const Dims shape = x.ndim() ? reduced(x.shape(), d, keepdim) : Dims();
   if (x.ndim() && x.shape()[d] == 0)
     throw IndexError(with_values ? (largest ? "max" : "min") : (largest ? "argmax" : "argmin"),
                      "(): Expected reduction dim ", d, " to have non-zero size. (shape ", x.shape(),
@@ -182,7 +175,7 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
                {},
                {},
                with_values ? out[0].data() : nullptr,
-               reinterpret_cast<int64_t*>(out.back().data())};
+               data_of<int64_t>(out.back())};
   for (int i = 0; i < x.ndim(); ++i) {
     if (i == d || x.shape()[i] == 1) continue;
     const int64_t stride = x.strides()[i] * item;

@@ -25,6 +25,4 @@ NDArray argmin(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out =
 std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs = {});
 std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs = {});
 
-const char* op_name(Reduce op);
-
 }  // namespace tt

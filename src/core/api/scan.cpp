@@ -18,16 +18,13 @@ void scan(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t wanted, con
   Dims shape{1, 1, 1};
   for (int d = 0; d < x.ndim(); ++d) shape[d < dim ? 0 : d == dim ? 1 : 2] *= x.shape()[d];
   if (x.numel() == 0) return;
-  const std::optional<NDArray> view = x.try_view(shape);
-  const NDArray lines = view ? *view : contiguous(x).view(shape);
+  const NDArray lines = reshape(x, shape);
   Dims strides = lines.strides();
   for (int64_t& stride : strides) stride *= itemsize(x.dtype());
   const std::optional<NDArray> a = factors ? std::optional(contiguous(*factors)) : std::nullopt;
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  launch(x)(kernel,
-            ScanArgs{x.dtype(), shape[0], shape[1], shape[2], lines.data(), strides, out.data(),
-                     indices ? reinterpret_cast<int64_t*>(indices->data()) : nullptr,
-                     a ? a->data() : nullptr, reverse});
+  launch(x)(kernel, ScanArgs{x.dtype(), shape[0], shape[1], shape[2], lines.data(), strides,
+                             out.data(), data_of<int64_t>(indices), data_of(a), reverse});
 }
 
 NDArray accumulate(const char* name, void (*kernel)(const ScanArgs&), const NDArray& x, int64_t dim,
@@ -53,10 +50,6 @@ std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, 
   return out;
 }
 
-void check_floating(const char* name, const NDArray& x) {
-  if (!is_floating(x.dtype())) throw not_implemented(name, x.dtype());
-}
-
 const ScanTable& table(const NDArray& x) { return *backend_of(x).scan; }
 
 }  // namespace
@@ -69,7 +62,7 @@ NDArray cumprod(const NDArray& x, int64_t dim, std::optional<DType> dtype, const
   return accumulate("cumprod", table(x).product, x, dim, dtype, false, out);
 }
 NDArray logcumsumexp(const NDArray& x, int64_t dim, const NDArray* out) {
-  check_floating("logcumsumexp", x);
+  check_floating("logcumsumexp", x.dtype());
   return accumulate("logcumsumexp", table(x).logsumexp, x, dim, x.dtype(), false, out);
 }
 std::vector<NDArray> cummax(const NDArray& x, int64_t dim, const Outs& outs) {
@@ -80,7 +73,7 @@ std::vector<NDArray> cummin(const NDArray& x, int64_t dim, const Outs& outs) {
 }
 
 NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool reverse) {
-  check_floating("linear_scan", x);
+  check_floating("linear_scan", x.dtype());
   if (x.shape() != factors.shape() || x.dtype() != factors.dtype())
     throw RuntimeError("[linear_scan] expected two arrays of one shape and dtype, got ", x.shape(),
                        " and ", factors.shape());

@@ -9,11 +9,6 @@ namespace tt {
 
 namespace {
 
-template <class T>
-T* data_of(const NDArray& array) {
-  return reinterpret_cast<T*>(array.data());
-}
-
 void check_sorter(const NDArray& boundaries, const NDArray& sorter) {
   if (sorter.shape() != boundaries.shape())
     throw RuntimeError(

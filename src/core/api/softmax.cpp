@@ -9,7 +9,7 @@
 namespace tt {
 
 NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out) {
-  if (!is_floating(x.dtype())) throw not_implemented(log ? "log_softmax" : "softmax", x.dtype());
+  check_floating(log ? "log_softmax" : "softmax", x.dtype());
   const int at = wrap_dim(dim, x.ndim());
   if (x.ndim() == 0) return softmax(x.view({1}), 0, log).view({});
   NDArray y = result_in(out, x.shape(), x.dtype(), x.device(), {&x});

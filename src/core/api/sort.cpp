@@ -5,6 +5,7 @@
 #include "core/iter.h"
 #include "core/launch.h"
 #include "core/lines_of.h"
+#include "core/shapes.h"
 #include "core/tables/sort.h"
 #include "core/type_name.h"
 
@@ -41,12 +42,7 @@ std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wa
   if (x.shape()[dim] == 0)
     throw IndexError(name, "(): Expected reduction dim ", dim, " to have non-zero size. (shape ",
                      x.shape(), ")");
-  Dims shape = x.shape();
-  if (keepdim)
-    shape[dim] = 1;
-  else
-    shape.erase(dim);
-  std::vector<NDArray> out = results(x, shape, outs), lines = out;
+  std::vector<NDArray> out = results(x, reduced(x.shape(), dim, keepdim), outs), lines = out;
   if (!keepdim)
     for (NDArray& array : lines) array = array.unsqueeze(dim);
   if (x.numel() > 0) launch(x)(kernel, lines_of(x, dim, lines));

@@ -8,8 +8,6 @@ namespace tt {
 
 namespace {
 
-int64_t* numbers_of(const NDArray& array) { return reinterpret_cast<int64_t*>(array.data()); }
-
 // What the kernel finds of the groups of n rows, of a dtype; the inverse, of a shape; the sizes.
 std::vector<NDArray> groups_of(int64_t (*kernel)(const UniqueArgs&), const NDArray& x, int64_t n,
                                DType dtype, const Dims& shape, bool consecutive, bool inverse,
@@ -21,8 +19,8 @@ std::vector<NDArray> groups_of(int64_t (*kernel)(const UniqueArgs&), const NDArr
   const NDArray groups = x.new_empty(inverse ? shape : Dims{0}, DType::Int64);
   const int64_t count =
       launch(x)(kernel, UniqueArgs{x.dtype(), x.data(), n, n ? x.numel() / n : 0, consecutive,
-                                   inverse ? numbers_of(groups) : nullptr, first.data(),
-                                   counts ? numbers_of(sizes) : nullptr});
+                                   inverse ? data_of<int64_t>(groups) : nullptr, first.data(),
+                                   counts ? data_of<int64_t>(sizes) : nullptr});
   auto found = [=](const NDArray& all) {
     return all.numel() > count ? clone(all.slice(0, 0, count, 1)) : all;
   };
