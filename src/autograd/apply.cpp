@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/tensor.h"
+#include "core/extent.h"
 #include "core/result.h"
 
 namespace tt::py {
@@ -65,14 +66,12 @@ PyObject* forward_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count,
   values.data()[places] = out;
   const Owned forward(PyObject_GetAttr(op, name));
   if (!forward) return nullptr;
-  PyObject* const pair = PyObject_Vectorcall(
-      forward, values.data(), places | PY_VECTORCALL_ARGUMENTS_OFFSET, out ? keywords : nullptr);
+  Owned pair(PyObject_Vectorcall(forward, values.data(), places | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 out ? keywords : nullptr));
   if (!pair) explain_types(op, arguments, count);
-  if (pair && !(PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)) {
-    Py_DECREF(pair);
+  if (pair && !(PyTuple_Check(pair) && PyTuple_GET_SIZE(pair.get()) == 2))
     return PyErr_Format(PyExc_TypeError, "%R: forward answers (result, saved)", op);
-  }
-  return pair;
+  return pair.release();
 }
 
 // Per input with an edge (shape, dtype) if the result has others, else None; None alone if that
@@ -269,8 +268,7 @@ PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* settled(PyObject* result, PyObject* out) {
   if (is_array(result)) {
     const NDArray &x = array_of(result), &y = array_of(tensor_of(out).array);
-    if (is_direct(x, &y) && x.data() == y.data() && x.dtype() == y.dtype() &&
-        x.shape() == y.shape() && x.strides() == y.strides()) {
+    if (is_direct(x, &y) && same_elements(x, y)) {
       y.mark_written();
       return Py_NewRef(out);
     }
@@ -305,29 +303,26 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Owned pair(forward_of(args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
-  PyObject* answer = nullptr;
   try {
     if (results == 1) return settled(result, outs[0]);
-    answer = PyTuple_New(results);
+    Owned answer(PyTuple_New(results));
     for (Py_ssize_t i = 0; answer && i < results; ++i)
-      PyTuple_SET_ITEM(answer, i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
-    return answer;
+      PyTuple_SET_ITEM(answer.get(), i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
+    return answer.release();
   } catch (...) {
-    Py_XDECREF(answer);
     return raise_current();
   }
 }
 
 // arrays_of(inputs): the arrays of tensors, and what is none as it is.
 PyObject* arrays_of(PyObject*, PyObject* inputs) {
-  PyObject* const sequence = PySequence_Fast(inputs, "arrays_of(inputs)");
+  const Owned sequence(PySequence_Fast(inputs, "arrays_of(inputs)"));
   if (!sequence) return nullptr;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+  PyObject* const* const items = PySequence_Fast_ITEMS(sequence.get());
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence.get());
   PyObject* const arrays = PyTuple_New(count);
-  for (Py_ssize_t i = 0; arrays && i < count; ++i) {
-    PyTuple_SET_ITEM(arrays, i, Py_NewRef(array_or_itself(PySequence_Fast_GET_ITEM(sequence, i))));
-  }
-  Py_DECREF(sequence);
+  for (Py_ssize_t i = 0; arrays && i < count; ++i)
+    PyTuple_SET_ITEM(arrays, i, Py_NewRef(array_or_itself(items[i])));
   return arrays;
 }
 

@@ -42,15 +42,13 @@ PyObject* node_stamp(PyObject*, PyObject* saved) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); ++i) {
       const int64_t stamp = stamp_of(PyTuple_GET_ITEM(saved, i));
       if (PyErr_Occurred()) return nullptr;
-      if (stamp == kInferenceStamp) {
-        PyErr_SetString(
+      if (stamp == kInferenceStamp)
+        return PyErr_Format(
             PyExc_RuntimeError,
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
             "inference mode in computation tracked by autograd. To work around this, you can make "
             "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
             "instead of `torch.inference_mode()`.");
-        return nullptr;
-      }
     }
   }
   return PyLong_FromLongLong(static_cast<long long>(next_stamp()));
@@ -68,10 +66,8 @@ bool is_sole(PyObject* value) {
 // What a node saved, at once: 0 no arrays, 1 one of them was written after `sequence`, 2 arrays,
 // 3 arrays of which nobody else has the first, which is large enough to be written once more.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || !PyTuple_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "check_saved expects a tuple and a number");
-    return nullptr;
-  }
+  if (count != 2 || !PyTuple_Check(args[0]))
+    return PyErr_Format(PyExc_TypeError, "check_saved expects a tuple and a number");
   const int64_t sequence = PyLong_AsLongLong(args[1]);
   if (PyErr_Occurred()) return nullptr;
   constexpr long kStale = 1, kFresh = 2, kSole = 3;
@@ -97,21 +93,18 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // that was its sole holder), or (None, False).
 PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool in_list = count == 2 && PyList_Check(args[0]);
-  if (count != 2 || !(in_list || PyDict_Check(args[0]))) {
-    PyErr_SetString(PyExc_TypeError, "take expects a dict or list, and a key");
-    return nullptr;
-  }
+  if (count != 2 || !(in_list || PyDict_Check(args[0])))
+    return PyErr_Format(PyExc_TypeError, "take expects a dict or list, and a key");
   const Py_ssize_t place = in_list ? PyLong_AsSsize_t(args[1]) : 0;
   PyObject* const value =
       in_list ? PyList_GetItem(args[0], place) : PyDict_GetItemWithError(args[0], args[1]);
   if (!value) return PyErr_Occurred() ? nullptr : Py_BuildValue("(OO)", Py_None, Py_False);
   const bool sole = is_sole(value);
-  PyObject* answer = Py_BuildValue("(OO)", value, sole ? Py_True : Py_False);
+  Owned answer(Py_BuildValue("(OO)", value, sole ? Py_True : Py_False));
   if (!answer) return nullptr;
   const int failed = in_list ? PyList_SetItem(args[0], place, Py_NewRef(Py_None))
                              : PyDict_DelItem(args[0], args[1]);
-  if (failed) Py_CLEAR(answer);
-  return answer;
+  return failed ? nullptr : answer.release();
 }
 
 PyTypeObject* node_type;  // graph.py's Node
@@ -128,13 +121,9 @@ PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObje
           "this argument is not implemented",
           Owned(PyObject_GetAttrString(op, "__name__")).get());
   }
-  PyObject* const sequence = node_stamp(nullptr, saved);
-  if (!sequence) return nullptr;
-  PyObject* const object = type->tp_alloc(type, 0);
-  if (!object) {
-    Py_DECREF(sequence);
-    return nullptr;
-  }
+  Owned sequence(node_stamp(nullptr, saved));
+  PyObject* const object = sequence ? type->tp_alloc(type, 0) : nullptr;
+  if (!object) return nullptr;
   NodeObject& node = *reinterpret_cast<NodeObject*>(object);
   node.op = Py_NewRef(op);
   node.edges = Py_NewRef(edges);
@@ -142,7 +131,7 @@ PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObje
   node.inputs = Py_NewRef(inputs);
   node.constants = Py_NewRef(constants);
   node.hooks = Py_NewRef(Py_None);
-  node.sequence = sequence;
+  node.sequence = sequence.release();
   return object;
 }
 

@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <string>
+#include <utility>
 
 #include "core/ndarray.h"
 
@@ -57,9 +58,10 @@ class Owned {
   ~Owned() { Py_XDECREF(object_); }
   operator PyObject*() const { return object_; }
   PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
 
  private:
-  PyObject* const object_;
+  PyObject* object_;
 };
 
 // The fields of T, which begins with PyObject_HEAD, that hold an object or null.

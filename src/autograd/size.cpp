@@ -13,26 +13,18 @@ PyObject* devices;        // {name: device}, likewise
 PyObject* new_size(Py_ssize_t count) { return size_type->tp_alloc(size_type, count); }
 
 PyObject* item(PyObject* self, PyObject* index) {
-  PyObject* const found = PyTuple_Type.tp_as_mapping->mp_subscript(self, index);
-  if (!found || !PySlice_Check(index)) return found;
-  const Py_ssize_t count = PyTuple_GET_SIZE(found);
+  Owned found(PyTuple_Type.tp_as_mapping->mp_subscript(self, index));
+  if (!found || !PySlice_Check(index)) return found.release();
+  const Py_ssize_t count = PyTuple_GET_SIZE(found.get());
   PyObject* const size = new_size(count);
   for (Py_ssize_t i = 0; size && i < count; ++i)
-    PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(found, i)));
-  Py_DECREF(found);
+    PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(found.get(), i)));
   return size;
 }
 
 PyType_Slot slots[] = {{Py_mp_subscript, slot(item)}, {0, nullptr}};
 PyType_Spec spec = {"tiny_torch._core.SizeBase", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                     slots};
-
-}  // namespace
-
-void register_answers(PyTypeObject* size, PyObject* by_name) {
-  size_type = size;
-  devices = by_name;
-}
 
 PyObject* size_of(PyObject* array) {
   if (is_array(array)) {
@@ -43,41 +35,37 @@ PyObject* size_of(PyObject* array) {
     return size;
   }
   static PyObject* const name = PyUnicode_InternFromString("shape");
-  PyObject* const shape = PyObject_GetAttr(array, name);
-  if (!shape) return nullptr;
-  PyObject* const size = PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape);
-  Py_DECREF(shape);
-  return size;
+  const Owned shape(PyObject_GetAttr(array, name));
+  return shape ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), shape) : nullptr;
 }
 
 // ------------------------------------------------------------------------- what tensors are asked
-namespace {
+// Null, with AttributeError, before the tensor has one.
+PyObject* array_in(PyObject* tensor) {
+  PyObject* const array = tensor_of(tensor).array;
+  if (!array) PyErr_SetString(PyExc_AttributeError, "array");
+  return array;
+}
 
 PyObject* as_python(int number) { return PyLong_FromLong(number); }
 PyObject* as_python(DType dtype) { return to_python(dtype); }
 // An attribute of an array of any device.
 template <auto own>
 PyObject* get_of_array(PyObject* self, void* name) {
-  PyObject* const array = tensor_of(self).array;
-  if (array && is_array(array)) return as_python((array_of(array).*own)());
-  if (array) return PyObject_GetAttrString(array, static_cast<const char*>(name));
-  PyErr_SetString(PyExc_AttributeError, "array");
-  return nullptr;
+  PyObject* const array = array_in(self);
+  if (!array) return nullptr;
+  if (is_array(array)) return as_python((array_of(array).*own)());
+  return PyObject_GetAttrString(array, static_cast<const char*>(name));
 }
 PyObject* get_shape(PyObject* self, void*) {
-  PyObject* const array = tensor_of(self).array;
-  if (array) return size_of(array);
-  PyErr_SetString(PyExc_AttributeError, "array");
-  return nullptr;
+  PyObject* const array = array_in(self);
+  return array ? size_of(array) : nullptr;
 }
 PyObject* get_device(PyObject* self, void*) {
   static PyObject* const attribute = PyUnicode_InternFromString("device");
-  PyObject* const array = tensor_of(self).array;
-  PyObject* const name = array ? PyObject_GetAttr(array, attribute) : nullptr;
-  PyObject* const device = name ? PyDict_GetItemWithError(devices, name) : nullptr;
-  Py_XDECREF(name);
-  if (!array) PyErr_SetString(PyExc_AttributeError, "array");
-  return Py_XNewRef(device);
+  PyObject* const array = array_in(self);
+  const Owned name(array ? PyObject_GetAttr(array, attribute) : nullptr);
+  return name ? Py_XNewRef(PyDict_GetItemWithError(devices, name)) : nullptr;
 }
 
 char dtype_name[] = "dtype", ndim_name[] = "ndim";
@@ -90,6 +78,11 @@ PyGetSetDef tensor_properties[] = {
     {ndim_name, get_of_array<&NDArray::ndim>, nullptr, nullptr, ndim_name},
     {"device", get_device, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+void register_answers(PyTypeObject* size, PyObject* by_name) {
+  size_type = size;
+  devices = by_name;
+}
 
 void add_size(PyObject* module) {
   PyObject* const type =

@@ -11,11 +11,8 @@ PyTypeObject* tensor_type;
 long long stamp_of_array(PyObject* array) {
   if (is_array(array)) return static_cast<long long>(array_of(array).stamp());
   static PyObject* const name = PyUnicode_InternFromString("stamp");
-  PyObject* const value = PyObject_GetAttr(array, name);
-  if (!value) return -1;
-  const long long result = PyLong_AsLongLong(value);
-  Py_DECREF(value);
-  return result;
+  const Owned value(PyObject_GetAttr(array, name));
+  return value ? PyLong_AsLongLong(value) : -1;
 }
 
 namespace {
@@ -90,16 +87,14 @@ PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t count) {
 int is_floating_array(PyObject* array) {
   if (is_array(array)) return is_floating(array_of(array).dtype());
   static PyObject* const name = PyUnicode_InternFromString("dtype");
-  PyObject* const value = PyObject_GetAttr(array, name);
+  const Owned value(PyObject_GetAttr(array, name));
   if (!value) return -1;
-  int result = -1;
   try {
-    result = is_floating(dtype_from(value));
+    return is_floating(dtype_from(value));
   } catch (...) {
     raise_current();
+    return -1;
   }
-  Py_DECREF(value);
-  return result;
 }
 PyObject* make_view(PyObject* base, int kind, long long stamp) {
   auto* const view = reinterpret_cast<ViewObject*>(view_type->tp_alloc(view_type, 0));
@@ -134,28 +129,22 @@ long thread_modes() { return mode_bits; }
 
 PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x) {
   auto output = [=](PyObject* array, Py_ssize_t j, bool one_of_several) -> PyObject* {
-    PyObject* const view = x ? view_of(array, x, one_of_several) : Py_NewRef(Py_None);
-    int differentiable = view ? node != nullptr : -1;
-    if (differentiable > 0 && one_of_several) differentiable = is_floating_array(array);
-    if (differentiable < 0) {
-      Py_XDECREF(view);
-      return nullptr;
-    }
+    Owned view(x ? view_of(array, x, one_of_several) : Py_NewRef(Py_None));
+    if (!view) return nullptr;
+    const int differentiable = node && one_of_several ? is_floating_array(array) : node != nullptr;
+    if (differentiable < 0) return nullptr;
     PyObject* const edge = differentiable ? edge_to(node, j) : Py_NewRef(Py_None);
-    return make_tensor(tensor_type, Py_NewRef(array), edge, view);
+    return make_tensor(tensor_type, Py_NewRef(array), edge, view.release());
   };
   if (!PyTuple_Check(result)) return output(result, 0, false);
   const Py_ssize_t size = PyTuple_GET_SIZE(result);
-  PyObject* const tensors = PyTuple_New(size);
+  Owned tensors(PyTuple_New(size));
   for (Py_ssize_t j = 0; tensors && j < size; ++j) {
     PyObject* const tensor = output(PyTuple_GET_ITEM(result, j), j, true);
-    if (!tensor) {
-      Py_DECREF(tensors);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(tensors, j, tensor);
+    if (!tensor) return nullptr;
+    PyTuple_SET_ITEM(tensors.get(), j, tensor);
   }
-  return tensors;
+  return tensors.release();
 }
 
 PyObject* untracked_view(PyObject* array, PyObject* x) {
@@ -238,24 +227,18 @@ PyObject* edges_among(PyObject* op, PyObject* const* args, Py_ssize_t count) {
               (tensor_of(args[i]).edge != Py_None || tensor_of(args[i]).view != Py_None);
   if (!tracked || mode_bits & kModesOff) Py_RETURN_NONE;
   static PyObject* const backward = PyUnicode_InternFromString("backward");
-  PyObject* const formula = op == Py_None ? Py_NewRef(op) : PyObject_GetAttr(op, backward);
-  if (formula == Py_None && op != Py_None) return formula;
-  PyObject* const edges = formula ? PyTuple_New(count) : nullptr;
-  Py_XDECREF(formula);
+  Owned formula(op == Py_None ? Py_NewRef(op) : PyObject_GetAttr(op, backward));
+  if (formula == Py_None && op != Py_None) return formula.release();
+  Owned edges(formula ? PyTuple_New(count) : nullptr);
   if (!edges) return nullptr;
   tracked = false;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const edge = is_tensor(args[i]) ? edge_of(nullptr, args[i]) : Py_NewRef(Py_None);
-    if (!edge) {
-      Py_DECREF(edges);
-      return nullptr;
-    }
+    if (!edge) return nullptr;
     tracked |= edge != Py_None || (is_tensor(args[i]) && has_lost_edge(tensor_of(args[i])));
-    PyTuple_SET_ITEM(edges, i, edge);
+    PyTuple_SET_ITEM(edges.get(), i, edge);
   }
-  if (tracked) return edges;
-  Py_DECREF(edges);
-  Py_RETURN_NONE;
+  return tracked ? edges.release() : Py_NewRef(Py_None);
 }
 
 namespace {
@@ -264,18 +247,6 @@ namespace {
 PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1) return PyErr_Format(PyExc_TypeError, "edges_of(op, *inputs)");
   return edges_among(args[0], args + 1, count - 1);
-}
-// edges_of_inputs(op, arguments, arity=op.arity): of those that are inputs.
-PyObject* edges_of_inputs(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2 || count > 3 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])))
-    return PyErr_Format(PyExc_TypeError, "edges_of_inputs(op, arguments, arity=op.arity)");
-  static PyObject* const name = PyUnicode_InternFromString("arity");
-  PyObject* const number = count > 2 ? Py_NewRef(args[2]) : PyObject_GetAttr(args[0], name);
-  const Py_ssize_t arity = number ? PyLong_AsSsize_t(number) : -1;
-  Py_XDECREF(number);
-  if (arity == -1 && PyErr_Occurred()) return nullptr;
-  return edges_among(args[0], PySequence_Fast_ITEMS(args[1]),
-                     std::min(arity, PySequence_Fast_GET_SIZE(args[1])));
 }
 
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
@@ -362,7 +333,6 @@ PyMethodDef functions[] = {
     {"requires_grad", requires_grad, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
     {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
-    {"edges_of_inputs", fast(edges_of_inputs), METH_FASTCALL, nullptr},
     {"untracked_arrays", untracked_arrays, METH_O, nullptr},
     {"stands_alone", stands_alone, METH_O, nullptr},
     {"any_tensor", any_tensor, METH_O, nullptr},

@@ -8,29 +8,21 @@ namespace tt::py {
 
 namespace {
 
-// Whether `object` is an int, and no bool, of 64 bits.
-bool is_int(PyObject* object, int64_t* value = nullptr) {
+// Whether `object` is an int, and no bool, of 64 bits: the value.
+bool is_int(PyObject* object, int64_t* value) {
   if (!PyLong_CheckExact(object)) return false;
   int overflow;
-  const int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (value) *value = number;
+  *value = PyLong_AsLongLongAndOverflow(object, &overflow);
   return !overflow;
 }
 
-// are_ints(values): whether it is a tuple of ints.
+// are_ints(values): whether it is a tuple of ints; are_sizes(values): none of them negative.
+template <bool sizes>
 PyObject* are_ints(PyObject*, PyObject* values) {
   if (!PyTuple_CheckExact(values)) Py_RETURN_FALSE;
+  int64_t value = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i)
-    if (!is_int(PyTuple_GET_ITEM(values, i))) Py_RETURN_FALSE;
-  Py_RETURN_TRUE;
-}
-
-// are_sizes(values): whether it is a tuple of ints, of which none is negative.
-PyObject* are_sizes(PyObject*, PyObject* values) {
-  if (!PyTuple_CheckExact(values)) Py_RETURN_FALSE;
-  int64_t size = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i)
-    if (!is_int(PyTuple_GET_ITEM(values, i), &size) || size < 0) Py_RETURN_FALSE;
+    if (!is_int(PyTuple_GET_ITEM(values, i), &value) || (sizes && value < 0)) Py_RETURN_FALSE;
   Py_RETURN_TRUE;
 }
 
@@ -128,29 +120,6 @@ PyObject* show(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return array;
 }
 
-// One item of an index: `dim` is that of `array` which it speaks for, and is moved on. false if it
-// is no int, slice, None or Ellipsis that can be done here.
-bool take(PyObject* item, int ellipsis, NDArray& array, int& dim) {
-  int64_t place;
-  if (item == Py_None) {
-    array = array.unsqueeze(dim++);
-  } else if (item == Py_Ellipsis) {
-    dim += ellipsis;
-  } else if (is_int(item, &place)) {
-    array = array.select(dim, place);
-  } else if (PySlice_Check(item)) {
-    Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(item, &start, &stop, &step) < 0) throw PythonError();
-    if (step < 1) return false;
-    PySlice_AdjustIndices(array.shape()[dim], &start, &stop, step);
-    array = array.slice(dim, start, stop, step);
-    ++dim;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 // The items of an index that may be done here: how many dims they speak for; -1 if it may not.
 struct Items {
   explicit Items(PyObject* const& index) : items(&index) {
@@ -170,6 +139,41 @@ struct Items {
   int dims = 0, ellipses = 0;
 };
 
+enum class Step { Unsqueeze, Select, Slice };
+
+// The steps from an array of this shape to its view for an index of ints, slices, None and
+// Ellipsis: visit(step, dim, place), of a slice visit(step, dim, start, stop, step); slices of a
+// whole dim are left out. false for any other index: then some have been visited.
+template <class Visit>
+bool walk(const Items& index, const Dims& shape, const Visit& visit) {
+  int dim = 0, axis = 0;  // of the view so far, and of the array
+  for (Py_ssize_t i = 0; i < index.size; ++i) {
+    PyObject* const item = index.items[i];
+    int64_t place;
+    if (item == Py_None) {
+      visit(Step::Unsqueeze, dim++, 0, 0, 0);
+    } else if (item == Py_Ellipsis) {
+      dim += shape.size() - index.dims;
+      axis += shape.size() - index.dims;
+    } else if (is_int(item, &place)) {
+      visit(Step::Select, dim, place, 0, 0);
+      ++axis;
+    } else if (PySlice_Check(item)) {
+      Py_ssize_t start, stop, step;
+      if (PySlice_Unpack(item, &start, &stop, &step) < 0) throw PythonError();
+      if (step < 1) return false;
+      PySlice_AdjustIndices(shape[axis], &start, &stop, step);
+      if (start != 0 || stop != shape[axis] || step != 1)
+        visit(Step::Slice, dim, start, stop, step);
+      ++dim;
+      ++axis;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 // basic_steps(array, index): how a view is reached by the array's methods, as `show` takes it, for
 // an index of ints, slices, None and Ellipsis; None for any other, and where it does not fit.
 PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -179,46 +183,22 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Items index(args[1]);
   if (!index.fit(array.ndim())) Py_RETURN_NONE;
   // Interned: Python remembers where it found a method only by such names.
-  static PyObject* const unsqueeze = PyUnicode_InternFromString("unsqueeze");
-  static PyObject* const select = PyUnicode_InternFromString("select");
-  static PyObject* const slice = PyUnicode_InternFromString("slice");
-  PyObject* const steps = PyList_New(0);
-  int dim = 0, axis = 0;  // of the view so far, and of the array
-  auto add = [&](PyObject* step) {
-    const bool added = step && PyList_Append(steps, step) == 0;
-    Py_XDECREF(step);
-    return added;
+  static PyObject* const names[] = {PyUnicode_InternFromString("unsqueeze"),
+                                    PyUnicode_InternFromString("select"),
+                                    PyUnicode_InternFromString("slice")};
+  static constexpr const char* kFormats[] = {"O(i)", "O(iL)", "O(iLLL)"};
+  const Owned steps(PyList_New(0));
+  auto add = [&](Step step, int dim, long long start, long long stop, long long by) {
+    const int kind = static_cast<int>(step);
+    const Owned made(Py_BuildValue(kFormats[kind], names[kind], dim, start, stop, by));
+    if (!made || PyList_Append(steps, made) < 0) throw PythonError();
   };
-  bool known = true, added = steps;
-  for (Py_ssize_t i = 0; known && added && i < index.size; ++i) {
-    PyObject* const item = index.items[i];
-    int64_t place;
-    if (item == Py_None) {
-      added = add(Py_BuildValue("O(i)", unsqueeze, dim++));
-    } else if (item == Py_Ellipsis) {
-      dim += array.ndim() - index.dims;
-      axis += array.ndim() - index.dims;
-    } else if (is_int(item, &place)) {
-      added = add(Py_BuildValue("O(iL)", select, dim, static_cast<long long>(place)));
-      ++axis;
-    } else if (PySlice_Check(item)) {
-      Py_ssize_t start, stop, step;
-      added = PySlice_Unpack(item, &start, &stop, &step) == 0;
-      known = step > 0;
-      if (!added || !known) break;
-      PySlice_AdjustIndices(array.shape()[axis], &start, &stop, step);
-      if (start != 0 || stop != array.shape()[axis] || step != 1)
-        added = add(Py_BuildValue("O(innn)", slice, dim, start, stop, step));
-      ++dim;
-      ++axis;
-    } else {
-      known = false;
-    }
+  try {
+    if (!steps) return nullptr;
+    return walk(index, array.shape(), add) ? PyList_AsTuple(steps) : Py_NewRef(Py_None);
+  } catch (...) {
+    return raise_current();
   }
-  PyObject* const result = added && known ? PyList_AsTuple(steps) : nullptr;
-  Py_XDECREF(steps);
-  if (added && !known) Py_RETURN_NONE;
-  return result;
 }
 
 // The view for ints, slices, None and Ellipsis; nothing for any other index, and where it does not
@@ -227,9 +207,12 @@ std::optional<NDArray> indexed(const NDArray& array, PyObject* index) {
   const Items given(index);
   if (!given.fit(array.ndim()) || given.size == given.ellipses) return std::nullopt;
   NDArray view = array;
-  int dim = 0;
-  for (Py_ssize_t i = 0; i < given.size; ++i)
-    if (!take(given.items[i], array.ndim() - given.dims, view, dim)) return std::nullopt;
+  auto take = [&](Step kind, int dim, int64_t start, int64_t stop, int64_t step) {
+    view = kind == Step::Unsqueeze ? view.unsqueeze(dim)
+           : kind == Step::Select  ? view.select(dim, start)
+                                   : view.slice(dim, start, stop, step);
+  };
+  if (!walk(given, array.shape(), take)) return std::nullopt;
   return view;
 }
 
@@ -259,11 +242,9 @@ PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
     auto shape_of = [](PyObject* array) {
       if (is_tensor(array)) array = tensor_of(array).array;
       if (is_array(array)) return array_of(array).shape();
-      PyObject* const shape = PyObject_GetAttr(array, name);
+      const Owned shape(PyObject_GetAttr(array, name));
       if (!shape) throw PythonError();
-      const Dims dims = dims_from(shape);
-      Py_DECREF(shape);
-      return dims;
+      return dims_from(shape);
     };
     Dims shape;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
@@ -398,8 +379,8 @@ PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-PyMethodDef functions[] = {{"are_ints", are_ints, METH_O, nullptr},
-                           {"are_sizes", are_sizes, METH_O, nullptr},
+PyMethodDef functions[] = {{"are_ints", are_ints<false>, METH_O, nullptr},
+                           {"are_sizes", are_ints<true>, METH_O, nullptr},
                            {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
                            {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
                            {"type_name", named_type, METH_O, nullptr},

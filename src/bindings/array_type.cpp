@@ -48,12 +48,10 @@ PyObject* repr(PyObject* self) {
 }
 
 // ------------------------------------------------------------------------------------ attributes
-PyObject* get_shape(PyObject* self, void*) { return to_tuple(array_of(self).shape()); }
-PyObject* get_strides(PyObject* self, void*) { return to_tuple(array_of(self).strides()); }
-PyObject* get_offset(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).offset()); }
-PyObject* get_dtype(PyObject* self, void*) { return to_python(array_of(self).dtype()); }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(array_of(self).ndim()); }
-PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).numel()); }
+template <auto own>
+PyObject* get(PyObject* self, void*) {
+  return to_python(std::invoke(own, array_of(self)));
+}
 PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromSize_t(itemsize(array_of(self).dtype()));
 }
@@ -61,12 +59,6 @@ PyObject* get_device(PyObject* self, void*) {
   static PyObject* const cpu = PyUnicode_InternFromString("cpu");
   const Device& device = array_of(self).device();
   return &device == &cpu_device() ? Py_NewRef(cpu) : PyUnicode_InternFromString(device.name);
-}
-PyObject* get_stamp(PyObject* self, void*) {
-  return PyLong_FromUnsignedLongLong(array_of(self).stamp());
-}
-PyObject* get_writes(PyObject* self, void*) {
-  return PyLong_FromUnsignedLongLong(array_of(self).writes());
 }
 PyObject* get_data_ptr(PyObject* self, void*) {
   const NDArray& array = array_of(self);
@@ -80,16 +72,16 @@ PyObject* get_storage_bytes(PyObject* self, void*) {
 }
 
 PyGetSetDef attributes[] = {
-    {"shape", get_shape, nullptr, "tuple of ints", nullptr},
-    {"strides", get_strides, nullptr, "tuple of ints, in elements", nullptr},
-    {"offset", get_offset, nullptr, "first element in the storage", nullptr},
-    {"dtype", get_dtype, nullptr, nullptr, nullptr},
-    {"ndim", get_ndim, nullptr, nullptr, nullptr},
-    {"size", get_size, nullptr, "number of elements", nullptr},
+    {"shape", get<&NDArray::shape>, nullptr, "tuple of ints", nullptr},
+    {"strides", get<&NDArray::strides>, nullptr, "tuple of ints, in elements", nullptr},
+    {"offset", get<&NDArray::offset>, nullptr, "first element in the storage", nullptr},
+    {"dtype", get<&NDArray::dtype>, nullptr, nullptr, nullptr},
+    {"ndim", get<&NDArray::ndim>, nullptr, nullptr, nullptr},
+    {"size", get<&NDArray::numel>, nullptr, "number of elements", nullptr},
     {"itemsize", get_itemsize, nullptr, "bytes of an element", nullptr},
     {"device", get_device, nullptr, nullptr, nullptr},
-    {"stamp", get_stamp, nullptr, "when the elements were last written", nullptr},
-    {"writes", get_writes, nullptr, "how often the elements were written", nullptr},
+    {"stamp", get<&NDArray::stamp>, nullptr, "when the elements were last written", nullptr},
+    {"writes", get<&NDArray::writes>, nullptr, "how often the elements were written", nullptr},
     {"data_ptr", get_data_ptr, nullptr, "address of the first element, 0 if there is none",
      nullptr},
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
@@ -113,34 +105,17 @@ PyObject* binary_slot(PyObject* a, PyObject* b) {
   }
 }
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject*) { return binary_slot<Binary::pow>(a, b); }
-template <Unary op>
-PyObject* unary_slot(PyObject* a) {
-  try {
-    return to_python(unary(op, array_of(a)));
-  } catch (...) {
-    return raise_current();
-  }
-}
 PyObject* matmul_slot(PyObject* a, PyObject* b) {
   if (!is_array(a) || !is_array(b)) Py_RETURN_NOTIMPLEMENTED;
   PyObject* const args[] = {a, b};
   return Bound<matmul>::as_function(nullptr, args, 2);
 }
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
-  switch (operation) {
-    case Py_EQ:
-      return binary_slot<Binary::eq>(a, b);
-    case Py_NE:
-      return binary_slot<Binary::ne>(a, b);
-    case Py_LT:
-      return binary_slot<Binary::lt>(a, b);
-    case Py_LE:
-      return binary_slot<Binary::le>(a, b);
-    case Py_GT:
-      return binary_slot<Binary::gt>(a, b);
-    default:
-      return binary_slot<Binary::ge>(a, b);
-  }
+  static constexpr binaryfunc kSlots[] = {// in the order of Py_LT, Py_LE, ...
+                                          binary_slot<Binary::lt>, binary_slot<Binary::le>,
+                                          binary_slot<Binary::eq>, binary_slot<Binary::ne>,
+                                          binary_slot<Binary::gt>, binary_slot<Binary::ge>};
+  return kSlots[operation](a, b);
 }
 
 // --------------------------------------------------------------------------------------- methods
@@ -148,6 +123,10 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
 template <Unary op>
 NDArray unary_method(const NDArray& x, const NDArray* out) {
   return unary(op, x, out);
+}
+template <Unary op>
+PyObject* unary_slot(PyObject* a) {
+  return Bound<&unary_method<op>>::as_method(a, nullptr, 0);
 }
 template <Binary op>
 NDArray binary_method(const NDArray& x, const Operand& y, const NDArray* out) {
@@ -173,36 +152,12 @@ NDArray reduce_method(const NDArray& x, const std::optional<Dims>& dims, bool ke
   return reduce(op, x, dims, keepdim, dtype, out);
 }
 
-bool is_contiguous(const NDArray& x) { return x.is_contiguous(); }
-bool is_dense(const NDArray& x) { return x.is_dense(); }
 bool same_shape(const NDArray& x, const NDArray& y) { return x.shape() == y.shape(); }
-NDArray alias(const NDArray& x) { return x.alias(); }
-NDArray as_strided(const NDArray& x, const Dims& shape, const Dims& strides, int64_t offset) {
-  return x.as_strided(shape, strides, offset);
-}
-NDArray reinterpret(const NDArray& x, DType dtype, const Dims& shape, const Dims& strides,
-                    int64_t offset) {
-  return x.reinterpret(dtype, shape, strides, offset);
-}
 // These act on the whole storage, whoever else looks at it.
 void fix_memory(const NDArray& x) { x.storage()->resizable = false; }
 void grow_memory(const NDArray& x, int64_t bytes) { x.storage()->grow(bytes); }
 void share_memory(const NDArray& x) { x.storage()->share(); }
 bool is_shared(const NDArray& x) { return x.storage()->shared; }
-NDArray view(const NDArray& x, const Dims& shape) { return x.view(shape); }
-NDArray permute(const NDArray& x, const Dims& dims) { return x.permute(dims); }
-NDArray transpose(const NDArray& x, int64_t a, int64_t b) { return x.transpose(a, b); }
-NDArray expand(const NDArray& x, const Dims& shape) { return x.expand(shape); }
-NDArray select(const NDArray& x, int64_t dim, int64_t index) { return x.select(dim, index); }
-NDArray slice(const NDArray& x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
-  return x.slice(dim, start, stop, step);
-}
-NDArray diagonal(const NDArray& x, int64_t offset, int64_t a, int64_t b) {
-  return x.diagonal(offset, a, b);
-}
-NDArray unfold(const NDArray& x, int64_t dim, int64_t size, int64_t step) {
-  return x.unfold(dim, size, step);
-}
 std::vector<NDArray> split(const NDArray& x, int64_t dim, const std::vector<int64_t>& sizes) {
   std::vector<NDArray> parts;
   int64_t start = 0;
@@ -218,8 +173,6 @@ std::vector<NDArray> unbind(const NDArray& x, int64_t dim) {
   for (int64_t i = 0; i < count; ++i) parts.push_back(x.select(dim, i));
   return parts;
 }
-NDArray squeeze(const NDArray& x, const Dims& dims) { return x.squeeze(dims); }
-NDArray unsqueeze(const NDArray& x, int64_t dim) { return x.unsqueeze(dim); }
 NDArray empty_like(const NDArray& x, std::optional<DType> dtype) {
   return x.new_empty_strided(x.shape(), like_strides(x), dtype.value_or(x.dtype()));
 }
@@ -227,14 +180,13 @@ NDArray new_full_array(const NDArray& x, const Dims& shape, const Scalar& value,
                        std::optional<DType> dtype) {
   return new_full(x, shape, value, dtype.value_or(x.dtype()));
 }
-void mark_written(const NDArray& x) { x.mark_written(); }
 
 // None where x has the shape and dtype of the result it was broadcast to, else (shape, dtype).
 PyObject* unless_like(PyObject* self, PyObject* result) {
   if (!is_array(result)) return PyErr_Format(PyExc_TypeError, "expected an NDArray");
   const NDArray &x = array_of(self), &y = array_of(result);
   if (x.dtype() == y.dtype() && x.shape() == y.shape()) Py_RETURN_NONE;
-  return Py_BuildValue("(NO)", to_tuple(x.shape()), dtype_object(x.dtype()));
+  return Py_BuildValue("(NO)", to_python(x.shape()), dtype_object(x.dtype()));
 }
 
 // The element there as a Python number.
@@ -261,10 +213,8 @@ PyObject* item(PyObject* self, PyObject*) {
                         "a Tensor with %lld elements cannot be converted to Scalar",
                         static_cast<long long>(array.numel()));
   if (array.device().on_host) return number_at(array.data(), array.dtype());
-  if (!array.device().has_data) {
-    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
-    return nullptr;
-  }
+  if (!array.device().has_data)
+    return PyErr_Format(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
   try {
     return number_at(on_host(array).data(), array.dtype());
   } catch (...) {
@@ -284,16 +234,13 @@ PyObject* nested(const NDArray& array, int dim, const char* data) {
   if (dim == array.ndim()) return number_at(data, array.dtype());
   const int64_t count = array.shape()[dim];
   const int64_t step = array.strides()[dim] * static_cast<int64_t>(itemsize(array.dtype()));
-  PyObject* const list = PyList_New(count);
+  Owned list(PyList_New(count));
   for (int64_t i = 0; list && i < count; ++i) {
     PyObject* const value = nested(array, dim + 1, data + i * step);
-    if (!value) {
-      Py_DECREF(list);
-      return nullptr;
-    }
-    PyList_SET_ITEM(list, i, value);
+    if (!value) return nullptr;
+    PyList_SET_ITEM(list.get(), i, value);
   }
-  return list;
+  return list.release();
 }
 PyObject* tolist(PyObject* self, PyObject*) {
   try {
@@ -317,32 +264,32 @@ PyMethodDef methods[] = {
     method<argmin>("argmin"),
     method<max_along>("max_along"),
     method<min_along>("min_along"),
-    method<is_contiguous>("is_contiguous"),
-    method<is_dense>("is_dense"),
+    method<&NDArray::is_contiguous>("is_contiguous"),
+    method<&NDArray::is_dense>("is_dense"),
     method<same_shape>("same_shape"),
     method<overlaps>("overlaps"),
-    method<mark_written>("mark_written"),
+    method<&NDArray::mark_written>("mark_written"),
     method<empty_like>("empty_like"),
     method<new_full_array>("new_full"),
-    method<alias>("alias"),
-    method<as_strided>("as_strided"),
-    method<reinterpret>("reinterpret"),
+    method<&NDArray::alias>("alias"),
+    method<&NDArray::as_strided>("as_strided"),
+    method<&NDArray::reinterpret>("reinterpret"),
     method<fix_memory>("fix_memory"),
     method<grow_memory>("grow_memory"),
     method<share_memory>("share_memory"),
     method<is_shared>("is_shared"),
-    method<view>("view"),
-    method<permute>("permute"),
-    method<transpose>("transpose"),
-    method<expand>("expand"),
-    method<select>("select"),
-    method<slice>("slice"),
-    method<diagonal>("diagonal"),
-    method<unfold>("unfold"),
+    method<&NDArray::view>("view"),
+    method<&NDArray::permute>("permute"),
+    method<&NDArray::transpose>("transpose"),
+    method<&NDArray::expand>("expand"),
+    method<&NDArray::select>("select"),
+    method<&NDArray::slice>("slice"),
+    method<&NDArray::diagonal>("diagonal"),
+    method<&NDArray::unfold>("unfold"),
     method<split>("split"),
     method<unbind>("unbind"),
-    method<squeeze>("squeeze"),
-    method<unsqueeze>("unsqueeze"),
+    method<&NDArray::squeeze>("squeeze"),
+    method<&NDArray::unsqueeze>("unsqueeze"),
     method<reflected_method<Binary::xlogy>>("rxlogy"),
     method<where>("where"),
     method<nan_to_num>("nan_to_num"),

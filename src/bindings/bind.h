@@ -7,9 +7,9 @@
 #pragma once
 #include <Python.h>
 
+#include <functional>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,7 +27,14 @@ Dims dims_from(PyObject* object);
 bool is_of_pytorch(const PyTypeObject* type);
 // nullopt where the object is no number.
 std::optional<Scalar> scalar_from(PyObject* object);
-PyObject* to_tuple(const Dims& dims);
+
+// TypeError where an argument was left out, or is none of this kind.
+[[noreturn]] inline void refuse(PyObject* object, const char* expected) {
+  throw TypeError("expected ", expected, ", got ", object ? Py_TYPE(object)->tp_name : "nothing");
+}
+inline PyObject* given(PyObject* object, const char* expected) {
+  return object ? object : (refuse(object, expected), nullptr);
+}
 
 template <class T>
 struct Argument;
@@ -35,8 +42,7 @@ struct Argument;
 template <>
 struct Argument<const NDArray&> {
   static const NDArray& get(PyObject* object) {
-    if (!object || !is_array(object))
-      throw TypeError("expected an NDArray, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+    if (!object || !is_array(object)) refuse(object, "an NDArray");
     return array_of(object);
   }
 };
@@ -52,8 +58,7 @@ struct Argument<const Operand&> {
     if (object && is_array(object)) return &array_of(object);
     if (object)
       if (auto scalar = scalar_from(object)) return *scalar;
-    throw TypeError("expected an NDArray or a number, got ",
-                    object ? Py_TYPE(object)->tp_name : "nothing");
+    refuse(object, "an NDArray or a number");
   }
 };
 template <>
@@ -61,15 +66,12 @@ struct Argument<const Scalar&> {
   static Scalar get(PyObject* object) {
     if (object)
       if (auto scalar = scalar_from(object)) return *scalar;
-    throw TypeError("expected a number, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+    refuse(object, "a number");
   }
 };
 template <>
 struct Argument<int64_t> {
-  static int64_t get(PyObject* object) {
-    if (!object) throw TypeError("expected an int, got nothing");
-    return int_from(object);
-  }
+  static int64_t get(PyObject* object) { return int_from(given(object, "an int")); }
 };
 template <>
 struct Argument<bool> {
@@ -83,25 +85,20 @@ struct Argument<bool> {
 template <>
 struct Argument<double> {
   static double get(PyObject* object) {
-    if (!object) throw TypeError("expected a float, got nothing");
-    const double value = PyFloat_AsDouble(object);
+    const double value = PyFloat_AsDouble(given(object, "a float"));
     if (value == -1 && PyErr_Occurred()) throw PythonError();
     return value;
   }
 };
 template <>
 struct Argument<DType> {
-  static DType get(PyObject* object) {
-    if (!object) throw TypeError("expected a dtype, got nothing");
-    return dtype_from(object);
-  }
+  static DType get(PyObject* object) { return dtype_from(given(object, "a dtype")); }
 };
 template <>
 struct Argument<const std::string&> {
   static std::string get(PyObject* object) {
     const char* const text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-    if (!text)
-      throw TypeError("expected a str, got ", object ? Py_TYPE(object)->tp_name : "nothing");
+    if (!text) refuse(object, "a str");
     return text;
   }
 };
@@ -111,7 +108,7 @@ struct Argument<const Device&> {
   static const Device& get(PyObject* object) {
     if (!object || object == Py_None) return cpu_device();
     const char* const name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-    if (!name) throw TypeError("expected the name of a device, got ", Py_TYPE(object)->tp_name);
+    if (!name) refuse(object, "the name of a device");
     const Device* const device = find_device(name);
     if (!device) throw RuntimeError("there is no device '", name, "'");
     return *device;
@@ -119,10 +116,7 @@ struct Argument<const Device&> {
 };
 template <>
 struct Argument<const Dims&> {
-  static Dims get(PyObject* object) {
-    if (!object) throw TypeError("expected a tuple of ints, got nothing");
-    return dims_from(object);
-  }
+  static Dims get(PyObject* object) { return dims_from(given(object, "a tuple of ints")); }
 };
 template <class T>
 struct Argument<const std::optional<T>&> {
@@ -168,8 +162,12 @@ struct Argument<const std::vector<const NDArray*>&> {
   }
 };
 
+PyObject* to_python(const Dims& dims);
 inline PyObject* to_python(bool value) { return PyBool_FromLong(value); }
-inline PyObject* to_python(int64_t value) { return PyLong_FromLongLong(value); }
+template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+PyObject* to_python(T value) {
+  return PyLong_FromLongLong(static_cast<long long>(value));
+}
 inline PyObject* to_python(std::vector<NDArray>&& arrays) {
   PyObject* tuple = PyTuple_New(arrays.size());
   for (size_t i = 0; tuple && i < arrays.size(); ++i)
@@ -214,28 +212,22 @@ template <auto function, class Result, class... Args>
 struct Bound<function, Result (*)(Args...)> {
   static constexpr Py_ssize_t kArguments = sizeof...(Args);
 
-  // `self`, where not null, is the first argument.
-  static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-    return call(self, args, count, std::make_index_sequence<sizeof...(Args)>());
-  }
-
   static PyObject* as_method(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-    return call(self, args, count);
+    return call(self, args, count, std::index_sequence_for<Args...>());
   }
   static PyObject* as_function(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    return call(nullptr, args, count);
+    return call(nullptr, args, count, std::index_sequence_for<Args...>());
   }
 
  private:
+  // `self`, where not null, is the first argument.
   template <size_t... I>
   static PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
                         std::index_sequence<I...>) {
     const Py_ssize_t first = self ? 1 : 0;
-    if (count + first > kArguments) {
-      PyErr_Format(PyExc_TypeError, "expected at most %zd arguments, got %zd", kArguments - first,
-                   count);
-      return nullptr;
-    }
+    if (count + first > kArguments)
+      return PyErr_Format(PyExc_TypeError, "expected at most %zd arguments, got %zd",
+                          kArguments - first, count);
     auto at = [=](size_t index) -> PyObject* {
       const Py_ssize_t i = static_cast<Py_ssize_t>(index) - first;
       return i < 0 ? self : i < count ? args[i] : nullptr;
@@ -255,9 +247,13 @@ struct Bound<function, Result (*)(Args...)> {
   template <class... Given>
   static Result checked(Given&&... given) {
     OneDevice{given...};
-    return function(std::forward<Given>(given)...);
+    return std::invoke(function, std::forward<Given>(given)...);
   }
 };
+
+template <auto function, class Result, class... Args>
+struct Bound<function, Result (NDArray::*)(Args...) const>
+    : Bound<function, Result (*)(const NDArray&, Args...)> {};
 
 template <auto function>
 PyMethodDef method(const char* name) {

@@ -33,11 +33,10 @@ PyObject* raise_current() {
 
 int64_t int_from(PyObject* object) {
   if (PyBool_Check(object)) throw TypeError("expected an int, got bool");
-  PyObject* index = PyNumber_Index(object);
+  const Owned index(PyNumber_Index(object));
   if (!index) throw PythonError();
   int overflow;
   const int64_t value = PyLong_AsLongLongAndOverflow(index, &overflow);
-  Py_DECREF(index);
   if (overflow) throw ValueError("Overflow when unpacking long long");
   return value;
 }
@@ -72,12 +71,11 @@ std::optional<Scalar> scalar_from(PyObject* object) {
     throw TypeError("expected a Tensor or a number, got ", type_name(object));
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
   if (number && number->nb_index) {
-    PyObject* index = PyNumber_Index(object);
+    const Owned index(PyNumber_Index(object));
     if (!index) throw PythonError();
     int overflow;
     const int64_t value = PyLong_AsLongLongAndOverflow(index, &overflow);
     const uint64_t wide = overflow ? PyLong_AsUnsignedLongLong(index) : 0;  // or OverflowError
-    Py_DECREF(index);
     if (overflow && PyErr_Occurred()) {
       PyErr_SetString(PyExc_OverflowError, "int too big to convert");
       throw PythonError();
@@ -92,7 +90,7 @@ std::optional<Scalar> scalar_from(PyObject* object) {
   return std::nullopt;
 }
 
-PyObject* to_tuple(const Dims& dims) {
+PyObject* to_python(const Dims& dims) {
   PyObject* tuple = PyTuple_New(dims.size());
   for (int i = 0; tuple && i < dims.size(); ++i)
     PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(dims[i]));

@@ -2,7 +2,6 @@
 //
 // The structs are those of https://dmlc.github.io/dlpack/latest/c_api.html, both in the form from
 // before DLPack 1.0 and in the versioned one.
-#include <cstdlib>
 #include <memory>
 #include <string_view>
 

@@ -24,25 +24,21 @@ struct Function {
 // The keywords by their first names; nullptr with a Python error where one is refused.
 PyObject* first_names(const Function& self, PyObject* keywords) {
   const Py_ssize_t count = PyTuple_GET_SIZE(keywords);
-  PyObject* const result = PyTuple_New(count);
-  if (!result) return nullptr;
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  Owned result(PyTuple_New(count));
+  for (Py_ssize_t i = 0; result && i < count; ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
     PyObject* const name = PyDict_GetItemWithError(self.names, keyword);
     if (name == Py_None)
       PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", self.qualname,
                    keyword);
-    if (PyErr_Occurred()) {
-      Py_DECREF(result);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(result, i, Py_NewRef(name ? name : keyword));
+    if (PyErr_Occurred()) return nullptr;
+    PyTuple_SET_ITEM(result.get(), i, Py_NewRef(name ? name : keyword));
   }
-  return result;
+  return result.release();
 }
 
-PyObject* refused =
-    nullptr;  // refused(function, name, arguments, keywords, error): the one to raise
+// refused(function, name, arguments, keywords, error): the one to raise
+PyObject* refused = nullptr;
 
 // Raises what `refused` answers, in the place of the error that is set; answers nullptr.
 PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
@@ -51,26 +47,24 @@ PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyO
   PyErr_NormalizeException(&type, &error, &trace);
   if (trace) PyException_SetTraceback(error, trace);
   const Py_ssize_t given = PyVectorcall_NARGS(count);
-  PyObject *const arguments = PyTuple_New(given), *const named = PyDict_New();
+  const Owned arguments(PyTuple_New(given)), named(PyDict_New());
   for (Py_ssize_t i = 0; arguments && i < given; ++i)
-    PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+    PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; named && keywords && i < PyTuple_GET_SIZE(keywords); ++i)
     PyDict_SetItem(named, PyTuple_GET_ITEM(keywords, i), args[given + i]);
-  PyObject* const better = refused && arguments && named
-                               ? PyObject_CallFunctionObjArgs(refused, self.plain, self.qualname,
-                                                              arguments, named, error, nullptr)
-                               : nullptr;
-  Py_XDECREF(arguments);
-  Py_XDECREF(named);
+  const Owned better(refused && arguments && named
+                         ? PyObject_CallFunctionObjArgs(refused, self.plain, self.qualname,
+                                                        arguments.get(), named.get(), error,
+                                                        nullptr)
+                         : nullptr);
   if (better && better != error) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(better)), better);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(better.get())), better);
     Py_DECREF(type);
     Py_DECREF(error);
     Py_XDECREF(trace);
   } else {
     PyErr_Restore(type, error, trace);
   }
-  Py_XDECREF(better);
   return nullptr;
 }
 
@@ -85,11 +79,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
   if (keywords) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
       if (!PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i))) continue;
-      PyObject* const renamed = first_names(self, keywords);
-      if (!renamed) return nullptr;
-      PyObject* const result = answer(self.flat, renamed);
-      Py_DECREF(renamed);
-      return result;
+      const Owned renamed(first_names(self, keywords));
+      return renamed ? answer(self.flat, renamed) : nullptr;
     }
     if (PyErr_Occurred()) return nullptr;
   }

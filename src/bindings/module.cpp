@@ -19,17 +19,11 @@ namespace tt::py {
 
 namespace {
 
-NDArray empty(const Dims& shape, DType dtype, const Device& device) {
-  return NDArray::empty(shape, dtype, device);
-}
 NDArray empty_strided(const Dims& shape, const Dims& strides, DType dtype, const Device& device) {
   NDArray array = NDArray::empty_strided(shape, strides, dtype, device);
   if (!array.is_dense())
     throw RuntimeError("[empty_strided] strides ", strides, " of shape ", shape, " are not dense");
   return array;
-}
-NDArray full_array(const Dims& shape, const Scalar& value, DType dtype, const Device& device) {
-  return full(shape, value, dtype, device);
 }
 // The device of a shared library: core/device.h.
 void load_device(const std::string& name, const std::string& path) {
@@ -45,18 +39,11 @@ void load_device(const std::string& name, const std::string& path) {
     throw RuntimeError(path, " has a device '", device->name, "', not '", name, "'");
   add_device(*device);
 }
-int64_t stamp() { return static_cast<int64_t>(next_stamp()); }
 int64_t written_stamp(int64_t before) {
   Version version(before);
   version.mark_written();
   return static_cast<int64_t>(version.stamp.load());
 }
-int64_t new_stamp() { return static_cast<int64_t>(first_stamp()); }
-void inference(bool on) { set_inference_mode(on); }
-DType promote(DType a, DType b) { return promote_types(a, b); }
-bool castable(DType from, DType to) { return can_cast(from, to); }
-void expect_memory(double bytes) { Allocator::expect(bytes); }
-int64_t threads() { return num_threads(); }
 void set_threads(int64_t n) { set_num_threads(static_cast<int>(std::clamp<int64_t>(n, 0, 4096))); }
 
 // Whether a kernel is to stop for Ctrl-C. A handler of the user's own is Python code, which must
@@ -90,9 +77,9 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
 }
 
-PyMethodDef functions[] = {module_function<empty>("empty"),
+PyMethodDef functions[] = {module_function<NDArray::empty>("empty"),
                            module_function<empty_strided>("empty_strided"),
-                           module_function<full_array>("full"),
+                           module_function<full>("full"),
                            module_function<arange>("arange"),
                            module_function<to_device>("to_device"),
                            module_function<load_device>("load_device"),
@@ -101,16 +88,16 @@ PyMethodDef functions[] = {module_function<empty>("empty"),
                            module_function<where>("where"),
                            module_function<concatenate>("cat"),
                            module_function<stack>("stack"),
-                           module_function<stamp>("next_stamp"),
-                           module_function<new_stamp>("first_stamp"),
+                           module_function<next_stamp>("next_stamp"),
+                           module_function<first_stamp>("first_stamp"),
                            module_function<written_stamp>("written_stamp"),
-                           module_function<inference>("set_inference_mode"),
-                           module_function<promote>("promote_types"),
-                           module_function<castable>("can_cast"),
+                           module_function<set_inference_mode>("set_inference_mode"),
+                           module_function<promote_types>("promote_types"),
+                           module_function<can_cast>("can_cast"),
                            module_function<default_dtype>("get_default_dtype"),
                            module_function<set_default_dtype>("set_default_dtype"),
-                           module_function<expect_memory>("expect_memory"),
-                           module_function<threads>("get_num_threads"),
+                           module_function<Allocator::expect>("expect_memory"),
+                           module_function<num_threads>("get_num_threads"),
                            module_function<set_threads>("set_num_threads"),
                            {"result_type", fast(result_type), METH_FASTCALL, nullptr},
                            {nullptr, nullptr, 0, nullptr}};

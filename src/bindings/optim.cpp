@@ -68,19 +68,31 @@ struct Call {
   std::vector<Chunk> chunks[2];  // float32, float64
   std::vector<int64_t> taken, left;
 
-  explicit Call(const pb::list& param_list)
-      : params(arrays_of(param_list, param_list.size(), false, "params")) {}
-  Call(const pb::list& param_list, const pb::list& grad_list) : Call(param_list) {
-    grads = arrays_of(grad_list, params.size(), false, "grads");
-  }
-  // A state whose option is off is an empty list.
-  void state(int slot, const pb::list& list, const char* what, bool needed) {
-    states[slot] = arrays_of(list, params.size(), !needed, what);
+  // A list of arrays, one per parameter; that of a state whose option is off may be empty.
+  struct List {
+    const pb::list& list;
+    const char* what;
+    bool needed = true;
+  };
+  Arrays arrays_in(const List& list) const {
+    return arrays_of(list.list, params.size(), !list.needed, list.what);
   }
 
-  void count(const pb::list& list) { steps = arrays_of(list, params.size(), false, "steps"); }
-  void scalar(int slot, const pb::list& list, const char* what) {
-    scalars[slot] = arrays_of(list, params.size(), false, what);
+  explicit Call(const pb::list& param_list)
+      : params(arrays_of(param_list, param_list.size(), false, "params")) {
+    sort();
+  }
+  Call(const pb::list& param_list, const pb::list& grad_list,
+       std::initializer_list<List> state_lists = {}, const pb::list* step_list = nullptr,
+       std::initializer_list<List> scalar_lists = {})
+      : params(arrays_of(param_list, param_list.size(), false, "params")),
+        grads(arrays_in({grad_list, "grads"})) {
+    std::transform(state_lists.begin(), state_lists.end(), states,
+                   [this](const List& list) { return arrays_in(list); });
+    if (step_list) steps = arrays_in({*step_list, "steps"});
+    std::transform(scalar_lists.begin(), scalar_lists.end(), scalars,
+                   [this](const List& list) { return arrays_in(list); });
+    sort();
   }
 
   // That of the first parameter; those of others are left to the caller.
@@ -182,9 +194,7 @@ std::vector<int64_t> foreach_sgd(const pb::list& params, const pb::list& grads,
                                  const pb::list& buffers, double lr, double momentum,
                                  double dampening, double weight_decay, bool nesterov,
                                  bool maximize) {
-  Call call(params, grads);
-  call.state(0, buffers, "momentum_buffers", momentum != 0);
-  call.sort();
+  Call call(params, grads, {{buffers, "momentum_buffers", momentum != 0}});
   return call.run(call.table().sgd,
                   SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
@@ -200,12 +210,9 @@ std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
                                   const pb::list& largest, const pb::list& steps, double lr,
                                   double beta1, double beta2, double eps, double weight_decay,
                                   bool decoupled, bool maximize) {
-  Call call(params, grads);
-  call.state(0, averages, "exp_avgs", true);
-  call.state(1, squares, "exp_avg_sqs", true);
-  call.state(2, largest, "max_exp_avg_sqs", false);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads,
+            {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}, {largest, "max_exp_avg_sqs", false}},
+            &steps);
   call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / correction(beta1, step);
     chunk.scale[1] = root(correction(beta2, step));
@@ -219,12 +226,8 @@ std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads
                                    const pb::list& mu_products, const pb::list& steps, double lr,
                                    double beta1, double beta2, double eps, double weight_decay,
                                    double momentum_decay, bool decoupled, bool maximize) {
-  Call call(params, grads);
-  call.state(0, averages, "exp_avgs", true);
-  call.state(1, squares, "exp_avg_sqs", true);
-  call.count(steps);
-  call.scalar(0, mu_products, "mu_products");
-  call.sort();
+  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}}, &steps,
+            {{mu_products, "mu_products"}});
   auto momentum = [&](double step) {
     return beta1 * (1.0 - 0.5 * std::pow(0.96, step * momentum_decay));
   };
@@ -245,11 +248,7 @@ std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads
                                    const pb::list& averages, const pb::list& squares,
                                    const pb::list& steps, double lr, double beta1, double beta2,
                                    double eps, double weight_decay, bool decoupled, bool maximize) {
-  Call call(params, grads);
-  call.state(0, averages, "exp_avgs", true);
-  call.state(1, squares, "exp_avg_sqs", true);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}}, &steps);
   const double longest = 2 / (1 - beta2) - 1;
   call.advance([&](Chunk& chunk, int64_t, double step) {
     const double correction2 = correction(beta2, step);
@@ -268,11 +267,7 @@ std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grad
                                     const pb::list& averages, const pb::list& norms,
                                     const pb::list& steps, double lr, double beta1, double beta2,
                                     double eps, double weight_decay, bool maximize) {
-  Call call(params, grads);
-  call.state(0, averages, "exp_avgs", true);
-  call.state(1, norms, "exp_infs", true);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads, {{averages, "exp_avgs"}, {norms, "exp_infs"}}, &steps);
   call.advance(
       [&](Chunk& chunk, int64_t, double step) { chunk.scale[0] = lr / correction(beta1, step); });
   return call.run(call.table().adamax, AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
@@ -283,12 +278,11 @@ std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& gra
                                      const pb::list& averages, const pb::list& steps, double lr,
                                      double alpha, double eps, double weight_decay, double momentum,
                                      bool maximize) {
-  Call call(params, grads);
-  call.state(0, squares, "square_avgs", true);
-  call.state(1, buffers, "momentum_buffers", momentum > 0);
-  call.state(2, averages, "grad_avgs", false);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads,
+            {{squares, "square_avgs"},
+             {buffers, "momentum_buffers", momentum > 0},
+             {averages, "grad_avgs", false}},
+            &steps);
   call.advance([](Chunk&, int64_t, double) {});
   return call.run(call.table().rmsprop,
                   RmspropArgs{lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
@@ -298,10 +292,7 @@ std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& gra
                                      const pb::list& sums, const pb::list& steps, double lr,
                                      double lr_decay, double eps, double weight_decay,
                                      bool maximize) {
-  Call call(params, grads);
-  call.state(0, sums, "sums", true);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads, {{sums, "sums"}}, &steps);
   call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / (1 + (step - 1) * lr_decay);
   });
@@ -312,11 +303,7 @@ std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& gr
                                       const pb::list& squares, const pb::list& deltas,
                                       const pb::list& steps, double lr, double rho, double eps,
                                       double weight_decay, bool maximize) {
-  Call call(params, grads);
-  call.state(0, squares, "square_avgs", true);
-  call.state(1, deltas, "acc_deltas", true);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads, {{squares, "square_avgs"}, {deltas, "acc_deltas"}}, &steps);
   call.advance([](Chunk&, int64_t, double) {});
   return call.run(call.table().adadelta, AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
 }
@@ -325,11 +312,7 @@ std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads
                                    const pb::list& previous, const pb::list& sizes,
                                    const pb::list& steps, double eta_minus, double eta_plus,
                                    double smallest, double largest, bool maximize) {
-  Call call(params, grads);
-  call.state(0, previous, "prevs", true);
-  call.state(1, sizes, "step_sizes", true);
-  call.count(steps);
-  call.sort();
+  Call call(params, grads, {{previous, "prevs"}, {sizes, "step_sizes"}}, &steps);
   call.advance([](Chunk&, int64_t, double) {});
   return call.run(call.table().rprop, RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
 }
@@ -339,12 +322,7 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
                                   const pb::list& mus, const pb::list& steps, double lr,
                                   double lambd, double alpha, double t0, double weight_decay,
                                   bool maximize) {
-  Call call(params, grads);
-  call.state(0, averages, "axs", true);
-  call.count(steps);
-  call.scalar(0, etas, "etas");
-  call.scalar(1, mus, "mus");
-  call.sort();
+  Call call(params, grads, {{averages, "axs"}}, &steps, {{etas, "etas"}, {mus, "mus"}});
   call.advance([&](Chunk& chunk, int64_t i, double step) {
     const NDArray &eta = *call.scalars[0][i], &mu = *call.scalars[1][i];
     chunk.scale[0] = 1 - lambd * value(eta);
@@ -358,19 +336,16 @@ std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
 
 std::vector<int64_t> foreach_scale(const pb::list& arrays, double factor) {
   Call call(arrays);
-  call.sort();
   return call.run(call.table().foreach->scale, ScaleArgs{factor});
 }
 
 std::vector<int64_t> foreach_clamp(const pb::list& arrays, double low, double high) {
   Call call(arrays);
-  call.sort();
   return call.run(call.table().foreach->clamp, ClampArgs{low, high});
 }
 
 std::vector<int64_t> foreach_lerp(const pb::list& arrays, const pb::list& ends, double weight) {
   Call call(arrays, ends);
-  call.sort();
   return call.run(call.table().foreach->lerp, LerpArgs{weight});
 }
 

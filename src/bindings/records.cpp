@@ -1,5 +1,4 @@
 // The records of ops.def for the tests, so that no op can exist without a test case.
-#include <cstdint>
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
