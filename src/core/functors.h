@@ -118,48 +118,19 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
 #include "core/activations.h"
 #include "core/losses.h"
 
-#define UNARY(name, result, dtypes, domain, expr) \
-  struct name##_op {                              \
-    template <class V>                            \
-    static V apply(V x) {                         \
-      return expr;                                \
-    }                                             \
+#define TT_FUNCTOR(Answer, name, expr, ...) \
+  struct name##_op {                        \
+    template <class V>                      \
+    static Answer apply(__VA_ARGS__) {      \
+      return expr;                          \
+    }                                       \
   };
-#define BINARY(name, result, dtypes, domain, expr) \
-  struct name##_op {                               \
-    template <class V>                             \
-    static V apply(V x, V y) {                     \
-      return expr;                                 \
-    }                                              \
-  };
-#define TEST(name, dtypes, expr) \
-  struct name##_op {             \
-    template <class V>           \
-    static auto apply(V x) {     \
-      return expr;               \
-    }                            \
-  };
-#define COMPARE(name, dtypes, expr) \
-  struct name##_op {                \
-    template <class V>              \
-    static auto apply(V x, V y) {   \
-      return expr;                  \
-    }                               \
-  };
-#define TERNARY(name, result, dtypes, domain, expr) \
-  struct name##_op {                                \
-    template <class V>                              \
-    static V apply(V x, V y, V z) {                 \
-      return expr;                                  \
-    }                                               \
-  };
-#define QUATERNARY(name, result, dtypes, domain, expr) \
-  struct name##_op {                                   \
-    template <class V>                                 \
-    static V apply(V x, V y, V z, V w) {               \
-      return expr;                                     \
-    }                                                  \
-  };
+#define UNARY(name, result, dtypes, domain, expr) TT_FUNCTOR(V, name, expr, V x)
+#define TEST(name, dtypes, expr) TT_FUNCTOR(auto, name, expr, V x)
+#define BINARY(name, result, dtypes, domain, expr) TT_FUNCTOR(V, name, expr, V x, V y)
+#define COMPARE(name, dtypes, expr) TT_FUNCTOR(auto, name, expr, V x, V y)
+#define TERNARY(name, result, dtypes, domain, expr) TT_FUNCTOR(V, name, expr, V x, V y, V z)
+#define QUATERNARY(name, result, dtypes, domain, expr) TT_FUNCTOR(V, name, expr, V x, V y, V z, V w)
 #define REDUCE(name, result, dtypes, empty, initial, step_expr, combine_expr, finish_expr) \
   struct name##_op {                                                                       \
     template <class V>                                                                     \
@@ -180,3 +151,4 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
     }                                                                                      \
   };
 #include "core/ops.def"
+#undef TT_FUNCTOR

@@ -227,24 +227,23 @@ NDArray NDArray::transpose(int64_t dim0, int64_t dim1) const {
 }
 
 NDArray NDArray::expand(const Dims& shape) const {
+  const auto refuse = [&](const auto&... why) {
+    throw RuntimeError("expand(", shape_, ", size=", shape, "): ", why...);
+  };
   const int lead = shape.size() - ndim();
   if (lead < 0)
-    throw RuntimeError(
-        "expand(", shape_, ", size=", shape, "): the number of sizes provided (", shape.size(),
-        ") must be greater or equal to the number of dimensions in the tensor (", ndim(), ")");
+    refuse("the number of sizes provided (", shape.size(),
+           ") must be greater or equal to the number of dimensions in the tensor (", ndim(), ")");
   Dims sizes = shape, strides(shape.size(), 0);
   for (int i = shape.size() - 1; i >= 0; --i) {
     const int64_t own = i < lead ? 1 : shape_[i - lead];
     if (sizes[i] == -1) {
       if (i < lead)
-        throw RuntimeError("expand(", shape_, ", size=", shape,
-                           "): The expanded size of the tensor (-1) isn't allowed in a leading, "
-                           "non-existing dimension ",
-                           i);
+        refuse("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing ",
+               "dimension ", i);
       sizes[i] = own;
     }
-    if (sizes[i] < 0)
-      throw RuntimeError("expand(", shape_, ", size=", shape, "): negative size ", sizes[i]);
+    if (sizes[i] < 0) refuse("negative size ", sizes[i]);
     if (own == sizes[i]) {
       // A new dim of size 1 gets the stride that keeps the array contiguous, as in PyTorch.
       if (i >= lead) strides[i] = strides_[i - lead];

@@ -52,16 +52,14 @@ class Slots {
 std::vector<KernelSlot> kernel_slots() {
   const Backend& cpu = cpu_backend();
   Slots slots;
-#define UNARY(name, ...) slots.add(#name, cpu.elementwise->unary[static_cast<int>(Unary::name)]);
-#define TEST(name, ...) slots.add(#name, cpu.elementwise->unary[static_cast<int>(Unary::name)]);
-#define BINARY(name, ...) slots.add(#name, cpu.elementwise->binary[static_cast<int>(Binary::name)]);
-#define COMPARE(name, ...) \
-  slots.add(#name, cpu.elementwise->binary[static_cast<int>(Binary::name)]);
-#define TERNARY(name, ...) \
-  slots.add(#name, cpu.elementwise->ternary[static_cast<int>(Ternary::name)]);
-#define QUATERNARY(name, ...) \
-  slots.add(#name, cpu.elementwise->quaternary[static_cast<int>(Quaternary::name)]);
-#define REDUCE(name, ...) slots.add(#name, cpu.reduce->kernels[static_cast<int>(Reduce::name)]);
+#define SLOTS(table, Kind, name) slots.add(#name, (table)[static_cast<int>(Kind::name)]);
+#define UNARY(name, ...) SLOTS(cpu.elementwise->unary, Unary, name)
+#define TEST UNARY
+#define BINARY(name, ...) SLOTS(cpu.elementwise->binary, Binary, name)
+#define COMPARE BINARY
+#define TERNARY(name, ...) SLOTS(cpu.elementwise->ternary, Ternary, name)
+#define QUATERNARY(name, ...) SLOTS(cpu.elementwise->quaternary, Quaternary, name)
+#define REDUCE(name, ...) SLOTS(cpu.reduce->kernels, Reduce, name)
 #include "core/ops.def"
 #define SLOT(table, name) slots.add(#name, (table).name);
   SLOT(*cpu.elementwise, where)
@@ -87,6 +85,7 @@ std::vector<KernelSlot> kernel_slots() {
   SLOT(*cpu.search, searchsorted)
   SLOT(*cpu.search, isin)
 #undef SLOT
+#undef SLOTS
   return slots.found;
 }
 

@@ -19,8 +19,6 @@ struct Settings {
   int64_t groups;
 };
 
-const ConvTable& table(const NDArray& x) { return *backend_of(x).conv; }
-
 // Three spatial dims, of which those that are missing come first.
 void fill(const Dims& from, int64_t missing, int64_t* to) {
   for (int d = 0; d < 3; ++d) to[d] = d < 3 - from.size() ? missing : from[d - 3 + from.size()];
@@ -143,7 +141,8 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
                  ConvResult result) {
   const int kind = out.dtype() == DType::Float32 ? 0 : 1;
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
-  const auto kernel = (depthwise ? table(out).depthwise : table(out).sum)[kind];
+  const auto kernel =
+      (depthwise ? backend_of(out).conv->depthwise : backend_of(out).conv->sum)[kind];
   ConvLines lines;
   bool again = !can_be_copied(g);
   if (!again) {
@@ -224,7 +223,7 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
   const int kind = out.dtype() == DType::Float32 ? 0 : out.dtype() == DType::Float64 ? 1 : 2;
   if (kind == 2) {
-    const auto naive = table(out).naive[static_cast<int>(out.dtype())];
+    const auto naive = backend_of(out).conv->naive[static_cast<int>(out.dtype())];
     if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
     fill_result(out, bias);
     const WithoutGil unlocked(work_of(g) > 65536);

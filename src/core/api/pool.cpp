@@ -106,11 +106,20 @@ struct MaxPool {
     taps.resize(count);
   }
 
-  void set_x(const NDArray& x) {
+  DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
+
+  // Calls y's kernel for so many elements, if there are any.
+  void run(void (*const (&kernels)[3])(const MaxPoolArgs&), const NDArray& x, const NDArray& y,
+           const NDArray& where, int64_t numel) {
+    if (numel == 0) return;
     args.batch = x.shape()[0];
     args.channels = x.shape()[1];
     args.x = x.data();
+    args.y = y.data();
+    args.where = where.data();
     strides_of(x, args.x_strides);
+    strides_of(y, args.y_strides);
+    strides_of(where, args.where_strides);
     const WindowAxis* axis = args.axis;
     int64_t* tap = taps.data();
     for (int64_t d = 0; d < axis[0].taps; ++d)
@@ -119,21 +128,8 @@ struct MaxPool {
           *tap++ = d * axis[0].step * args.x_strides[2] + h * axis[1].step * args.x_strides[3] +
                    w * axis[2].step * args.x_strides[4];
     args.tap = taps.data();
-  }
-  void set_y(const NDArray& y) {
-    args.y = y.data();
-    strides_of(y, args.y_strides);
-  }
-  void set_where(const NDArray& where) {
-    args.where = where.data();
-    strides_of(where, args.where_strides);
-  }
-  DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
-
-  void run(const NDArray& on, void (*kernel)(const MaxPoolArgs&), int64_t numel) {
-    if (numel == 0) return;
     const WithoutGil unlocked(numel > kGilGrain);
-    launch(on)(kernel, args);
+    launch(y)(kernels[pool_kind(y.dtype())], args);
   }
 };
 
@@ -179,12 +175,8 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   const NDArray batch = prepared(x, spatial);
   const NDArray y = empty_laid_out(batch, with_size(batch, size), batch.dtype(), channels_last);
   const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
-  pool.set_x(batch);
-  pool.set_y(y);
-  pool.set_where(where);
   pool.args.channels_last = channels_last;
-  if (y.numel() > 0)
-    pool.run(y, backend_of(y).pool->max[pool_kind(y.dtype())], batch.numel() + y.numel());
+  pool.run(backend_of(y).pool->max, batch, y, where, y.numel() ? batch.numel() + y.numel() : 0);
   return {finished(y, x), batched_as(where, x)};
 }
 
@@ -198,13 +190,10 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
       arange(Scalar::of_int(0), Scalar::of_int(1), checked_numel(x_size, "max_pool"), DType::Int64,
              nullptr, where.device())
           .view(x_size);
-  Dims shape = with_size(batch, x_size);
   const NDArray indices =
       empty_laid_out(batch, batch.shape(), DType::Int64, looks_channels_last(batch));
-  pool.set_x(positions.expand(shape));
-  pool.set_y(indices);
-  pool.set_where(batch);
-  pool.run(where, backend_of(where).pool->max_gather[pool_kind(DType::Int64)], indices.numel());
+  pool.run(backend_of(where).pool->max_gather, positions.expand(with_size(batch, x_size)), indices,
+           batch, indices.numel());
   return batched_as(indices, where);
 }
 
@@ -228,14 +217,11 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   const NDArray batch = prepared(y, spatial);
   MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
   const NDArray x = empty_laid_out(batch, with_size(batch, x_size), batch.dtype(), channels_last);
-  pool.set_x(x);
-  pool.set_y(batch);
-  pool.set_where(with_batch(where, spatial));
   pool.args.channels_last = channels_last;
   if (y.numel() == 0)  // no window
     copy_into(x, Scalar::of_int(0));
   else
-    pool.run(x, backend_of(x).pool->max_scatter[pool_kind(x.dtype())], x.numel());
+    pool.run(backend_of(x).pool->max_scatter, x, batch, with_batch(where, spatial), x.numel());
   return finished(x, y);
 }
 
@@ -251,10 +237,7 @@ NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_si
                        x.shape());
   MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
   const NDArray y = empty_laid_out(places, places.shape(), batch.dtype(), channels_last);
-  pool.set_x(batch);
-  pool.set_y(y);
-  pool.set_where(places);
-  pool.run(y, backend_of(y).pool->max_gather[pool_kind(y.dtype())], y.numel());
+  pool.run(backend_of(y).pool->max_gather, batch, y, places, y.numel());
   return finished(y, x);
 }
 

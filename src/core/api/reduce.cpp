@@ -149,9 +149,6 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
   return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
 }
 
-namespace {
-
-// [extremes along the dim (if wanted), positions of the first of them].
 std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,
                               bool with_values, const Outs& outs) {
   const int d = wrap_dim(dim, x.ndim());
@@ -191,21 +188,6 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
   const ReduceTable& table = *backend_of(x).reduce;
   launch(x)((largest ? table.argmax : table.argmin)[static_cast<int>(compute)], args);
   return out;
-}
-
-}  // namespace
-
-NDArray argmax(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out) {
-  return extremes(x, dim, keepdim, true, false, {nullptr, out})[0];
-}
-NDArray argmin(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out) {
-  return extremes(x, dim, keepdim, false, false, {nullptr, out})[0];
-}
-std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
-  return extremes(x, dim, keepdim, true, true, outs);
-}
-std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
-  return extremes(x, dim, keepdim, false, true, outs);
 }
 
 }  // namespace tt

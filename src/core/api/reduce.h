@@ -18,11 +18,17 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 // log(sum(exp(x))), without overflow.
 NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                   const NDArray* out = nullptr);
-// The index (int64) of the first largest or smallest element along `dim`; NaN counts as both.
-NDArray argmax(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out = nullptr);
-NDArray argmin(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out = nullptr);
-// [the elements there, the indices].
-std::vector<NDArray> max_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs = {});
-std::vector<NDArray> min_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs = {});
+// [the largest or smallest elements along `dim` (if wanted), the index (int64) of the first of
+// them]; NaN counts as both.
+std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,
+                              bool with_values, const Outs& outs);
+template <bool largest>
+std::vector<NDArray> extremes_along(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
+  return extremes(x, dim, keepdim, largest, true, outs);
+}
+template <bool largest>
+NDArray positions_along(const NDArray& x, int64_t dim, bool keepdim, const NDArray* out) {
+  return extremes(x, dim, keepdim, largest, false, {nullptr, out})[0];
+}
 
 }  // namespace tt

@@ -77,7 +77,8 @@ bool must_be_dense(const NDArray& x, const std::vector<AxisMap>& axes) {
 
 // Finds a stretch of outputs that a plain loop can compute.
 void find_regular(const AxisMap& map, LinearAxis& axis) {
-  axis.first = axis.last = axis.taps = 0;
+  axis.first = axis.last = map.out;  // unless one is found
+  axis.taps = 0;
   axis.step = axis.repeat = 1;
   const auto count = [&](int64_t i) { return map.begin[i + 1] - map.begin[i]; };
   const auto source = [&](int64_t i) { return map.source[map.begin[i]]; };
@@ -85,25 +86,19 @@ void find_regular(const AxisMap& map, LinearAxis& axis) {
     bool same = map.out > 0;
     for (int64_t i = 0; i < map.out; ++i) same = same && count(i) == count(0);
     axis.taps = same ? count(0) : 0;
-    axis.first = axis.last = map.out;
     return;
   }
   const int64_t middle = map.out / 2;
-  if (map.out == 0 || count(middle) == 0) {
-    axis.first = axis.last = map.out;
-    return;
-  }
+  if (map.out == 0 || count(middle) == 0) return;
   axis.taps = count(middle);
   for (int64_t i = 0; i < map.out; ++i)  // all must be neighbours
     for (int64_t k = 1; k < count(i); ++k)
-      if (map.source[map.begin[i] + k] != source(i) + k) {
-        axis.first = axis.last = map.out;
-        return;
-      }
+      if (map.source[map.begin[i] + k] != source(i) + k) return;
   if (axis.taps == 1) {
     int64_t repeat = 1;
     while (repeat < map.out && count(repeat) == 1 && source(repeat) == source(0)) ++repeat;
     if (repeat > 1 && count(0) == 1) {
+      axis.first = axis.last = 0;
       while (axis.last < map.out && count(axis.last) == 1 &&
              source(axis.last) == source(0) + axis.last / repeat)
         ++axis.last;

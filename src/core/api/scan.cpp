@@ -50,26 +50,24 @@ std::vector<NDArray> extreme(void (*kernel)(const ScanArgs&), const NDArray& x, 
   return out;
 }
 
-const ScanTable& table(const NDArray& x) { return *backend_of(x).scan; }
-
 }  // namespace
 
 NDArray cumsum(const NDArray& x, int64_t dim, std::optional<DType> dtype, bool reverse,
                const NDArray* out) {
-  return accumulate("cumsum", table(x).sum, x, dim, dtype, reverse, out);
+  return accumulate("cumsum", backend_of(x).scan->sum, x, dim, dtype, reverse, out);
 }
 NDArray cumprod(const NDArray& x, int64_t dim, std::optional<DType> dtype, const NDArray* out) {
-  return accumulate("cumprod", table(x).product, x, dim, dtype, false, out);
+  return accumulate("cumprod", backend_of(x).scan->product, x, dim, dtype, false, out);
 }
 NDArray logcumsumexp(const NDArray& x, int64_t dim, const NDArray* out) {
   check_floating("logcumsumexp", x.dtype());
-  return accumulate("logcumsumexp", table(x).logsumexp, x, dim, x.dtype(), false, out);
+  return accumulate("logcumsumexp", backend_of(x).scan->logsumexp, x, dim, x.dtype(), false, out);
 }
 std::vector<NDArray> cummax(const NDArray& x, int64_t dim, const Outs& outs) {
-  return extreme(table(x).maximum, x, dim, outs);
+  return extreme(backend_of(x).scan->maximum, x, dim, outs);
 }
 std::vector<NDArray> cummin(const NDArray& x, int64_t dim, const Outs& outs) {
-  return extreme(table(x).minimum, x, dim, outs);
+  return extreme(backend_of(x).scan->minimum, x, dim, outs);
 }
 
 NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool reverse) {
@@ -78,7 +76,7 @@ NDArray linear_scan(const NDArray& x, const NDArray& factors, int64_t dim, bool 
     throw RuntimeError("[linear_scan] expected two arrays of one shape and dtype, got ", x.shape(),
                        " and ", factors.shape());
   NDArray out = x.new_empty(x.shape(), x.dtype());
-  scan(table(x).linear, x, dim, out, reverse, nullptr, &factors);
+  scan(backend_of(x).scan->linear, x, dim, out, reverse, nullptr, &factors);
   return out;
 }
 

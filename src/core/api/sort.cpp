@@ -13,8 +13,6 @@ namespace tt {
 
 namespace {
 
-const SortTable& table(const NDArray& x) { return *backend_of(x).sort; }
-
 // [of the dtype, of int64], uninitialised.
 std::vector<NDArray> results(const NDArray& x, const Dims& shape, const Outs& outs) {
   std::vector<NDArray> out{strided_result_in(outs[0], shape, x.dtype(), x.device(), {&x})};
@@ -91,7 +89,7 @@ std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64
     throw RuntimeError("kthvalue(): selected number k out of range for dimension ", d);
   refuse_bool("kthvalue", x);
   return reduce_lines("kthvalue", x, dim, keepdim, outs,
-                      [&](const Lines& lines) { table(x).kthvalue(lines, k - 1); });
+                      [&](const Lines& lines) { backend_of(x).sort->kthvalue(lines, k - 1); });
 }
 
 std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan,
@@ -99,11 +97,11 @@ std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ig
   const char* name = ignore_nan ? "nanmedian" : "median";
   refuse_bool(name, x);
   return reduce_lines(name, x, dim, keepdim, outs,
-                      [&](const Lines& lines) { table(x).median(lines, ignore_nan); });
+                      [&](const Lines& lines) { backend_of(x).sort->median(lines, ignore_nan); });
 }
 
 std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {
-  return reduce_lines("mode", x, dim, keepdim, outs, table(x).mode);
+  return reduce_lines("mode", x, dim, keepdim, outs, backend_of(x).sort->mode);
 }
 
 }  // namespace tt
