@@ -109,9 +109,11 @@ PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyTypeObject* node_type;  // graph.py's Node
 
+}  // namespace
+
 // Its number is taken after forward has written.
-PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObject* saved,
-                       PyObject* inputs, PyObject* constants) {
+PyObject* make_node(PyObject* op, PyObject* edges, PyObject* saved, PyObject* inputs,
+                    PyObject* constants) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
     PyObject* const constant = PyTuple_GET_ITEM(constants, i);
     if (is_tensor(constant) && !is_untracked(tensor_of(constant)))  // its gradient would be lost
@@ -122,7 +124,7 @@ PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObje
           Owned(PyObject_GetAttrString(op, "__name__")).get());
   }
   Owned sequence(node_stamp(nullptr, saved));
-  PyObject* const object = sequence ? type->tp_alloc(type, 0) : nullptr;
+  PyObject* const object = sequence ? node_type->tp_alloc(node_type, 0) : nullptr;
   if (!object) return nullptr;
   NodeObject& node = *reinterpret_cast<NodeObject*>(object);
   node.op = Py_NewRef(op);
@@ -135,14 +137,16 @@ PyObject* make_node_of(PyTypeObject* type, PyObject* op, PyObject* edges, PyObje
   return object;
 }
 
+namespace {
+
 // Node(op, edges, saved, inputs=None, constants=())
-PyObject* call_node(PyObject* type, PyObject* const* args, size_t flags, PyObject* keywords) {
+PyObject* call_node(PyObject*, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (count < 3 || count > 5 || keywords)
     return PyErr_Format(PyExc_TypeError, "Node(op, edges, saved, inputs=None, constants=())");
   static PyObject* const nothing = PyTuple_New(0);
-  return make_node_of(reinterpret_cast<PyTypeObject*>(type), args[0], args[1], args[2],
-                      count > 3 ? args[3] : Py_None, count > 4 ? args[4] : nothing);
+  return make_node(args[0], args[1], args[2], count > 3 ? args[3] : Py_None,
+                   count > 4 ? args[4] : nothing);
 }
 
 // Calls of this subclass of NodeBase go straight to `call_node`, without a tuple of arguments.
@@ -168,11 +172,6 @@ PyType_Spec spec = {"tiny_torch._core.NodeBase", sizeof(NodeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
 
 }  // namespace
-
-PyObject* make_node(PyObject* op, PyObject* edges, PyObject* saved, PyObject* inputs,
-                    PyObject* constants) {
-  return make_node_of(node_type, op, edges, saved, inputs, constants);
-}
 
 void add_graph(PyObject* module) {
   PyObject* const type = PyType_FromSpec(&spec);

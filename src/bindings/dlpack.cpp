@@ -3,7 +3,6 @@
 // The structs are those of https://dmlc.github.io/dlpack/latest/c_api.html, both in the form from
 // before DLPack 1.0 and in the versioned one.
 #include <memory>
-#include <string_view>
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
@@ -52,13 +51,12 @@ constexpr int32_t kCpu = 1;
 constexpr uint64_t kCopied = 2;  // a flag
 
 DLDataType dlpack_dtype(DType dtype) {
-  const std::string_view text = name(dtype);
-  const auto begins = [&](std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-  };
-  const int code = begins("int") ? 0 : begins("uint") ? 1 : begins("float") ? 2 : 0;
-  const int other = begins("bfloat") ? 4 : begins("bool") ? 6 : code;
-  return {static_cast<uint8_t>(other), static_cast<uint8_t>(8 * itemsize(dtype)), 1};
+  const int code = dtype == DType::Bool       ? 6
+                   : dtype == DType::BFloat16 ? 4
+                   : is_floating(dtype)       ? 2
+                   : dtype == DType::UInt8    ? 1
+                                              : 0;
+  return {static_cast<uint8_t>(code), static_cast<uint8_t>(8 * itemsize(dtype)), 1};
 }
 
 DType dtype_of(DLDataType wanted) {
@@ -94,7 +92,7 @@ struct Exported {
 };
 
 template <class Managed>
-PyObject* capsule_of(std::unique_ptr<Exported<Managed>> exported) {
+pb::object capsule_of(std::unique_ptr<Exported<Managed>> exported) {
   // A capsule that nobody took frees what it holds; one that was taken has another name.
   auto destroy = [](PyObject* capsule) {
     if (!PyCapsule_IsValid(capsule, Managed::kName)) return;
@@ -104,7 +102,7 @@ PyObject* capsule_of(std::unique_ptr<Exported<Managed>> exported) {
   PyObject* const capsule = PyCapsule_New(&exported->managed, Managed::kName, destroy);
   if (!capsule) throw PythonError();
   exported.release();
-  return capsule;
+  return pb::reinterpret_steal<pb::object>(capsule);
 }
 
 // ---------------------------------------------------------------------------------------- import
@@ -146,50 +144,32 @@ NDArray import(PyObject* capsule) {
   return NDArray(std::move(storage), shape, strides, 0, dtype);
 }
 
-template <class F>
-pb::object guarded(F function) {
-  PyObject* result;
-  try {
-    result = function();
-  } catch (const PythonError&) {
-    throw pb::error_already_set();
-  }
-  if (!result) throw pb::error_already_set();
-  return pb::reinterpret_steal<pb::object>(result);
-}
-
 pb::object to_dlpack(pb::handle object, bool versioned, bool copied) {
-  return guarded([&]() -> PyObject* {
-    const NDArray& array = Argument<const NDArray&>::get(object.ptr());
-    if (!array.device().on_host) {
-      PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s", array.device().name);
-      return nullptr;
-    }
-    array.storage()->resizable = false;  // the capsule has its address
-    if (!versioned) return capsule_of(std::make_unique<Exported<DLManagedTensor>>(array));
-    auto exported = std::make_unique<Exported<DLManagedTensorVersioned>>(array);
-    exported->managed.major = 1;
-    exported->managed.flags = copied ? kCopied : 0;
-    return capsule_of(std::move(exported));
-  });
+  const NDArray& array = Argument<const NDArray&>::get(object.ptr());
+  if (!array.device().on_host)
+    throw pb::buffer_error(format("Cannot pack tensors on ", array.device().name));
+  array.storage()->resizable = false;  // the capsule has its address
+  if (!versioned) return capsule_of(std::make_unique<Exported<DLManagedTensor>>(array));
+  auto exported = std::make_unique<Exported<DLManagedTensorVersioned>>(array);
+  exported->managed.major = 1;
+  exported->managed.flags = copied ? kCopied : 0;
+  return capsule_of(std::move(exported));
 }
 
 pb::object from_dlpack(pb::handle capsule) {
-  return guarded([&]() -> PyObject* {
-    PyObject* const object = capsule.ptr();
-    if (PyCapsule_IsValid(object, DLManagedTensorVersioned::kName)) {
-      const auto* managed = static_cast<DLManagedTensorVersioned*>(
-          PyCapsule_GetPointer(object, DLManagedTensorVersioned::kName));
-      if (managed->major > 1)
-        throw RuntimeError("[from_dlpack] version ", managed->major, " of DLPack is not known");
-      return to_python(import<DLManagedTensorVersioned>(object));
-    }
-    if (PyCapsule_IsValid(object, DLManagedTensor::kName))
-      return to_python(import<DLManagedTensor>(object));
-    throw RuntimeError(
-        "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
-        "once, so you might have already constructed a tensor from it once.");
-  });
+  PyObject* const object = capsule.ptr();
+  if (PyCapsule_IsValid(object, DLManagedTensorVersioned::kName)) {
+    const auto* managed = static_cast<DLManagedTensorVersioned*>(
+        PyCapsule_GetPointer(object, DLManagedTensorVersioned::kName));
+    if (managed->major > 1)
+      throw RuntimeError("[from_dlpack] version ", managed->major, " of DLPack is not known");
+    return wrap(import<DLManagedTensorVersioned>(object));
+  }
+  if (PyCapsule_IsValid(object, DLManagedTensor::kName))
+    return wrap(import<DLManagedTensor>(object));
+  throw RuntimeError(
+      "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
+      "once, so you might have already constructed a tensor from it once.");
 }
 
 }  // namespace

@@ -12,14 +12,16 @@ namespace pb = pybind11;
 
 namespace {
 
+Strided strided_of(const NDArray& x) {
+  return {x.data(), x.dtype(), x.ndim(), x.shape().begin(), x.strides().begin()};
+}
+
 struct Target {
   const NDArray& array;
   Strided strided;
 
   explicit Target(pb::handle object)
-      : array(Argument<const NDArray&>::get(object.ptr())),
-        strided{array.data(), array.dtype(), array.ndim(), array.shape().begin(),
-                array.strides().begin()} {}
+      : array(Argument<const NDArray&>::get(object.ptr())), strided(strided_of(array)) {}
 };
 
 template <class T>
@@ -60,14 +62,14 @@ pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples
   NDArray out = p.array.new_empty(shape, DType::Int64);
   launch(p.array)->random->multinomial(generator, p.strided, samples, replacement,
                                        reinterpret_cast<int64_t*>(out.data()));
-  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+  return wrap(std::move(out));
 }
 
 pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handle wanted) {
   NDArray out = result_in(Argument<const NDArray*>::get(wanted.ptr()), {n}, dtype_from(dtype.ptr()),
                           cpu_device(), {});
   launch(out)->random->randperm(generator, out.data(), out.dtype(), n, 1);
-  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+  return wrap(std::move(out));
 }
 
 // The first of arrays that must have one shape and dtype.
@@ -84,8 +86,8 @@ const NDArray& alike(const Target& first, const Targets&... others) {
 
 template <class Fill>
 pb::object filled(NDArray out, const Fill& fill) {
-  fill({out.data(), out.dtype(), out.ndim(), out.shape().begin(), out.strides().begin()});
-  return pb::reinterpret_steal<pb::object>(to_python(std::move(out)));
+  fill(strided_of(out));
+  return wrap(std::move(out));
 }
 
 // A sampler of parameters, each an array, as a Python function; what it draws is contiguous.

@@ -14,9 +14,6 @@ namespace pb = pybind11;
 namespace {
 
 const NDArray& array_arg(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
-pb::object wrap(NDArray&& array) {
-  return pb::reinterpret_steal<pb::object>(to_python(std::move(array)));
-}
 
 std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
   if (!dtype.attr("isnative").cast<bool>()) return std::nullopt;

@@ -2,9 +2,14 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
-#include "core/dtype.h"
+#include "autograd/python.h"
 
 namespace tt::py {
+
+// For functions that pybind11 binds.
+inline pybind11::object wrap(NDArray&& array) {
+  return pybind11::reinterpret_steal<pybind11::object>(to_python(std::move(array)));
+}
 
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
 void add_array_type(PyObject* module);        // throws PythonError
