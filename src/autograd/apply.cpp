@@ -379,8 +379,6 @@ PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
 
 }  // namespace
 
-void add_apply(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
-}
+void add_apply(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace tt::py

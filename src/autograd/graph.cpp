@@ -174,10 +174,8 @@ PyType_Spec spec = {"tiny_torch._core.NodeBase", sizeof(NodeObject), 0,
 }  // namespace
 
 void add_graph(PyObject* module) {
-  PyObject* const type = PyType_FromSpec(&spec);
-  if (!type || PyModule_AddObject(module, "NodeBase", type) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0)
-    throw PythonError();
+  add_type(module, "NodeBase", spec);
+  add_functions(module, functions);
 }
 
 }  // namespace tt::py

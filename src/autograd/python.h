@@ -49,6 +49,17 @@ PyCFunction fast(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
+// These add to a module; throw PythonError.
+inline void add_functions(PyObject* module, PyMethodDef* functions) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+}
+inline PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec,
+                              PyObject* base = nullptr) {
+  PyObject* const type = PyType_FromSpecWithBases(&spec, base);
+  if (!type || PyModule_AddObjectRef(module, name, type) < 0) throw PythonError();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 // A reference that is given up at the end of its scope; null where making the object failed.
 class Owned {
  public:

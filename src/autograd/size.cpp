@@ -85,9 +85,7 @@ void register_answers(PyTypeObject* size, PyObject* by_name) {
 }
 
 void add_size(PyObject* module) {
-  PyObject* const type =
-      PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type));
-  if (!type || PyModule_AddObject(module, "SizeBase", type) < 0) throw PythonError();
+  add_type(module, "SizeBase", spec, reinterpret_cast<PyObject*>(&PyTuple_Type));
 }
 
 }  // namespace tt::py

@@ -340,12 +340,6 @@ PyMethodDef functions[] = {
     {"register_classes", register_classes, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyTypeObject* add_type(PyObject* module, const char* name, PyType_Spec& spec) {
-  PyObject* const type = PyType_FromSpec(&spec);
-  if (!type || PyModule_AddObject(module, name, Py_NewRef(type)) < 0) throw PythonError();
-  return reinterpret_cast<PyTypeObject*>(type);
-}
-
 }  // namespace
 
 void add_tensor(PyObject* module) {
@@ -373,7 +367,7 @@ void add_tensor(PyObject* module) {
   view_type = add_type(module, "View", view_spec);
   PyTypeObject* const modes = add_type(module, "Modes", mode_spec);
   if (PyModule_AddObject(module, "modes", modes->tp_alloc(modes, 0)) < 0) throw PythonError();
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
+  add_functions(module, functions);
 }
 
 }  // namespace tt::py

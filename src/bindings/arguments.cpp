@@ -398,8 +398,6 @@ PyMethodDef functions[] = {{"are_ints", are_ints<false>, METH_O, nullptr},
 
 }  // namespace
 
-void add_arguments(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError();
-}
+void add_arguments(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace tt::py

@@ -368,11 +368,9 @@ void add_array_type(PyObject* module) {
                                 {0, nullptr}};
   static PyType_Spec spec = {"tiny_torch._core.NDArray", sizeof(ArrayObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  array_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  array_type = add_type(module, "NDArray", spec);
   // NumPy's arrays leave operators with ours to us.
-  if (!array_type ||
-      PyObject_SetAttrString(reinterpret_cast<PyObject*>(array_type), "__array_ufunc__", Py_None) ||
-      PyModule_AddObjectRef(module, "NDArray", reinterpret_cast<PyObject*>(array_type)) < 0)
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(array_type), "__array_ufunc__", Py_None))
     throw PythonError();
 }
 

@@ -55,9 +55,7 @@ DType dtype_from(PyObject* object) {
 }
 
 void add_dtypes(PyObject* module) {
-  PyObject* const type = PyType_FromSpec(&spec);
-  if (!type || PyModule_AddObject(module, "dtype", type) < 0) throw PythonError();
-  dtype_type = reinterpret_cast<PyTypeObject*>(type);
+  dtype_type = add_type(module, "dtype", spec);
   for (int i = 0; i < kDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
     auto* const self = PyObject_New(DTypeObject, dtype_type);

@@ -173,11 +173,9 @@ PyMethodDef functions[] = {{"explain_refusals", explain_refusals, METH_O, nullpt
 
 }  // namespace
 
-void add_function(pybind11::module_& module) {
-  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
-  PyObject* const type = PyType_FromSpec(&spec);
-  if (!type) throw pybind11::error_already_set();
-  module.attr("Function") = pybind11::reinterpret_steal<pybind11::object>(type);
+void add_function(PyObject* module) {
+  add_functions(module, functions);
+  add_type(module, "Function", spec);
 }
 
 }  // namespace tt::py

@@ -130,12 +130,12 @@ PYBIND11_MODULE(_core, module) {
   py::add_size(module.ptr());
   py::add_tensor(module.ptr());
   py::add_graph(module.ptr());
-  if (PyModule_AddFunctions(module.ptr(), py::functions) < 0) throw pybind11::error_already_set();
+  py::add_functions(module.ptr(), py::functions);
   py::add_dlpack(module);
-  py::add_function(module);
+  py::add_function(module.ptr());
   py::add_generator(module);
   py::add_memory(module);
-  py::add_nn(module);
+  py::add_nn(module.ptr());
   py::add_optim(module);
   py::add_records(module);
   module.attr("inference_stamp") = kInferenceStamp;

@@ -70,8 +70,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_nn(pybind11::module_& module) {
-  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
-}
+void add_nn(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace tt::py

@@ -15,11 +15,11 @@ PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares i
 void add_array_type(PyObject* module);        // throws PythonError
 void add_arguments(PyObject* module);         // throws PythonError
 void add_dtypes(PyObject* module);            // throws PythonError
+void add_function(PyObject* module);          // throws PythonError
+void add_nn(PyObject* module);                // throws PythonError
 void add_dlpack(pybind11::module_& module);
-void add_function(pybind11::module_& module);
 void add_generator(pybind11::module_& module);
 void add_memory(pybind11::module_& module);
-void add_nn(pybind11::module_& module);
 void add_optim(pybind11::module_& module);
 void add_records(pybind11::module_& module);
 

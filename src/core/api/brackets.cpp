@@ -141,8 +141,7 @@ struct Indexed {
     args.x = x.data();
     args.other = other.data();
     // A copy where a write to x would change them.
-    NDArray positions =
-        whole[0].storage() == x.storage() ? contiguous(clone(whole[0])) : contiguous(whole[0]);
+    NDArray positions = contiguous(apart(whole[0], x));
     args.index_step = 1;
     args.size = x.shape()[dims[0]];
     args.stride = x.strides()[dims[0]];
@@ -234,7 +233,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   if (!fits)
     throw RuntimeError("shape mismatch: value tensor of shape ", values.shape(),
                        " cannot be broadcast to indexing result of shape ", shape);
-  NDArray source = values.storage() == x.storage() ? clone(values) : values;
+  NDArray source = apart(values, x);
   if (from_shape != source.shape()) source = source.view(from_shape);
   source = source.expand(shape);
   if (indexed.dims.empty()) {

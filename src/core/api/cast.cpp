@@ -18,6 +18,10 @@ NDArray contiguous(const NDArray& x) {
 
 NDArray clone(const NDArray& x) { return astype(x, x.dtype()); }
 
+NDArray apart(const NDArray& x, const NDArray& written) {
+  return x.storage() == written.storage() ? clone(x) : x;
+}
+
 NDArray astype(const NDArray& x, DType dtype, const NDArray* wanted) {
   NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, x.device(), {&x})
                        : x.new_empty_strided(x.shape(), like_strides(x), dtype);

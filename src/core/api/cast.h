@@ -6,6 +6,8 @@ namespace tt {
 
 NDArray contiguous(const NDArray& x);  // x itself if it is
 NDArray clone(const NDArray& x);       // keeps dense strides
+// x, or a copy where a write to `written` might change it.
+NDArray apart(const NDArray& x, const NDArray& written);
 // Always a copy; in `out`, if that is of x's shape and this dtype, and apart from it.
 NDArray astype(const NDArray& x, DType dtype, const NDArray* out = nullptr);
 NDArray converted(const NDArray& x, DType dtype);      // x itself if it is of that dtype

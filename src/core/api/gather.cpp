@@ -32,13 +32,6 @@ int64_t first_outside(const NDArray& index, int64_t size, int64_t low) {
   return position;
 }
 
-// No kernel looks at the positions of a result without elements.
-void check_inside(const NDArray& index, int64_t size) {
-  if (!are_inside(index, size))
-    throw RuntimeError("INDICES element is out of DATA bounds, id=", first_outside(index, size, 0),
-                       " axis_dim=", size);
-}
-
 // Throws for the first position that is not there.
 template <class E>
 [[noreturn]] void throw_outside(const NDArray& index, int64_t size, int64_t low, int dim) {
@@ -103,7 +96,7 @@ AlongArgs along(const NDArray& x, int dim, const NDArray& index, const NDArray& 
 NDArray source_of(const NDArray& x, const Operand& source) {
   const NDArray* array = as_array(source);
   if (!array) return new_full(x, {}, std::get<Scalar>(source), x.dtype());
-  return array->storage() == x.storage() ? clone(*array) : *array;
+  return apart(*array, x);
 }
 
 void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
@@ -174,7 +167,10 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
     throw RuntimeError("index_select(): Index to scalar can have only 1 value, got ", index.numel(),
                        " value(s)");
   const NDArray positions = positions_of(index);
-  if (x.numel() == 0 && x.ndim() > 1) check_inside(positions, x.shape()[d]);
+  // No kernel looks at the positions of a result without elements.
+  if (x.numel() == 0 && x.ndim() > 1 && !are_inside(positions, x.shape()[d]))
+    throw RuntimeError("INDICES element is out of DATA bounds, id=",
+                       first_outside(positions, x.shape()[d], 0), " axis_dim=", x.shape()[d]);
   NDArray out = strided_result_in(wanted, shape, x.dtype(), x.device(), {&x, &positions});
   const AlongArgs args = along(x, d, positions, out, true);
   const bool fine = out.numel() > 0 && args.size > 0 ? pick(x, args, is_direct(out, wanted))

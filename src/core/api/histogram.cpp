@@ -11,13 +11,8 @@
 
 namespace tt {
 
-namespace {
-
-constexpr const char* kOnlyCounts = "bincount only supports 1-d non-negative integral inputs.";
-
-}  // namespace
-
 NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
+  constexpr const char* kOnlyCounts = "bincount only supports 1-d non-negative integral inputs.";
   if (minlength < 0) throw RuntimeError("minlength should be >= 0");
   if (x.ndim() == 1 && x.numel() == 0)
     return new_full(x, {minlength}, Scalar::of_int(0), DType::Int64);

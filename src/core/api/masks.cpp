@@ -22,10 +22,6 @@ struct Counted {
   MaskArgs args() const { return {flat.data(), flat.numel(), data_of<int64_t>(starts)}; }
 };
 
-NDArray detached(const NDArray& array, const NDArray& written) {
-  return array.storage() == written.storage() ? clone(array) : array;
-}
-
 }  // namespace
 
 NDArray nonzero(const NDArray& x) {
@@ -48,9 +44,9 @@ NDArray masked_select(const NDArray& x, const NDArray& mask) {
 void masked_fill(const NDArray& x, const NDArray& mask, const Operand& value) {
   check_writable(x);
   // Copies of what the write would change while it is read.
-  const NDArray spread = detached(mask, x).expand(x.shape());
+  const NDArray spread = apart(mask, x).expand(x.shape());
   std::optional<NDArray> number;
-  if (auto array = as_array(value)) number = detached(*array, x);
+  if (auto array = as_array(value)) number = apart(*array, x);
   const Operand inputs[] = {&spread, number ? Operand(&*number) : value, &x};
   const DType compute = computed_in(x.dtype());
   const auto where = backend_of(x).elementwise->where[static_cast<int>(compute)];
@@ -65,10 +61,10 @@ void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source
     throw RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype ",
                        mask.dtype());
   check_writable(x);
-  Counted counted(detached(mask, x).expand(x.shape()));
+  Counted counted(apart(mask, x).expand(x.shape()));
   if (source.numel() < counted.total)
     throw RuntimeError("Number of elements of source < number of ones in mask");
-  const NDArray from = contiguous(detached(source, x));
+  const NDArray from = contiguous(apart(source, x));
   const NDArray flat = contiguous(x);
   launch(x)->masks->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
   if (!x.is_contiguous()) copy_into(x, &flat);
