@@ -229,6 +229,15 @@ def test_matmul_has_the_same_bits_in_every_layout_and_number_of_threads(m, k, n)
                 assert same_bits(left @ right, expected)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("shape", [(2, 3, 7, 5), (1, 16, 5, 12), (2, 33, 9, 12)])
+def test_average_pools_have_the_same_bits_channels_last(shape, size):
+    x = draw(shape)
+    last = x.to(memory_format=torch.channels_last)
+    pool = F.adaptive_avg_pool2d
+    assert np.array_equal(pool(x, size).numpy(), pool(last, size).contiguous().numpy())
+
+
 def test_a_gradient_does_not_depend_on_the_number_of_threads():
     def gradients(threads):
         torch.set_num_threads(threads)
