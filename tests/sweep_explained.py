@@ -151,19 +151,19 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "a vector's product with itself is 0; PyTorch's, which fuses one of two products, is not",
     ),
     (
-        r"torch\.(Tensor\.)?(digamma|lgamma|polygamma)_?",
+        r"torch\.(Tensor\.|special\.)?(digamma|psi|lgamma|gammaln|polygamma)_?",
         r"case .* float64",
         "gradient: of leaf 0",
         "PyTorch's trigamma has a relative error of 5e-10 in float64; ours 1e-15 (50 digits)",
     ),
     (
-        r"torch\.(Tensor\.)?polygamma_?",
+        r"torch\.(Tensor\.|special\.)?polygamma_?",
         r"float32\[5, 5\], 1\)  broadcast",
         r"such as \[412\.744.*, not \[412\.752",
         "PyTorch's trigamma has a relative error up to 2e-5 below 0 in float32; ours 3e-8",
     ),
     (
-        r"torch\.(Tensor\.)?polygamma",
+        r"torch\.(Tensor\.|special\.)?polygamma",
         r"u?int\d+\[.*, 1\)",
         r"values, such as \[inf(, inf)*\], not \[\d",
         "trigamma is infinite at the integers below 1; PyTorch's sine of pi is not 0 there",
@@ -176,10 +176,22 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "two such sums; ours is nearer to float64's by one to three digits",
     ),
     (
-        r"torch\.(Tensor\.)?polygamma",
+        r"torch\.(Tensor\.|special\.)?polygamma",
         "special values",
         r"1 of 25 values, such as \[-?0\.0\], not \[nan\]",
         "polygamma(n, inf) is 0, its limit; PyTorch's NaN",
+    ),
+    (
+        r"torch\.(Tensor\.|special\.)?i[01]_?",
+        "special values",
+        r"1 of 5 values, such as \[-?inf\], not \[nan\]",
+        "i0 and i1 grow to infinity; PyTorch's quotient of two infinities is NaN",
+    ),
+    (
+        r"torch\.special\.i1",
+        "float16",
+        "^with grad: nothing raised, PyTorch: NotImplementedError..i1_backward. not implemented",
+        "PyTorch has no i1_backward for float16",
     ),
     (
         r"torch\.(std|var)_mean",

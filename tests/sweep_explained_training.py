@@ -202,6 +202,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "nothing to clip: PyTorch's own assertion fails, its clip_grad_norm_ accepts it",
     ),
     (
+        r"torch\.nn\.utils\.get_total_norm",
+        r"get_total_norm\(\[3\]\)",
+        r"^raised TypeError.get_total_norm\(\): argument 'tensors' must be Tensors, not int",
+        "PyTorch meets the missing attribute of what is no tensor; ours says what it is",
+    ),
+    (
         r"torch\.nn\.Module\.to",
         r"`M\.to\(3\.5\)`",
         "^raised TypeError.device.. received an invalid combination of arguments",

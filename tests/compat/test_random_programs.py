@@ -4,7 +4,7 @@ import json
 
 import pytest
 from random_calls import Program
-from random_programs import CALLS, batch, death, needed, parsed, start
+from random_programs import CALLS, CPU_LIMIT, batch, death, needed, parsed, start
 
 CRASH = "import ctypes; ctypes.string_at(0)"
 
@@ -58,7 +58,8 @@ def test_many_programs(tmp_path):
 )
 def test_what_fails(line, why, tmp_path):
     lines = ["import tiny_torch as torch; F = torch.nn.functional", "x = torch.ones(3)", line]
-    found, said, code = start(["--lines", json.dumps(lines)], tmp_path / "notes", seconds=2)
+    limit = 2 if why == "hangs" else CPU_LIMIT
+    found, said, code = start(["--lines", json.dumps(lines)], tmp_path / "notes", seconds=limit)
     assert why in (found[0][1] if found else death(said, code))
 
 
