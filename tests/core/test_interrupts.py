@@ -26,6 +26,8 @@ LONG = {
     "a permutation": "torch.randperm(2**26)",
     "many sorts": "torch.ones(1).expand(2**17, 2**10).sort()",
     "indexing": "torch.ones(2**20).index_select(0, torch.zeros(1).long().expand(2**28))",
+    "a recurrent layer": "torch.nn.LSTM(1, 2048)(torch.zeros(600, 32, 1))",
+    "one of few rows": "torch.nn.RNN(1, 4096)(torch.zeros(6000, 1, 1))",
     "CTC": "F.ctc_loss(ones(2000, 64, 9).log_softmax(2), I.expand(64, 499), (2000,) * 64, (499,) * 64)",
 }  # fmt: skip
 

@@ -9,6 +9,7 @@
 #include "core/launch.h"
 #include "core/tables/matmul.h"
 #include "core/tables/recurrent.h"
+#include "core/threads.h"
 
 namespace tt {
 
@@ -114,6 +115,7 @@ void run(const Layer& l, const RecurrentTable::Kernel& kernel, const NDArray& we
   const MatmulKernel multiply = l.device->backend->matmul->product[static_cast<int>(l.dtype)];
   all.count = 1;
   for (const RecurrentPhase& phase : phases) {
+    check_interrupt();
     for (const RecurrentProduct& p : phase.products) {
       if (p.rows == 0 || n == 0) continue;
       Launch (*l.device)(

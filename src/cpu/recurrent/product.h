@@ -101,6 +101,8 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
     for (int64_t i = 0; i < s.count; ++i) step(s.phases[i].step, 0, s.hidden);
     return;
   }
+  int64_t stop = s.count;  // the phase before which all members end
+  const bool stoppable = !is_team_member();
   const int64_t parts = blocks(s.hidden, kCols<T>), size = UnitPanels<T>::size(s);
   double work = 0;
   for (int64_t i = 0; i < s.count; ++i)
@@ -117,7 +119,12 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
     };
     for (int64_t part = first; part < last; ++part) units(part).pack();
     for (int64_t i = 0; i < s.count; ++i) {
-      if (i > 0) wait_for_team();
+      if (i > 0) {
+        if (member == 0 && stoppable && interrupt_pending())
+          __atomic_store_n(&stop, i, __ATOMIC_RELAXED);
+        wait_for_team();
+        if (i >= __atomic_load_n(&stop, __ATOMIC_RELAXED)) break;  // all here, at the same phase
+      }
       for (int64_t part = first; part < last; ++part) {
         const UnitPanels<T> own = units(part);
         for (const RecurrentProduct& p : s.phases[i].products) own.multiply(p);
@@ -125,6 +132,7 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
       }
     }
   });
+  if (stop < s.count) throw_interrupted();
 }
 
 template <class T, StepOfUnits& step>
