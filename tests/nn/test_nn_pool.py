@@ -147,6 +147,11 @@ def test_nan_and_infinity():
                 compared("adaptive_max_pool2d", x, layout, output_size=3, return_indices=True)
 
 
+def test_one_window_of_any_stride(torch):
+    x = torch.arange(30.0).view(5, 6).t()
+    assert torch.nn.functional.max_pool1d(x, 5, 2**62).tolist() == x.amax(1, True).tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int64", "int32", "uint8"])
 @pytest.mark.parametrize("function", ["max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d",
                                       "adaptive_avg_pool2d", "adaptive_max_pool2d"])  # fmt: skip

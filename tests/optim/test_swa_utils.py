@@ -103,6 +103,7 @@ def test_swalr_is_pytorchs(oracle, options, tensor_lr):
 
 ERRORS = [
     (lambda utils, lib: utils.get_ema_multi_avg_fn(1.5), ValueError),
+    (lambda utils, lib: utils.get_ema_multi_avg_fn()([lib.ones(2)], [3.5], 3), TypeError),
     (lambda utils, lib: utils.get_ema_avg_fn(-0.5), ValueError),
     (
         lambda utils, lib: utils.AveragedModel(lib.nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max),

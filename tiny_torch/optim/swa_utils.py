@@ -34,7 +34,8 @@ Tensors = list[Any] | tuple[Any, ...]
 def _lerp_all(averages: Tensors, values: Tensors, weight: float) -> None:
     """averages += weight * (values - averages), in one call of C++ where that is possible."""
     left: Iterable[int] = range(len(averages))
-    if {type(tensor.array) for tensor in (*averages, *values)} == {_core.NDArray}:
+    kinds = {type(getattr(tensor, "array", None)) for tensor in (*averages, *values)}
+    if kinds == {_core.NDArray}:
         pairs = [[tensor.array for tensor in tensors] for tensors in (averages, values)]
         left = _core.foreach_lerp(*pairs, weight)
     for i in left:

@@ -34,7 +34,8 @@ struct AxisWindows {
     axis.out = out;
     const bool adaptive = windows.kernel.empty();
     axis.step = adaptive || d < 0 ? 1 : windows.dilation[d];
-    axis.stride = d < 0 ? 1 : adaptive ? in / std::max<int64_t>(out, 1) : windows.stride[d];
+    // The stride of a single window may be any number: nothing is that far apart.
+    axis.stride = d < 0 || out < 2 ? 1 : adaptive ? in / out : windows.stride[d];
     axis.taps = 1;
     axis.overlaps = false;
     if (adaptive) checked_mul(in, out, "max_pool");
