@@ -48,7 +48,13 @@ def get_total_norm(
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0, 12.0])])
     tensor(13.)
     """
-    tensors = _listed("get_total_norm", "tensors", tensors)
+    listed = _listed("get_total_norm", "tensors", tensors)
+    return _total_norm(listed, norm_type, error_if_nonfinite, foreach)
+
+
+def _total_norm(
+    tensors: list[Any], norm_type: float, error_if_nonfinite: bool, foreach: bool | None
+) -> Tensor:
     norm_type = float(norm_type)
     if not tensors:
         return torch.tensor(0.0)
@@ -97,7 +103,10 @@ def clip_grads_with_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    grads = _grads("clip_grads_with_norm_", parameters)
+    _scale(_grads("clip_grads_with_norm_", parameters), max_norm, total_norm, foreach)
+
+
+def _scale(grads: list[Any], max_norm: float, total_norm: Tensor, foreach: bool | None) -> None:
     max_norm = float(max_norm)
     if not grads:
         return
@@ -140,8 +149,8 @@ def clip_grad_norm_(
                 stacklevel=3,
             )
     grads = _grads("clip_grad_norm_", parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
-    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    total = _total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    _scale(grads, max_norm, total, foreach)
     return total
 
 
