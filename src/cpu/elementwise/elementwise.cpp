@@ -1,8 +1,8 @@
-// Elementwise kernels over floats, built once per instruction set.
+// Elementwise kernels of two and more inputs over floats, built once per instruction set.
 namespace tt::cpu {
 namespace {
-constexpr bool kFastKernels = true;
-}
+constexpr bool is_here(int inputs, bool fast) { return fast && inputs > 1; }
+}  // namespace
 }  // namespace tt::cpu
 
 #include "cpu/elementwise/rows.h"

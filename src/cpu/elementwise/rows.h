@@ -1,7 +1,8 @@
 // The rows of every elementwise kernel, over any op of ops.def and element type.
 //
-// Included by elementwise.cpp (what ops.def's sets of dtypes call fast: most floats, once per
-// instruction set) and common.cpp (the rest, once). Each element goes through the same
+// Included by unary.cpp and elementwise.cpp (what ops.def's sets of dtypes call fast: most floats,
+// once per instruction set; two files, to build at once) and common.cpp (the rest, once). Each says
+// by is_here(inputs, fast) which kernels it has. Each element goes through the same
 // vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
 // vector of which not all lanes are read and written.
 #pragma once
@@ -191,10 +192,10 @@ template <class F, class Set, class T>
 constexpr bool is_fast = Set::template fast<T> || (std::is_same_v<T, int64_t> &&
                                                    is_one_of<F, maximum_op, minimum_op, clamp_op>);
 
-// The table's entry, or nullptr where T is not in the op's set or not of this file's dtypes.
+// The table's entry, or nullptr where T is not in the op's set or the kernel is in another file.
 template <class F, class Set, class T, int kInputs, Kind kind>
 constexpr Kernel entry() {
-  if constexpr (!Set::template has<T> || !is_native<T> || is_fast<F, Set, T> != kFastKernels)
+  if constexpr (!Set::template has<T> || !is_native<T> || !is_here(kInputs, is_fast<F, Set, T>))
     return nullptr;
   else
     return kernel<F, T, kInputs, kind == Kind::Mask>;

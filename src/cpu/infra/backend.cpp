@@ -68,6 +68,38 @@ namespace {
 template <class Table>
 Table own;
 
+// Entries that `table` has not from `other`.
+template <class Result, class... Args>
+void complete(Result (*&entry)(Args...), Result (*other)(Args...)) {
+  if (!entry) entry = other;
+}
+template <class Entry, size_t count>
+void complete(Entry (&entries)[count], const Entry (&others)[count]) {
+  for (size_t i = 0; i < count; ++i) complete(entries[i], others[i]);
+}
+
+void complete(ConvTable& table, const ConvTable& other) {
+  complete(table.naive, other.naive);
+  complete(table.is_finite, other.is_finite);
+}
+void complete(ElementwiseTable& table, const ElementwiseTable& other) {
+  complete(table.unary, other.unary);
+  complete(table.binary, other.binary);
+  complete(table.ternary, other.ternary);
+  complete(table.quaternary, other.quaternary);
+  complete(table.where, other.where);
+  complete(table.nan_to_num, other.nan_to_num);
+}
+void complete(MatmulTable& table, const MatmulTable& other) {
+  complete(table.product, other.product);
+  complete(table.naive, other.naive);
+}
+void complete(ReduceTable& table, const ReduceTable& other) {
+  complete(table.kernels, other.kernels);
+  complete(table.argmax, other.argmax);
+  complete(table.argmin, other.argmin);
+}
+
 struct Isa {
   const char* name;
   bool (*supported)();
@@ -80,14 +112,18 @@ struct Isa {
 
 #define TT_OWN(family) \
   backend.family = &(own<std::remove_const_t<decltype(family##_table)>> = family##_table);
-#define TT_ISA(isa, is_supported)                                                                \
-  namespace isa {                                                                                \
-  TT_BUILT_PER_ISA(TT_DECLARE)                                                                   \
-  extern const ConversionTable conversion_table;                                                 \
-  extern const BoxMullerTable box_muller_table;                                                  \
-  static const Isa kIsa = {#isa, [] { return is_supported != 0; },                               \
-                           [](Backend& backend) { TT_BUILT_PER_ISA(TT_OWN) }, &conversion_table, \
-                           &box_muller_table};                                                   \
+#define TT_ISA(isa, is_supported)                                                      \
+  namespace isa {                                                                      \
+  TT_BUILT_PER_ISA(TT_DECLARE)                                                         \
+  extern const ElementwiseTable elementwise_unary_table;                               \
+  extern const ConversionTable conversion_table;                                       \
+  extern const BoxMullerTable box_muller_table;                                        \
+  static const Isa kIsa = {#isa, [] { return is_supported != 0; },                     \
+                           [](Backend& backend) {                                      \
+                             TT_BUILT_PER_ISA(TT_OWN)                                  \
+                             complete(own<ElementwiseTable>, elementwise_unary_table); \
+                           },                                                          \
+                           &conversion_table, &box_muller_table};                      \
   }
 #if defined(__x86_64__)
 TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
@@ -122,38 +158,6 @@ const Isa& find_isa() {
 const Isa& chosen() {
   static const Isa& isa = find_isa();
   return isa;
-}
-
-// Entries that `table` has not from `other`.
-template <class Result, class... Args>
-void complete(Result (*&entry)(Args...), Result (*other)(Args...)) {
-  if (!entry) entry = other;
-}
-template <class Entry, size_t count>
-void complete(Entry (&entries)[count], const Entry (&others)[count]) {
-  for (size_t i = 0; i < count; ++i) complete(entries[i], others[i]);
-}
-
-void complete(ConvTable& table, const ConvTable& other) {
-  complete(table.naive, other.naive);
-  complete(table.is_finite, other.is_finite);
-}
-void complete(ElementwiseTable& table, const ElementwiseTable& other) {
-  complete(table.unary, other.unary);
-  complete(table.binary, other.binary);
-  complete(table.ternary, other.ternary);
-  complete(table.quaternary, other.quaternary);
-  complete(table.where, other.where);
-  complete(table.nan_to_num, other.nan_to_num);
-}
-void complete(MatmulTable& table, const MatmulTable& other) {
-  complete(table.product, other.product);
-  complete(table.naive, other.naive);
-}
-void complete(ReduceTable& table, const ReduceTable& other) {
-  complete(table.kernels, other.kernels);
-  complete(table.argmax, other.argmax);
-  complete(table.argmin, other.argmin);
 }
 
 }  // namespace
