@@ -147,7 +147,7 @@ void find_offsets(const Sums<T>& s, const Window<T>& window, const SumBlock& blo
 template <class T, int Rows>
 void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b, int64_t i,
                        int64_t columns, const Stretch* stretches, int count, bool add, bool last) {
-  constexpr int cols = kCols<T>, n = lanes<T>;
+  constexpr int cols = kCols<T>;
   const ConvSum& g = s.g;
   const T* weight = static_cast<const T*>(g.weight) + s.group * g.weight_group + i * g.weight_row +
                     block.channel * g.weight_channel;
@@ -155,11 +155,7 @@ void multiply_unpacked(const Sums<T>& s, const SumBlock& block, const T* panel_b
   for (int64_t t = 0; t < block.taps; ++t) {
     const T* a = weight + s.part.taps[block.tap + t].weight;
     const T* b = panel_b + t * block.channels * cols;
-    if (columns <= n) {
-      add_half_products<T, Rows>(sums, a, g.weight_row, g.weight_channel, b, block.channels);
-    } else {
-      add_products<T, Rows>(sums, a, g.weight_row, g.weight_channel, b, block.channels);
-    }
+    add_columns<T, Rows>(sums, a, g.weight_row, g.weight_channel, b, block.channels, columns);
   }
   T tile[Rows * cols];
   __builtin_memcpy(tile, sums, sizeof tile);
@@ -180,11 +176,7 @@ void gather_panels(const Sums<T>& s, const Window<T>& window, const T* source,
     const bool readable = window.readable(strip.lowest + offsets.lowest,
                                           strip.highest + offsets.highest - 1, first_channel);
     T* to = panels + v / 2 * cols * depth + v % 2 * lanes<T>;
-    if (window.channel == 1 && block.taps == 1) {
-      gather_transposed(source + offsets.of[0], window.end(), strip, depth, to);
-    } else {
-      gather_strip(source, strip, along, readable, offsets.of, depth, to);
-    }
+    gather_strip(source, strip, along, readable, offsets.of, depth, to);
   }
 }
 
@@ -292,8 +284,7 @@ void block_in_place(const Sums<T>& s, const Block& at, T* window_memory) {
     Run run;
     find_runs(s.part.size, j, 1, &run);
     const int64_t length = smaller(at.j_end - j, s.part.size[2] - run.p[2]);
-    const int64_t place =
-        window.offset(run.n, run.p[0] * g.step[0], run.p[1] * g.step[1], run.p[2] * g.step[2]);
+    const int64_t place = window.offset(run);
     const int64_t* strides = s.part.strides;
     const int64_t result = run.n * g.result_batch + run.p[0] * strides[0] + run.p[1] * strides[1] +
                            run.p[2] * strides[2];

@@ -55,8 +55,7 @@ ColumnStrip<T> make_strip(const ConvSum& g, const ConvPart& part, const Window<T
   const int run_count = find_runs(part.size, first, strip.count, runs);
   for (int r = 0; r < run_count; ++r) {
     const Run& run = runs[r];
-    const int64_t place =
-        window.offset(run.n, run.p[0] * g.step[0], run.p[1] * g.step[1], run.p[2] * g.step[2]);
+    const int64_t place = window.offset(run);
     for (int64_t i = 0; i < run.length; ++i) strip.places[run.lane + i] = place + i * along;
     const Piece piece = {place - run.lane * along, run.lane, run.lane + run.length};
     strip.piece_count = add_piece(strip.pieces, strip.piece_count, piece);
@@ -111,23 +110,6 @@ void gather_vectors(const T* source, const LanePiece* pieces, int count, int64_t
       {gather_pieces<T, 2, 1>, gather_pieces<T, 2, 2>, gather_pieces<T, 2, 3>,
        gather_pieces<T, 2, 4>}};
   gather[along - 1][count - 1](source, pieces, offsets, depth, to);
-}
-
-// Pixels anywhere, channels side by side: L of them are read at once, and transposed.
-template <class T>
-void gather_transposed(const T* source, const T* end, const ColumnStrip<T>& strip, int64_t count,
-                       T* to) {
-  constexpr int n = lanes<T>;
-  for (int64_t c = 0; c < count; c += n) {
-    const int64_t here = smaller(n, count - c);
-    Vec<T> block[n] = {};
-    for (int i = 0; i < strip.count; ++i) {
-      const T* at = source + strip.places[i] + c;
-      block[i] = end - at >= n ? load(at) : load_partial(at, here);
-    }
-    transpose<T>(block);
-    for (int64_t r = 0; r < here; ++r) store(to + (c + r) * kCols<T>, block[r]);
-  }
 }
 
 // `readable`: whole vectors are.

@@ -73,7 +73,7 @@ constexpr int64_t kOwnWeights = int64_t{1} << 16;
 template <class T>
 Way<T> choose_way(const ConvSum& g, const ConvPart& part, int64_t part_count, int workers) {
   constexpr int64_t cols = kCols<T>;
-  const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
+  const int64_t pixels = g.batch * pixels_of(part);
   const SumOrder order = order_of<T>(g, part);
   Way<T> way;
   // A single tile would use panels but once, and goes without unless rows of w lie side by side.
@@ -150,7 +150,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     int64_t index = i > 0 ? task - task_ends[i - 1] : task;
     const ConvPart& part = parts[i];
     const Cut& cut = ways[i].cut;
-    const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
+    const int64_t pixels = g.batch * pixels_of(part);
     const int64_t row = index % cut.row_blocks * cut.rows;
     index /= cut.row_blocks;
     // Groups before pixels: where channels are last, they share lines of memory.
@@ -180,7 +180,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
 // single row has an order of its own in matmul/gemm.cpp.
 bool pays_as_product(const ConvSum& g) {
   const ConvPart& part = g.parts[0];
-  const int64_t pixels = part.size[0] * part.size[1] * part.size[2];
+  const int64_t pixels = pixels_of(part);
   const bool stacked = g.source_strides[0] == pixels * g.source_strides[4] &&
                        g.result_batch == pixels * part.strides[2];
   return g.rows == 1 || stacked || pixels >= 128;
@@ -232,8 +232,8 @@ void sum(const ConvSum& g) {
   double work = 0;
   for (int64_t i = 0; i < g.part_count; ++i) {
     const ConvPart& part = g.parts[i];
-    work += double(g.batch * part.size[0] * part.size[1] * part.size[2]) *
-            double(g.groups * g.rows) * double(part.tap_count * g.channels);
+    work += double(g.batch * pixels_of(part)) * double(g.groups * g.rows) *
+            double(part.tap_count * g.channels);
   }
   const int workers = work > kParallelWork ? num_threads() : 1;
   for (int64_t i = 0; i < g.part_count; i += kPartsAtOnce) {

@@ -37,25 +37,29 @@ struct Band {
 
 constexpr int64_t kBandPieces = 2048, kBandStrips = 64;
 
-inline int64_t pixels_of(const ConvPart& part) {
-  return part.size[0] * part.size[1] * part.size[2];
+template <class T>
+int64_t strip_bytes(const Band<T>& band) {
+  return round_up(band.strips * int64_t(sizeof(Strip<T>)), 64);
+}
+template <class T>
+int64_t band_bytes(const Band<T>& band) {
+  return strip_bytes(band) +
+         round_up(band.strips * band.most_pieces * int64_t(sizeof(TapPiece)), 64);
 }
 
-// An empty band; its memory follows from `at` on.
+// An empty band, in memory of band_bytes.
 template <class T>
-Band<T> make_band(const ConvPart& part) {
+Band<T> make_band(const ConvPart& part, char* memory = nullptr) {
   const int64_t runs = smaller(lanes<T>, 2 + lanes<T> / part.size[2]);
   Band<T> band{};
   band.most_pieces = 1 + part.tap_count * runs;  // of a strip
   band.strips = smaller(kBandStrips, 1 + kBandPieces / band.most_pieces);
   band.strips = smaller(band.strips, blocks(pixels_of(part), lanes<T>));
+  if (memory) {
+    band.strip = reinterpret_cast<Strip<T>*>(memory);
+    band.pieces = reinterpret_cast<TapPiece*>(memory + strip_bytes(band));
+  }
   return band;
-}
-
-template <class T>
-int64_t band_bytes(const Band<T>& band) {
-  return round_up(band.strips * int64_t(sizeof(Strip<T>)), 64) +
-         round_up(band.strips * band.most_pieces * int64_t(sizeof(TapPiece)), 64);
 }
 
 // Describes the strips from `first` on; answers how many there are.
@@ -271,10 +275,7 @@ void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64
   const int64_t unit = channel_unit<T>(g), units = blocks(channels, unit);
   const T* source = static_cast<const T*>(g.source);
   const T* bias = static_cast<const T*>(g.bias);
-  Band<T> band = make_band<T>(part);
-  band.strip = reinterpret_cast<Strip<T>*>(scratch);
-  band.pieces =
-      reinterpret_cast<TapPiece*>(scratch + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
+  Band<T> band = make_band<T>(part, scratch);
   T* weights = reinterpret_cast<T*>(scratch + band_bytes(band));
   T* more = weights + part.tap_count * Group * unit;
   for (int64_t first = 0; first < blocks(pixels_of(part), lanes<T>); first += band.strips) {

@@ -101,39 +101,14 @@ inline int taps_in_hand(int64_t left) {
   return left >= kTapsInHand ? kTapsInHand : left >= 5 ? 5 : left >= 3 ? 3 : 1;
 }
 
-// Asks for what pixels read of `width` channels. The loops above jump from row to row, which
-// machines do not foresee.
-template <class T>
-void prefetch_pixels(const SeenPixel* pixels, int64_t count, const T* x, const T* y, int64_t reach,
-                     int64_t width) {
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t c = 0; c < width; c += lanes<T>) {
-      __builtin_prefetch(y + pixels[i].y + c);
-      __builtin_prefetch(x + pixels[i].x + reach + c);
-    }
-  }
-}
-
-// Some channels of an image.
-template <class T>
-struct Channels {
-  const T *x, *y;
-};
-
 // sums (vectors of channels, all taps, lanes) += the products of channels, from the first of the
-// taps in hand on; `next` are those that follow.
+// taps in hand on.
 template <class T>
-void pixels_weight(const SeenPixel* pixels, int64_t strips, const Channels<T>& at,
-                   const Channels<T>& next, int taps, const int64_t* offsets, int64_t all_taps,
-                   int64_t width, Vec<T>* sums) {
+void pixels_weight(const SeenPixel* pixels, int64_t strips, const T* x, const T* y, int taps,
+                   const int64_t* offsets, int64_t all_taps, int64_t width, Vec<T>* sums) {
   constexpr int n = lanes<T>;
   for (int64_t s = 0; s < strips; s += kStripsInHand) {
     const int64_t count = smaller(kStripsInHand, strips - s);
-    const bool last = s + count == strips;
-    const int64_t ahead = last ? 0 : s + count;
-    const Channels<T>& then = last ? next : at;
-    prefetch_pixels(pixels + ahead * n, smaller(kStripsInHand, strips - ahead) * n, then.x, then.y,
-                    offsets[taps - 1], width);
     for (int64_t c = 0; c < width; c += n) {
       const bool whole = width - c >= n;
       int64_t taken;
@@ -143,7 +118,7 @@ void pixels_weight(const SeenPixel* pixels, int64_t strips, const Channels<T>& a
                      : add_products_of_pixels<T, kTaps, false>;
       });
       for (int lane = 0; lane < n; ++lane) {
-        add(pixels + s * n + lane, count, at.x + c, at.y + c, offsets, width - c,
+        add(pixels + s * n + lane, count, x + c, y + c, offsets, width - c,
             sums + c * all_taps + lane);
       }
     }
@@ -172,11 +147,8 @@ void depthwise_weight(const ConvSum& g, void* result) {
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     const int64_t begin = units * task / tasks, end = units * (task + 1) / tasks;
     const T *x = static_cast<const T*>(g.source), *y = static_cast<const T*>(g.result);
-    Band<T> band = make_band<T>(part);
     char* own = memory.data + worker * bytes;
-    band.strip = reinterpret_cast<Strip<T>*>(own);
-    band.pieces =
-        reinterpret_cast<TapPiece*>(own + round_up(band.strips * int64_t(sizeof(Strip<T>)), 64));
+    Band<T> band = make_band<T>(part, own);
     Vec<T>* all_sums = reinterpret_cast<Vec<T>*>(own + band_size);
     SeenPixel* pixels = reinterpret_cast<SeenPixel*>(own + band_size + sums_bytes);
     for (int64_t i = 0; i < (end - begin) * sums_size; ++i) all_sums[i] = Vec<T>{};
@@ -194,29 +166,23 @@ void depthwise_weight(const ConvSum& g, void* result) {
           see_pixels(band, count, tap, taken, offsets, along, pixels);
         }
         // Images before channels: where those are side by side, they share pages of memory.
-        const auto channels = [&](int64_t i) -> Channels<T> {
-          const int64_t image = unit > 1 ? i / (end - begin) : i % g.batch;
-          const int64_t c = (begin + (unit > 1 ? i % (end - begin) : i / g.batch)) * unit;
-          return {x + image * g.source_strides[0] + c * g.source_strides[1],
-                  y + image * g.result_batch + c * g.result_row};
-        };
         for (int64_t i = 0; i < g.batch * (end - begin); ++i) {
+          const int64_t image = unit > 1 ? i / (end - begin) : i % g.batch;
           const int64_t own_unit = unit > 1 ? i % (end - begin) : i / g.batch;
-          const int64_t width = smaller(unit, g.groups - (begin + own_unit) * unit);
-          const Channels<T> at = channels(i);
+          const int64_t c = (begin + own_unit) * unit;
+          const int64_t offset = image * g.source_strides[0] + c * g.source_strides[1];
+          const T *own_x = x + offset, *own_y = y + image * g.result_batch + c * g.result_row;
           Vec<T>* sums = all_sums + own_unit * sums_size;
           if (unit > 1) {
-            const Channels<T> next = channels(i + 1 < g.batch * (end - begin) ? i + 1 : i);
-            pixels_weight(pixels, count, at, next, int(taken), offsets, taps, width,
-                          sums + tap * n);
+            pixels_weight(pixels, count, own_x, own_y, int(taken), offsets, taps,
+                          smaller(unit, g.groups - c), sums + tap * n);
             continue;
           }
-          const int64_t offset = at.x - x;
           const int place = loadable(g, band, offset);
           const auto compute = place == 1   ? plane_weight<T, 1>
                                : place == 2 ? plane_weight<T, 2>
                                             : plane_weight<T, 0>;
-          compute(g, band, count, at.x, at.y, sums);
+          compute(g, band, count, own_x, own_y, sums);
         }
       }
     }

@@ -8,6 +8,10 @@
 namespace tt::cpu {
 namespace {
 
+inline int64_t pixels_of(const ConvPart& part) {
+  return part.size[0] * part.size[1] * part.size[2];
+}
+
 // Pixels that follow one another along w, at places [lane, lane + length) of a strip.
 struct Run {
   int64_t lane, length, n, p[3];
@@ -134,10 +138,11 @@ inline Vec<T> spread(const Vec<T>& x, std::integer_sequence<int, E...>) {
   return __builtin_shufflevector(x, x, (E / Group * Group + C)...);
 }
 
-// As add_products, of the first L columns of the panel alone.
+// As add_products; of the first L columns of the panel alone, if no more count.
 template <class T, int Rows>
-inline void add_half_products(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
-                              const T* b, int64_t depth) {
+inline void add_columns(Vec<T> (&sum)[Rows][2], const T* a, int64_t a_row, int64_t a_col,
+                        const T* b, int64_t depth, int64_t columns) {
+  if (columns > lanes<T>) return add_products<T, Rows>(sum, a, a_row, a_col, b, depth);
   Vec<T> half[Rows][1];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) half[r][0] = sum[r][0];

@@ -24,6 +24,7 @@ struct WeightPlan {
   int64_t along;              // the dim of lines, of (N, D, H, W)
   int64_t lines;              // of all pixels
   int64_t size[4];            // of y
+  int64_t x_step, y_step;     // from a pixel of a line to the next
   int64_t segment, segments;  // pixels of a line at most; lines in a row of pixels
   int64_t lines_per_block, block, blocks_per_chunk, chunks;  // block: pixels at most
   int64_t taps, columns;                                     // channels of y, rounded up to panels
@@ -35,11 +36,6 @@ struct WeightPlan {
 
 constexpr int64_t kKeptSums = int64_t{1} << 18;
 
-// From a pixel of a line to the next, in x.
-inline int64_t step_of(const ConvArgs& g, const WeightPlan& plan) {
-  return plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
-}
-
 template <class T>
 WeightPlan plan_weight(const ConvArgs& g, int workers) {
   WeightPlan plan;
@@ -49,6 +45,8 @@ WeightPlan plan_weight(const ConvArgs& g, int workers) {
   for (int d = 0; d < 3; ++d) plan.size[d + 1] = g.y_size[d];
   // Short rows leave no room for the loop; then pixels of other images follow.
   plan.along = g.y_size[2] < 4 && g.batch > g.y_size[2] ? 0 : 3;
+  plan.x_step = plan.along == 0 ? g.x_strides[0] : g.x_strides[4] * g.stride[2];
+  plan.y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
   const int64_t row = plan.size[plan.along];
   plan.segments = blocks(row, kDepth);
   plan.segment = blocks(row, plan.segments);
@@ -126,7 +124,7 @@ inline int find_overlaps(const ConvArgs& g, const WeightPlan& plan, int64_t tap,
     int64_t x;
     const Span span = span_of(g, plan, lines[i], tap, &x);
     if (span.low == span.high) continue;
-    overlaps[found++] = {x + span.low * step_of(g, plan), lines[i].place + span.low,
+    overlaps[found++] = {x + span.low * plan.x_step, lines[i].place + span.low,
                          span.high - span.low};
   }
   return found;

@@ -15,11 +15,7 @@ void multiply_rows(const Sums<T>& s, const T* a, int64_t a_row, const Segment* s
   for (int i = 0; i < segment_count; ++i) {
     const Segment& segment = segments[i];
     const T* b = panel_b + segment.place * cols;
-    if (s.g.rows - column <= n) {
-      add_half_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
-    } else {
-      add_products<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count);
-    }
+    add_columns<T, Rows>(sums, a + segment.offset, a_row, 1, b, segment.count, s.g.rows - column);
   }
   const int64_t width = smaller(cols, s.g.rows - column), step = pixel_step(s.part);
   const bool biased = last && s.g.bias;
@@ -72,11 +68,10 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
     const SumBlock block = s.weights.order.at(b);
     pack_own(s, at, b);
     const T* source = window.channels(first_channel + block.channel, block.channels);
-    const int64_t* step = s.g.step;
     Segment segments[kMostSegments];
     const int segment_count = find_segments(s.part, window, block, segments);
     const Segment packed = {0, 0, block.depth()};
-    const int64_t pixel = step[2] * window.strides[2];
+    const int64_t pixel = s.g.step[2] * window.strides[2];
     int64_t reach = 0;  // from a pixel to the end of what its taps see
     for (int i = 0; i < segment_count; ++i) {
       const int64_t end = segments[i].offset + segments[i].count;
@@ -99,8 +94,7 @@ void row_block(const Sums<T>& s, const Block& at, T* panel, T* window_memory) {
         Run runs[kRows];
         const int run_count = find_runs(s.part.size, j, tile.rows, runs);
         // Neighbours in a row are read where they are.
-        tile.a = source + window.offset(runs[0].n, runs[0].p[0] * step[0], runs[0].p[1] * step[1],
-                                        runs[0].p[2] * step[2]);
+        tile.a = source + window.offset(runs[0]);
         tile.direct =
             run_count == 1 && window.end() - tile.a >= reach + tile_rows(tile.rows) * pixel;
         if (tile.direct) continue;

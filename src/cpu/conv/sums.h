@@ -58,7 +58,7 @@ inline int64_t pixel_step(const ConvPart& part) { return is_flat(part) ? 1 : par
 inline int find_stretches(const ConvSum& g, const ConvPart& part, int64_t j, int64_t count,
                           Stretch* stretches) {
   const int64_t *size = part.size, *strides = part.strides;
-  const int64_t whole[] = {1, 1, size[0] * size[1] * size[2]};
+  const int64_t whole[] = {1, 1, pixels_of(part)};
   Run runs[kMostStretches];
   const int found = find_runs(is_flat(part) ? whole : size, j, count, runs);
   for (int i = 0; i < found; ++i) {

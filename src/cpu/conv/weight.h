@@ -28,15 +28,11 @@ template <class T, int Rows>
 void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
                   const Overlap* overlaps, int count, int64_t columns, T* sums, int64_t sums_row,
                   bool add) {
-  constexpr int cols = kCols<T>, n = lanes<T>;
+  constexpr int cols = kCols<T>;
   Vec<T> sum[Rows][2] = {};
   for (int i = 0; i < count; ++i) {
     const T *from = x + overlaps[i].x, *b = panel + overlaps[i].place * cols;
-    if (columns <= n) {
-      add_half_products<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length);
-    } else {
-      add_products<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length);
-    }
+    add_columns<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length, columns);
   }
   keep_sums(sum, sums, sums_row, add);
 }
@@ -85,14 +81,13 @@ template <class T>
 void add_all_rows_at(const ConvArgs& g, const WeightPlan& plan, const T* x, const int64_t* offsets,
                      int64_t rows, const PixelsOfY<T>& y, const Overlap* overlaps, int count,
                      T* sums) {
-  const int64_t step = step_of(g, plan);
   for (int64_t r = 0, taken; r < rows; r += taken) {
     const auto add = choose_height<kRows, kRows / 2, 3, 1>(rows - r, &taken, [&](auto height) {
       constexpr int kHeight = decltype(height)::value;
       return g.y_channels <= lanes<T> ? add_rows_at<T, kHeight, 1> : add_rows_at<T, kHeight, 2>;
     });
     for (int64_t o = 0; o < g.y_channels; o += kCols<T>) {
-      add(x, offsets + r, step, y.first + o / kCols<T> * y.block, y.row, overlaps, count,
+      add(x, offsets + r, plan.x_step, y.first + o / kCols<T> * y.block, y.row, overlaps, count,
           sums + r * plan.columns + o, plan.columns);
     }
   }
@@ -104,7 +99,6 @@ constexpr int64_t kTapsAtOnce = 64;
 template <class T>
 void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* lines,
              int64_t count, const PixelsOfY<T>& y, T* sums) {
-  const int64_t step = step_of(g, plan);
   Overlap overlaps[2 * kMostLines];
   Span shared[kMostLines];
   int found = 0;
@@ -118,7 +112,8 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
     const int64_t length = shared[i].high - shared[i].low;
     whole = whole && length == lines[i].length;
     if (length == 0) continue;
-    overlaps[found++] = {x_first + shared[i].low * step, lines[i].place + shared[i].low, length};
+    overlaps[found++] = {x_first + shared[i].low * plan.x_step, lines[i].place + shared[i].low,
+                         length};
   }
   int64_t origin;
   span_of(g, plan, lines[0], 0, &origin);
@@ -143,7 +138,8 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
                             {none ? span.high : shared[i].high, span.high}};
       for (const Span& part : parts) {
         if (part.low >= part.high) continue;
-        overlaps[found++] = {at + part.low * step, lines[i].place + part.low, part.high - part.low};
+        overlaps[found++] = {at + part.low * plan.x_step, lines[i].place + part.low,
+                             part.high - part.low};
       }
     }
     if (found > 0) {
@@ -157,9 +153,8 @@ void sum_few(const ConvArgs& g, const WeightPlan& plan, const T* x, const Line* 
 template <class T>
 bool lies_in_rows(const ConvArgs& g, const WeightPlan& plan, const Line* lines, int64_t count) {
   if (g.y_strides[1] != 1 || g.y_channels % kCols<T> != 0) return false;
-  const int64_t step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
   for (int64_t i = 1; i < count; ++i) {
-    if (y_offset(g, lines[i]) != y_offset(g, lines[0]) + lines[i].place * step) return false;
+    if (y_offset(g, lines[i]) != y_offset(g, lines[0]) + lines[i].place * plan.y_step) return false;
   }
   return true;
 }
@@ -171,8 +166,6 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
   constexpr int64_t cols = kCols<T>;
   const T* x = static_cast<const T*>(g.x) + group * g.x_channels * g.x_strides[1];
   const T* y = static_cast<const T*>(g.y) + group * g.y_channels * g.y_strides[1];
-  const int64_t y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
-  const int64_t x_step = step_of(g, plan);
   int64_t y_reach = 0;  // the offset of the last element that the group has
   for (int d = 0; d < 4; ++d) y_reach += (plan.size[d] - 1) * g.y_strides[d == 0 ? 0 : d + 1];
   y_reach += (g.y_channels - 1) * g.y_strides[1];
@@ -197,15 +190,16 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
         int64_t length = 0;
         do {  // a line that goes on where the last one ends is packed with it
           length += lines[i++].length;
-        } while (i < count && y_offset(g, lines[i]) == offset + length * y_step);
+        } while (i < count && y_offset(g, lines[i]) == offset + length * plan.y_step);
         const int64_t from = offset + o * g.y_strides[1];
-        pack<T, kCols<T>>(panels + o * depth + lines[first].place * cols, y + from, y_step,
+        pack<T, kCols<T>>(panels + o * depth + lines[first].place * cols, y + from, plan.y_step,
                           g.y_strides[1], length, g.y_channels - o, y_reach + 1 - from);
       }
     }
     if (few) {
-      const PixelsOfY<T> of_y = in_place ? PixelsOfY<T>{y + y_offset(g, lines[0]), y_step, cols}
-                                         : PixelsOfY<T>{panels, cols, cols * depth};
+      const PixelsOfY<T> of_y = in_place
+                                    ? PixelsOfY<T>{y + y_offset(g, lines[0]), plan.y_step, cols}
+                                    : PixelsOfY<T>{panels, cols, cols * depth};
       sum_few(g, plan, x, lines, count, of_y, sums);
       continue;
     }
@@ -216,9 +210,9 @@ void sum_chunk(const ConvArgs& g, const WeightPlan& plan, int64_t group, int64_t
             c_end - i, &taken,
             [](auto height) { return add_overlaps<T, decltype(height)::value>; });
         for (int64_t o = 0; o < g.y_channels; o += cols) {
-          add(x + i * g.x_strides[1], g.x_strides[1], x_step, panels + o * depth, overlaps, found,
-              g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o, plan.columns,
-              begin > first);
+          add(x + i * g.x_strides[1], g.x_strides[1], plan.x_step, panels + o * depth, overlaps,
+              found, g.y_channels - o, sums + (t * g.x_channels + i) * plan.columns + o,
+              plan.columns, begin > first);
         }
       }
     }
@@ -250,8 +244,6 @@ void sum_mixed(const ConvArgs& g, const WeightPlan& plan, int64_t chunk, int64_t
                int64_t group_size) {
   constexpr int n = lanes<T>;
   const T *x = static_cast<const T*>(g.x) + first, *y = static_cast<const T*>(g.y) + first;
-  const int64_t y_step = plan.along == 0 ? g.y_strides[0] : g.y_strides[4];
-  const int64_t x_step = step_of(g, plan);
   const int64_t begin = chunk * plan.blocks_per_chunk * plan.lines_per_block;
   const int64_t end = smaller(plan.lines, begin + plan.blocks_per_chunk * plan.lines_per_block);
   for (int64_t block = begin; block < end; block += plan.lines_per_block) {
@@ -265,7 +257,8 @@ void sum_mixed(const ConvArgs& g, const WeightPlan& plan, int64_t chunk, int64_t
         Vec<T> sum[Group];
         __builtin_memcpy(sum, kept[t], sizeof sum);
         for (int64_t p = span.low; p < span.high; ++p) {
-          add_mixed<T, Group>(sum, load(x + offset + p * x_step), load(of_y + p * y_step));
+          add_mixed<T, Group>(sum, load(x + offset + p * plan.x_step),
+                              load(of_y + p * plan.y_step));
         }
         __builtin_memcpy(kept[t], sum, sizeof sum);
       }

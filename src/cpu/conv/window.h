@@ -19,7 +19,7 @@ inline int64_t most_of_channel(const ConvSum& g, const ConvPart& part) {
   const int64_t* size = part.size;
   int64_t more[3];
   for (int d = 0; d < 3; ++d) more[d] = part.highest_shift[d] - part.lowest_shift[d] + 1;
-  const int64_t images = smaller(g.batch, kMostPixels / (size[0] * size[1] * size[2]) + 2);
+  const int64_t images = smaller(g.batch, kMostPixels / pixels_of(part) + 2);
   const int64_t columns = (size[2] - 1) * g.step[2] + more[2];
   if (size[0] > 1) {
     const int64_t planes = smaller(images * size[0], kMostPixels / (size[1] * size[2]) + 2);
@@ -59,7 +59,7 @@ inline bool is_product(const ConvSum& g) {
       return false;
     }
   }
-  return part.size[0] * part.size[1] * part.size[2] > 1;
+  return pixels_of(part) > 1;
 }
 
 template <class T>
@@ -112,7 +112,7 @@ class Window {
   // A copy goes to `memory`, of `size_of` elements.
   Window(const ConvSum& g, const ConvPart& part, Form form, int64_t j, int64_t j_end, T* memory)
       : g_(g), memory_(memory + kSlack), last_(form.last), flat_(part.size[0] == 1) {
-    const int64_t image = part.size[0] * part.size[1] * part.size[2];
+    const int64_t image = pixels_of(part);
     first_image_ = j / image;
     copied_ = form.copied ||
               (last_ ? g.source_strides[1] != 1 : g.source_strides[4] != 1 && part.size[2] > 1);
@@ -148,6 +148,11 @@ class Window {
     const Slab& slab = slabs_[n - first_image_];
     return slab.first_row * row() - slab.d * strides[0] - slab.h * strides[1] - low_ * strides[2] +
            within;
+  }
+
+  // Where the first pixel of a run looks, without a tap.
+  int64_t offset(const Run& run) const {
+    return offset(run.n, run.p[0] * g_.step[0], run.p[1] * g_.step[1], run.p[2] * g_.step[2]);
   }
 
   // Elements from `first` to `last` of channels(...) may be read.
@@ -345,8 +350,7 @@ void gather_rows(const ConvSum& g, const Window<T>& window, const T* source, con
   static_assert(lanes<T> <= kPanelRow - kDepth);
   for (int r = 0; r < run_count; ++r) {
     const Run& run = runs[r];
-    const T* pixel = source + window.offset(run.n, run.p[0] * g.step[0], run.p[1] * g.step[1],
-                                            run.p[2] * g.step[2]);
+    const T* pixel = source + window.offset(run);
     for (int64_t i = 0; i < run.length; ++i, pixel += g.step[2] * window.strides[2]) {
       T* row = panel + (run.lane + i) * kPanelRow;
       for (int s = 0; s < segment_count; ++s) {
