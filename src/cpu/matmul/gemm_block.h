@@ -83,19 +83,6 @@ constexpr int kAhead = 12;
 // So few rows of C that a panel of B would be used by a single tile.
 constexpr int kFew = kRows * 2 / 3;
 
-// c (count) = or += sums, for a count below L.
-template <class T>
-inline void write_some(T* c, const T* sums, int64_t count, bool add) {
-#pragma GCC unroll 4
-  for (int step = lanes<T> / 2; step > 0; step /= 2) {
-    if ((count & step) == 0) continue;
-#pragma GCC unroll 8
-    for (int s = 0; s < step; ++s) c[s] = add ? c[s] + sums[s] : sums[s];
-    c += step;
-    sums += step;
-  }
-}
-
 // A C by columns: sums (Rows, cols) are transposed, L columns at a time.
 template <class T, int Rows>
 void write_columns(T* c, int64_t c_col, const T* sums, int64_t cols, bool add) {
@@ -154,7 +141,7 @@ inline void write_tile(const Product<T>& g, const Vec<T> (&sum)[Rows][Vectors], 
       int64_t s = 0;
       for (; s + n <= cols; s += n)
         store(to + s, add ? load(to + s) + load(from + s) : load(from + s));
-      write_some(to + s, from + s, cols - s, add);
+      for (; s < cols; ++s) to[s] = add ? to[s] + from[s] : from[s];
     }
   } else if (g.c_row == 1 && rows == Rows) {
     write_columns<T, Rows>(c, g.c_col, sums, cols, add);
@@ -168,16 +155,7 @@ template <class T, int Rows, int Vectors>
 void multiply_tile(const Product<T>& g, const Operands<T>& x, int64_t i, int64_t j, int64_t rows,
                    int64_t cols, bool add) {
   Vec<T> sum[Rows][Vectors] = {};
-  // Most tiles are whole, and B is in a panel. Steps that the compiler knows are parts of
-  // addresses; others are additions, which take slots from the multiply-adds.
-  const bool usual = Rows == kRows && Vectors == 2 && x.b_row == kCols<T>;
-  if (usual && x.a_col == 1) {
-    add_products<T, Rows, kAhead>(sum, x.a, x.a_row, 1, x.b, x.depth);
-  } else if (usual && x.a_row == 1 && x.a_col == Rows) {
-    add_products<T, Rows, kAhead>(sum, x.a, 1, Rows, x.b, x.depth);
-  } else {
-    add_products<T, Rows, kAhead>(sum, x.a, x.a_row, x.a_col, x.b, x.depth, x.b_row);
-  }
+  add_products<T, Rows, kAhead>(sum, x.a, x.a_row, x.a_col, x.b, x.depth, x.b_row);
   write_tile(g, sum, i, j, rows, cols, add);
 }
 

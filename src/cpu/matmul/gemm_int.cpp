@@ -57,11 +57,7 @@ void strip(const MatmulArgs& g, const Matrices<T>& x, int64_t i, int64_t j, int6
   for (int64_t p = 0; p < g.k; ++p) {
     const Wrapping<T> a = load(x.a + i * g.a_row + p * g.a_col);
     const T* b = x.b + p * g.b_row + j * g.b_col;
-    if (g.b_col == 1) {
-      for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s);
-    } else {
-      for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s * g.b_col);
-    }
+    for (int64_t s = 0; s < width; ++s) sums[s] += a * load(b + s * g.b_col);
   }
   for (int64_t s = 0; s < width; ++s) c[s * g.c_col] = static_cast<T>(sums[s]);
 }

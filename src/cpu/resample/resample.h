@@ -15,23 +15,13 @@ namespace {
 template <bool first, class T, class Value>
 void add_row(const ResampleArgs& g, const T* x, T* sums, const Value& value) {
   const int64_t width = g.axis[2].in, step = g.x_strides[4];
-  const auto put = [=](int64_t i, T v) { sums[i] = first ? v : T(sums[i] + v); };
+  const auto put = [](T& sum, T v) { sum = first ? v : T(sum + v); };
   if (g.channels_last) {
     const int64_t channels = g.channels, between = g.x_strides[1];
-    for (int64_t w = 0; w < width; ++w, x += step, sums += channels) {
-      T* to = sums;
-      if (between == 1) {
-        for (int64_t c = 0; c < channels; ++c)
-          to[c] = first ? value(x[c], w) : T(to[c] + value(x[c], w));
-      } else {
-        for (int64_t c = 0; c < channels; ++c)
-          to[c] = first ? value(x[c * between], w) : T(to[c] + value(x[c * between], w));
-      }
-    }
-  } else if (step == 1) {
-    for (int64_t w = 0; w < width; ++w) put(w, value(x[w], w));
+    for (int64_t w = 0; w < width; ++w, x += step, sums += channels)
+      for (int64_t c = 0; c < channels; ++c) put(sums[c], value(x[c * between], w));
   } else {
-    for (int64_t w = 0; w < width; ++w) put(w, value(x[w * step], w));
+    for (int64_t w = 0; w < width; ++w) put(sums[w], value(x[w * step], w));
   }
 }
 
