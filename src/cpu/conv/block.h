@@ -45,7 +45,6 @@ void store_columns(const Sums<T>& s, const T* sums, int64_t i, int64_t rows,
       if (step == 1) {
         p = add_vectors<T, kVectorBytes>(to, sum, p, length, add, bias[r]);
         p = add_vectors<T, kVectorBytes / 2>(to, sum, p, length, add, bias[r]);
-        if constexpr (kVectorBytes == 64) p = add_vectors<T, 16>(to, sum, p, length, add, bias[r]);
       } else if (step == 2 && !add) {
         using All = std::make_integer_sequence<int, lanes<T>>;
         for (; p + lanes<T> / 2 <= length; p += lanes<T> / 2) {

@@ -82,13 +82,6 @@ void gather_pieces(const T* source, const LanePiece* pieces, const int64_t* offs
     from[i] = source + pieces[i].offset;
     masks[i] = mask_of<T>(pieces[i].lanes);
   }
-  const bool whole = Count == 1 && pieces[0].lanes == (1 << lanes<T>)-1;
-  if (whole) {
-    for (int64_t k = 0; k < depth; ++k) {
-      store(to + k * kCols<T>, load_along<T, Along>(from[0] + offsets[k]));
-    }
-    return;
-  }
   for (int64_t k = 0; k < depth; ++k) {
     Vec<T> x = masked<T>(load_along<T, Along>(from[0] + offsets[k]), masks[0]);
 #pragma GCC unroll 4

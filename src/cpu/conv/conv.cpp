@@ -103,7 +103,7 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     way = choose_way<T>(g, part, part_count, workers);
     const bool before = way.packed && !way.weights.each;
     size += before ? g.groups * way.weights.group_size() : 0;
-    panels += before ? g.groups * way.weights.outer(g) : 0;
+    panels += before ? g.groups * way.weights.per_block : 0;
     if (way.weights.each) {
       const int64_t own = blocks(way.cut.rows, way.weights.width()) * way.weights.slot;
       if (own > own_size) own_size = own;
@@ -136,13 +136,9 @@ void sum_parts(const ConvSum& g, const ConvPart* parts, int part_count, int work
     while (task >= panel_ends[i]) ++i;
     const int64_t index = i > 0 ? task - panel_ends[i - 1] : task;
     Weights<T> own = ways[i].weights;
-    const int64_t outer = own.outer(g), group = index / outer;
+    const int64_t group = index / own.per_block, row = index % own.per_block * own.width();
     own.panels += group * own.group_size();
-    for (int64_t inner = 0; inner < own.order.size() * own.per_block / outer; ++inner) {
-      const int64_t b = own.blockwise(g) ? index % outer : inner;
-      const int64_t row = (own.blockwise(g) ? inner : index % outer) * own.width();
-      pack_panel(g, parts[i], own, group, b, row);
-    }
+    for (int64_t b = 0; b < own.order.size(); ++b) pack_panel(g, parts[i], own, group, b, row);
   });
   run_tasks(tasks, workers, [&](int64_t task, int64_t worker) {
     int i = 0;

@@ -37,10 +37,7 @@ struct SeenPixel {
   int64_t y, x, taps;
 };
 
-// Taps whose sums are in registers at a time, and strips before those go to memory: few, for
-// rows of pixels conflict in the L1 cache where they are long.
-constexpr int kTapsInHand = 9;
-constexpr int64_t kStripsInHand = 8;
+constexpr int kTapsInHand = 9;  // taps whose sums are in registers at a time
 
 // Describes the pixels of the strips of a band, L for each, as taps [tap, tap + count) see them.
 template <class T>
@@ -79,18 +76,9 @@ void add_products_of_pixels(const SeenPixel* pixels, int64_t strips, const T* x,
     if (pixels->taps == 0) continue;
     const T* from = x + pixels->x;
     const Vec<T> of_y = load_channels<T, Whole>(y + pixels->y, width);
-    if (pixels->taps == (1 << Taps) - 1) {
 #pragma GCC unroll 16
-      for (int t = 0; t < Taps; ++t) {
-        sum[t] += of_y * load_channels<T, Whole>(from + at[t], width);
-      }
-    } else {
-#pragma GCC unroll 16
-      for (int t = 0; t < Taps; ++t) {
-        if (pixels->taps >> t & 1) {
-          sum[t] += of_y * load_channels<T, Whole>(from + at[t], width);
-        }
-      }
+    for (int t = 0; t < Taps; ++t) {
+      if (pixels->taps >> t & 1) sum[t] += of_y * load_channels<T, Whole>(from + at[t], width);
     }
   }
 #pragma GCC unroll 16
@@ -107,20 +95,16 @@ template <class T>
 void pixels_weight(const SeenPixel* pixels, int64_t strips, const T* x, const T* y, int taps,
                    const int64_t* offsets, int64_t all_taps, int64_t width, Vec<T>* sums) {
   constexpr int n = lanes<T>;
-  for (int64_t s = 0; s < strips; s += kStripsInHand) {
-    const int64_t count = smaller(kStripsInHand, strips - s);
-    for (int64_t c = 0; c < width; c += n) {
-      const bool whole = width - c >= n;
-      int64_t taken;
-      const auto add = choose_height<kTapsInHand, 5, 3, 1>(taps, &taken, [=](auto count) {
-        constexpr int kTaps = decltype(count)::value;
-        return whole ? add_products_of_pixels<T, kTaps, true>
-                     : add_products_of_pixels<T, kTaps, false>;
-      });
-      for (int lane = 0; lane < n; ++lane) {
-        add(pixels + s * n + lane, count, x + c, y + c, offsets, width - c,
-            sums + c * all_taps + lane);
-      }
+  for (int64_t c = 0; c < width; c += n) {
+    const bool whole = width - c >= n;
+    int64_t taken;
+    const auto add = choose_height<kTapsInHand, 5, 3, 1>(taps, &taken, [=](auto count) {
+      constexpr int kTaps = decltype(count)::value;
+      return whole ? add_products_of_pixels<T, kTaps, true>
+                   : add_products_of_pixels<T, kTaps, false>;
+    });
+    for (int lane = 0; lane < n; ++lane) {
+      add(pixels + lane, strips, x + c, y + c, offsets, width - c, sums + c * all_taps + lane);
     }
   }
 }

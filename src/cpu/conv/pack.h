@@ -22,9 +22,6 @@ struct Weights {
     return panels + ((each ? 0 : block * per_block) + index) * slot;
   }
   int64_t group_size() const { return order.size() * per_block * slot; }
-  // Panels are packed in the order in which the weights lie: block by block or panel by panel.
-  static bool blockwise(const ConvSum& g) { return g.weight_row < g.weight_channel; }
-  int64_t outer(const ConvSum& g) const { return blockwise(g) ? order.size() : per_block; }
 };
 
 // Rows of a panel of a product whose rows from i on are left.

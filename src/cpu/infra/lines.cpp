@@ -61,9 +61,7 @@ struct Walk {
   int64_t scratch_bytes() const {
     int64_t bytes = 0;
     for (int s = 0; s < lines.streams; ++s) bytes += row_direct[s] ? 0 : padded() * block;
-    if (!sideways) return bytes;
-    const int64_t wide = packs ? packed() * (lines.streams + 1) : kernels.width[0] * padded();
-    return std::max(bytes, wide);
+    return sideways && packs ? std::max(bytes, packed() * lines.streams) : bytes;
   }
 
   // Lines of a stream as rows of scratch memory, and back. Turned ones are converted there, in
@@ -131,7 +129,7 @@ struct Walk {
       for (int64_t i = 0; i < lines.size; ++i)
         convert_line(convert, data[s] + i * steps[s], item, at[s] + i * stream.step, next[s], few);
     }
-    kernels.columns[1](args, data, steps, position, scratch);
+    kernels.columns[1](args, data, steps, position);
     const int out = lines.streams - 1;
     if (!lines.has_output || columns_direct[out]) return;
     const Loop convert = conversion(lines.compute, lines.stream[out].dtype);
@@ -162,7 +160,7 @@ struct Walk {
       } else {
         const int kind = run >= kernels.width[0] ? 0 : 1;
         n = kernels.width[kind];
-        kernels.columns[kind](args, at, steps, begin, scratch);
+        kernels.columns[kind](args, at, steps, begin);
       }
       walker.advance(n);
       begin += n;

@@ -12,10 +12,8 @@ struct LineKernels {
   void (*rows)(const void* args, char* const* data, const int64_t* steps, int64_t position,
                int64_t count);
   int64_t most_rows;
-  // data[k] + i * steps[k]: element i of stream k of all the lines, side by side. `scratch` has
-  // room for all elements of one stream.
-  void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position,
-                     char* scratch);
+  // data[k] + i * steps[k]: element i of stream k of all the lines, side by side.
+  void (*columns[2])(const void* args, char* const* data, const int64_t* steps, int64_t position);
   int64_t width[2];  // lines that each of those takes, many and few; kNever where there is none
   static constexpr int64_t kNever = INT64_MAX;
 };

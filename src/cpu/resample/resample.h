@@ -208,15 +208,9 @@ void general(const LinearAxis& axis, int64_t from, int64_t to, const T* x, T* y)
   };
   for (int64_t i = from; i < to; ++i) {
     const int64_t begin = axis.begin[i], end = axis.begin[i + 1];
-    if (end - begin == 1) {
-      y[i] = term(begin);
-    } else if (end - begin == 2) {
-      y[i] = T(term(begin) + term(begin + 1));
-    } else {
-      T sum = begin < end ? term(begin) : T{};
-      for (int64_t k = begin + 1; k < end; ++k) sum = T(sum + term(k));
-      y[i] = sum;
-    }
+    T sum = begin < end ? term(begin) : T{};
+    for (int64_t k = begin + 1; k < end; ++k) sum = T(sum + term(k));
+    y[i] = sum;
   }
 }
 
