@@ -55,7 +55,7 @@ void sum_planes(const Planes<T>& planes, double (&totals)[kSums], F f) {
 template <class T, class F>
 void for_each_block(const Planes<T>& planes, F f) {
   if (planes.size == 0) return;
-  const int64_t cuts = parts(planes.size, kBlock), length = parts(planes.size, cuts);
+  const int64_t cuts = blocks(planes.size, kBlock), length = blocks(planes.size, cuts);
   const int64_t together = larger(1, kBlock / planes.size);
   for (int64_t p = 0; p < planes.count; p += together)
     for (int64_t from = 0; from < planes.size; from += length)
@@ -111,27 +111,6 @@ void gradient_sums(const Planes<T>& planes, T mean, double (&totals)[2]) {
   });
 }
 
-// The planes of a set, as one where they lie side by side.
-template <class T>
-Planes<T> planes_of(const Call<T>& call, int64_t set) {
-  const BatchNormArgs& a = call.a;
-  const T *x = numbers<T>(a.x), *grad = numbers<T>(a.grad);
-  if (call.per_channel)
-    return {x + set * a.x_channel,
-            grad ? grad + set * a.grad_channel : nullptr,
-            a.samples,
-            a.x_sample,
-            a.grad_sample,
-            a.size};
-  const int64_t sample = set / call.sets_of_sample;
-  const int64_t channel = set % call.sets_of_sample * call.together;
-  return {x + sample * a.x_sample + channel * a.x_channel,
-          grad ? grad + sample * a.grad_sample + channel * a.grad_channel : nullptr,
-          call.together,
-          a.x_channel,
-          a.grad_channel,
-          a.size};
-}
 // The channel and the place in the output of a set's plane p.
 template <class T>
 int64_t channel_of(const Call<T>& call, int64_t set, int64_t p) {
@@ -142,6 +121,20 @@ T* output_of(const Call<T>& call, int64_t set, int64_t p) {
   const BatchNormArgs& a = call.a;
   const int64_t plane = call.per_channel ? p * a.channels + set : set * call.together + p;
   return numbers<T>(a.out) + plane * a.size;
+}
+// The planes of a set.
+template <class T>
+Planes<T> planes_of(const Call<T>& call, int64_t set) {
+  const BatchNormArgs& a = call.a;
+  const bool whole = call.per_channel;  // the planes of all samples
+  const int64_t sample = whole ? 0 : set / call.sets_of_sample, channel = channel_of(call, set, 0);
+  const T *x = numbers<T>(a.x), *grad = numbers<T>(a.grad);
+  return {x + sample * a.x_sample + channel * a.x_channel,
+          grad ? grad + sample * a.grad_sample + channel * a.grad_channel : nullptr,
+          whole ? a.samples : call.together,
+          whole ? a.x_sample : a.x_channel,
+          whole ? a.grad_sample : a.grad_channel,
+          a.size};
 }
 
 // Sets of one sample that are short and lie one after the other are summed several at a time, as
@@ -208,7 +201,6 @@ void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
         const T* x = planes.x + p * planes.x_step;
         T* const y = output_of(call, set, p);
         for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
-          __builtin_prefetch(y + i + kAhead);
           const Vec<T> distance = memory.load(x + i) - mean;
           memory.store(y + i, multiply_add(distance, scale, shift));
         });
@@ -304,7 +296,6 @@ void backward_set(const Call<T>& call, int64_t set, double* sums) {
     const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
     T* const dx = output_of(call, set, p);
     for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
-      __builtin_prefetch(dx + i + kAhead);
       const Vec<T> distance = memory.load(x + i) - mean;
       const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
       memory.store(dx + i, multiply_add(distance, -c.slope, scaled));
@@ -343,8 +334,7 @@ void forward(const BatchNormArgs& a) {
   const Call<T> call{a};
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
-  const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-  parallel_for(sets, grain_of(call),
+  parallel_for(call.sets, grain_of(call),
                [&](int64_t begin, int64_t end) { forward_sets(call, begin, end); });
 }
 
@@ -357,8 +347,7 @@ void backward(const BatchNormArgs& a) {
   if (spread.count) {
     backward_matrix(call, spread, sums.data);
   } else {
-    const int64_t sets = call.per_channel ? a.channels : a.samples * call.sets_of_sample;
-    parallel_for(sets, grain_of(call),
+    parallel_for(call.sets, grain_of(call),
                  [&](int64_t begin, int64_t end) { backward_sets(call, begin, end, sums.data); });
   }
   T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);

@@ -28,7 +28,7 @@ struct Matrix {
   const int64_t rows = call.a.size * (call.per_channel ? call.a.samples : 1) / spread.count;
   const int64_t width = smaller(columns, kBlockColumns);  // of a block
   const int64_t height = larger(1, smaller(kBlockRows, kBlock / larger(1, width)));
-  const int64_t across = parts(columns, width), down = parts(rows, height);
+  const int64_t across = blocks(columns, width), down = blocks(rows, height);
 
   struct Block {
     int64_t sample, number, column;  // number: among those below one another
@@ -62,6 +62,19 @@ struct Matrix {
     const int64_t sets = call.sets_of_sample, elements = call.together * spread.count * down;
     parallel_for(samples * sets, kGrain / 4 / elements, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) f(at / sets, at % sets * call.together, at);
+    });
+  }
+  // f(i, at, memory) for vectors of all elements, in parallel: their place in x, and that of their
+  // columns in what is kept per sample and column.
+  template <class F>
+  void for_each_element(F f) const {
+    for_each_block([&](const Block& b) {
+      const int64_t at = b.sample * columns + b.column;
+      for (int64_t r = 0; r < b.rows; ++r) {
+        const int64_t row = b.start + r * columns;
+        for_each_vector<T>(0, b.columns,
+                           [=](int64_t c, auto memory) { f(row + c, at + c, memory); });
+      }
     });
   }
   template <class F>
@@ -170,16 +183,10 @@ void forward_matrix(const Call<T>& call, Spread spread) {
         shift[at] = call.bias(channel);
       });
   });
-  m.for_each_block([&](const auto& b) {
-    const int64_t at = b.sample * m.columns + b.column;
-    for (int64_t r = 0; r < b.rows; ++r) {
-      const int64_t row = b.start + r * m.columns;
-      for_each_vector<T>(0, b.columns, [=](int64_t c, auto memory) {
-        const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
-        const Vec<T> factor = memory.load(scale + at + c);
-        memory.store(y + row + c, multiply_add(distance, factor, memory.load(shift + at + c)));
-      });
-    }
+  m.for_each_element([=](int64_t i, int64_t at, auto memory) {
+    const Vec<T> distance = memory.load(x + i) - memory.load(mean + at);
+    const Vec<T> factor = memory.load(scale + at);
+    memory.store(y + i, multiply_add(distance, factor, memory.load(shift + at)));
   });
 }
 
@@ -228,18 +235,11 @@ void backward_matrix(const Call<T>& call, Spread spread, double* sums) {
     }
   });
   if (!dx) return;
-  m.for_each_block([&](const auto& b) {
-    const int64_t at = b.sample * m.columns + b.column;
-    for (int64_t r = 0; r < b.rows; ++r) {
-      const int64_t row = b.start + r * m.columns;
-      for_each_vector<T>(0, b.columns, [=](int64_t c, auto memory) {
-        const Vec<T> distance = memory.load(x + row + c) - memory.load(mean + at + c);
-        const Vec<T> scaled =
-            multiply_add(memory.load(grad + row + c), memory.load(factor + at + c),
-                         memory.load(middle + at + c));
-        memory.store(dx + row + c, multiply_add(distance, memory.load(slope + at + c), scaled));
-      });
-    }
+  m.for_each_element([=](int64_t i, int64_t at, auto memory) {
+    const Vec<T> distance = memory.load(x + i) - memory.load(mean + at);
+    const Vec<T> scaled =
+        multiply_add(memory.load(grad + i), memory.load(factor + at), memory.load(middle + at));
+    memory.store(dx + i, multiply_add(distance, memory.load(slope + at), scaled));
   });
 }
 

@@ -3,16 +3,12 @@
 #include "cpu/batch_norm/running_stats.h"
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/scratch.h"
+#include "cpu/infra/tasks.h"
 
 namespace tt::cpu {
 namespace {
 
 constexpr int64_t kBlock = 8192;
-constexpr int64_t kAhead = 512;  // elements of the output that are prefetched
-
-inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
-inline int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 // What both layouts share: how channels make sets.
 template <class T>
@@ -21,6 +17,7 @@ struct Call {
   const bool per_channel = a.set_channels == 0;  // batch norm
   const int64_t together = per_channel ? 1 : a.set_channels;
   const int64_t sets_of_sample = a.channels / together;
+  const int64_t sets = per_channel ? a.channels : a.samples * sets_of_sample;
   const int64_t elements = (per_channel ? a.samples : together) * a.size;  // of a set
   const T *weights = numbers<T>(a.weight), *biases = numbers<T>(a.bias);
   T *means = numbers<T>(a.mean), *rstds = numbers<T>(a.rstd);

@@ -93,8 +93,7 @@ struct ClassLossBackward {
   template <class View>
   static void apply(const View& view, const Args& call, int64_t position) {
     const CrossEntropyArgs& a = call.args;
-    typename View::Stat peak, log_sum, factor, share, counts;
-    typename View::Stat taken;
+    typename View::Stat peak, log_sum, factor, share, counts, taken;
     for (int64_t k = 0; k < view.lines(); ++k) {
       const T* stats = numbers<T>(a.stats) + (position + k) * kStats;
       const Target<T> target(a, position + k);
@@ -106,7 +105,6 @@ struct ClassLossBackward {
       taken.line(k) = target.counts ? grad * target.weight : 0;
     }
     view.each([&](const auto& at) {
-      at.prefetch(0), at.prefetch(1);
       Vec<T> dx = exp_below((at.load(0) - peak[at]) - log_sum[at]) * factor[at];
       if constexpr (kSmooth) dx -= at.load_class(numbers<T>(a.weight)) * share[at];
       at.store(1, select(counts[at] != 0, dx, Vec<T>{}));
@@ -162,21 +160,18 @@ struct ProbabilityLossBackward {
   }
 };
 
-template <class T, template <class, bool> class OfClasses, template <class> class OfProbabilities>
-void run_cross_entropy_in(const CrossEntropyArgs& args) {
-  if (!args.classes)
-    run<T, OfProbabilities<T>>(args);
-  else if (args.smoothing != 0)
-    run<T, OfClasses<T, true>>(args);
-  else
-    run<T, OfClasses<T, false>>(args);
-}
 template <template <class, bool> class OfClasses, template <class> class OfProbabilities>
 void run_cross_entropy(const CrossEntropyArgs& args) {
-  if (args.lines.compute == DType::Float32)
-    run_cross_entropy_in<float, OfClasses, OfProbabilities>(args);
-  else
-    run_cross_entropy_in<double, OfClasses, OfProbabilities>(args);
+  const auto run_in = [&](auto type) {
+    using T = decltype(type);
+    if (!args.classes)
+      run<T, OfProbabilities<T>>(args);
+    else if (args.smoothing != 0)
+      run<T, OfClasses<T, true>>(args);
+    else
+      run<T, OfClasses<T, false>>(args);
+  };
+  args.lines.compute == DType::Float32 ? run_in(float{}) : run_in(double{});
 }
 
 }  // namespace

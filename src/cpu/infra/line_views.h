@@ -22,32 +22,12 @@ T* numbers(char* data) {
   return reinterpret_cast<T*>(data);
 }
 
-struct Plus {
-  template <class V>
-  V operator()(V a, V b) const {
-    return a + b;
-  }
-};
 struct Larger {  // a NaN in `a` is forgotten: the sums that follow find it again
   template <class V>
   V operator()(V a, V b) const {
     return a > b ? a : b;
   }
 };
-
-// The lanes combined in halves.
-template <class T, int bytes, class F>
-inline T fold(typename VecOf<T, bytes>::type v, F f) {
-  if constexpr (bytes == 2 * sizeof(T)) {
-    typedef typename VecOf<T, bytes>::type V;
-    const V turned = {v[1], v[0]};
-    return f(v, turned)[0];
-  } else {
-    typename VecOf<T, bytes / 2>::type halves[2];
-    __builtin_memcpy(halves, &v, sizeof v);
-    return fold<T, bytes / 2>(f(halves[0], halves[1]), f);
-  }
-}
 
 // A number for each of the lines that a view shows. At a place of the view it is a vector: those of
 // the lines that meet there, or of one line in all lanes.

@@ -10,6 +10,8 @@ namespace {
 // Multiply-adds that are worth a second thread.
 constexpr double kParallelWork = 256 * 1024;
 
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t larger(int64_t a, int64_t b) { return a < b ? b : a; }
 inline int64_t blocks(int64_t size, int64_t block) { return (size + block - 1) / block; }
 inline int64_t round_up(int64_t size, int64_t block) { return blocks(size, block) * block; }
 

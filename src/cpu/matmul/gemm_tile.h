@@ -23,8 +23,6 @@ constexpr int kCols = 2 * lanes<T>;
 // fits the L1 cache.
 constexpr int64_t kDepth = 384;
 
-inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // The depth of blocks along k of matrix products: equal but for rounding, because the error of a
 // sum grows with the square of the longest block's length, and such that panels of A and B fit the
 // L1 cache together.

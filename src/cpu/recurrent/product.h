@@ -29,16 +29,13 @@ void multiply_panel(const T* a, int64_t a_row, const T* panel, int64_t depth, T*
     const int64_t some = cols - v * n;
     for (int r = 0; r < Rows && some > 0; ++r) {
       T* to = c + r * c_row + v * n;
-      Vec<T> value = sum[r][v];
-      if (some >= n) {
-        if (add) value = load(to) + value;
-        if (bias) value += load(bias + v * n);
-        store(to, value);
-      } else {
-        if (add) value = load_partial(to, some) + value;
-        if (bias) value += load_partial(bias + v * n, some);
-        store_partial(to, value, some);
-      }
+      const auto write = [&](auto memory) {
+        Vec<T> value = sum[r][v];
+        if (add) value = memory.load(to) + value;
+        if (bias) value += memory.load(bias + v * n);
+        memory.store(to, value);
+      };
+      some >= n ? write(Whole<T>()) : write(Front<T>(some));
     }
   }
 }

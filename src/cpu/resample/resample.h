@@ -5,6 +5,7 @@
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/resample/rows.h"
+#include "cpu/vec/vec_fold.h"
 
 namespace tt::cpu {
 namespace {
@@ -116,18 +117,6 @@ void sum_rows(const ResampleArgs& g, const T* x, const int64_t* at, T* sums) {
 
 // ---- Along W.
 
-// The lanes, the upper half added to the lower one until one is left.
-template <class T, int Lanes>
-inline T sum_halves(Few<T, Lanes> v) {
-  if constexpr (Lanes == 2) {
-    return T(v[0] + v[1]);
-  } else {
-    Few<T, Lanes / 2> halves[2];
-    __builtin_memcpy(halves, &v, sizeof v);
-    return sum_halves<T, Lanes / 2>(halves[0] + halves[1]);
-  }
-}
-
 // `count` elements, in an order that depends on count alone.
 template <class T>
 T sum_of(const T* x, int64_t count) {
@@ -145,7 +134,7 @@ T sum_of(const T* x, int64_t count) {
       i += n;
     }
     sums[0] += sums[1];
-    sum = sum_halves<T, n>(sums[0]);
+    sum = fold<T, kVectorBytes>(sums[0], Plus());
   }
   for (; i < count; ++i) sum = T(sum + x[i]);
   return sum;
@@ -298,12 +287,6 @@ void divide(const ResampleArgs& g, const int64_t* at, T* y) {
 }
 
 template <class T>
-T* row_of(const ResampleArgs& g, int64_t n, int64_t c, const int64_t* at) {
-  return static_cast<T*>(g.y) + n * g.y_strides[0] + c * g.y_strides[1] + at[0] * g.y_strides[2] +
-         at[1] * g.y_strides[3];
-}
-
-template <class T>
 void resample_row(const ResampleArgs& g, RowKind kind, int64_t n, int64_t c, const int64_t* at,
                   T* sums, T* y) {
   const T* x = static_cast<const T*>(g.x) + n * g.x_strides[0] + c * g.x_strides[1];
@@ -359,7 +342,8 @@ void resample(const ResampleArgs& g) {
       [&](int64_t begin, int64_t end, char* scratch) {
         Rows r(begin, channels, g.axis[0].out, g.axis[1].out);
         for (bool started = false; begin < end; ++begin, r.next(), started = true) {
-          T* y = row_of<T>(g, r.n, r.c, r.at);
+          T* y = static_cast<T*>(g.y) + r.n * g.y_strides[0] + r.c * g.y_strides[1] +
+                 r.at[0] * g.y_strides[2] + r.at[1] * g.y_strides[3];
           if (started && repeats_row(g, r.at[1])) {
             copy_run(y - g.y_strides[3], size, y);
           } else {

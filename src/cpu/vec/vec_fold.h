@@ -6,6 +6,27 @@
 namespace tt::cpu {
 namespace {
 
+struct Plus {
+  template <class V>
+  V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+
+// The lanes of one vector combined in halves.
+template <class T, int bytes, class F>
+inline T fold(typename VecOf<T, bytes>::type v, F f) {
+  if constexpr (bytes == 2 * sizeof(T)) {
+    typedef typename VecOf<T, bytes>::type V;
+    const V turned = {v[1], v[0]};
+    return f(v, turned)[0];
+  } else {
+    typename VecOf<T, bytes / 2>::type halves[2];
+    __builtin_memcpy(halves, &v, sizeof v);
+    return fold<T, bytes / 2>(f(halves[0], halves[1]), f);
+  }
+}
+
 // x and y hold rows of kWidth lanes each, one after the other. Their halves combined: a vector of
 // twice as many rows, half as wide.
 template <class T, int kWidth, class F>
