@@ -225,13 +225,7 @@ template <class T>
 void sum(const ConvSum& g) {
   if (is_mixed_in_vectors<T>(g)) return mixed_in_vectors<T>(g);
   if (is_product(g) && pays_as_product(g)) return image_products<T>(g);
-  double work = 0;
-  for (int64_t i = 0; i < g.part_count; ++i) {
-    const ConvPart& part = g.parts[i];
-    work += double(g.batch * pixels_of(part)) * double(g.groups * g.rows) *
-            double(part.tap_count * g.channels);
-  }
-  const int workers = work > kParallelWork ? num_threads() : 1;
+  const int workers = workers_for(g);
   for (int64_t i = 0; i < g.part_count; i += kPartsAtOnce) {
     sum_parts<T>(g, g.parts + i, int(smaller(kPartsAtOnce, g.part_count - i)), workers);
   }

@@ -235,22 +235,6 @@ int64_t channel_unit(const ConvSum& g) {
   return side_by_side ? smaller(8 * lanes<T>, round_up(g.groups * g.rows, lanes<T>)) : 1;
 }
 
-template <class T>
-int depthwise_workers(const ConvSum& g) {
-  double work = 0;
-  for (int64_t i = 0; i < g.part_count; ++i) {
-    work += double(pixels_of(g.parts[i])) * double(g.parts[i].tap_count);
-  }
-  work *= double(g.batch * g.groups * g.rows * g.channels);
-  return work > kParallelWork ? num_threads() : 1;
-}
-
-// Elements `stride` apart, zeros up to `size`.
-template <class T>
-void gather_channels(const T* from, int64_t stride, int64_t count, int64_t size, T* to) {
-  for (int64_t i = 0; i < size; ++i) to[i] = i < count ? element(from + i * stride) : T(0);
-}
-
 // Weights (taps, Group, unit) of a unit of channels from `first` on.
 template <class T, int Group>
 void gather_weights(const ConvSum& g, const ConvPart& part, int64_t first, int64_t count,
@@ -285,7 +269,8 @@ void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64
       const int64_t offset = n * g.source_strides[0] + c * g.source_strides[1];
       T* result = static_cast<T*>(g.result) + n * g.result_batch + c * g.result_row;
       gather_weights<T, Group>(g, part, c, width, unit, weights);
-      gather_channels(bias + c * g.bias_stride, g.bias_stride, bias ? width : 0, unit, more);
+      for (int64_t i = 0; i < unit; ++i)
+        more[i] = bias && i < width ? element(bias + (c + i) * g.bias_stride) : T(0);
       if (Group > 1 || unit > 1) {
         pixels_result<T, Group>(g, band, count, source + offset, weights, unit, more, width,
                                 result);
@@ -302,7 +287,7 @@ void depthwise_part(const ConvSum& g, const ConvPart& part, int64_t begin, int64
 
 template <class T, int Group = 1>
 void depthwise(const ConvSum& g) {
-  const int workers = depthwise_workers<T>(g);
+  const int workers = workers_for(g);
   int64_t bytes = 64;
   for (int64_t i = 0; i < g.part_count; ++i) {
     const int64_t size = band_bytes(make_band<T>(g.parts[i])) + (g.parts[i].tap_count * Group + 1) *

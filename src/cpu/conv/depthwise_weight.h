@@ -85,24 +85,15 @@ void add_products_of_pixels(const SeenPixel* pixels, int64_t strips, const T* x,
   for (int t = 0; t < Taps; ++t) sums[t * n] = sum[t];
 }
 
-inline int taps_in_hand(int64_t left) {
-  return left >= kTapsInHand ? kTapsInHand : left >= 5 ? 5 : left >= 3 ? 3 : 1;
-}
-
-// sums (vectors of channels, all taps, lanes) += the products of channels, from the first of the
-// taps in hand on.
-template <class T>
-void pixels_weight(const SeenPixel* pixels, int64_t strips, const T* x, const T* y, int taps,
+// sums (vectors of channels, all taps, lanes) += the products of channels with `Taps` taps, from
+// the first of those in hand on.
+template <class T, int Taps>
+void pixels_weight(const SeenPixel* pixels, int64_t strips, const T* x, const T* y,
                    const int64_t* offsets, int64_t all_taps, int64_t width, Vec<T>* sums) {
   constexpr int n = lanes<T>;
   for (int64_t c = 0; c < width; c += n) {
-    const bool whole = width - c >= n;
-    int64_t taken;
-    const auto add = choose_height<kTapsInHand, 5, 3, 1>(taps, &taken, [=](auto count) {
-      constexpr int kTaps = decltype(count)::value;
-      return whole ? add_products_of_pixels<T, kTaps, true>
-                   : add_products_of_pixels<T, kTaps, false>;
-    });
+    const auto add = width - c >= n ? add_products_of_pixels<T, Taps, true>
+                                    : add_products_of_pixels<T, Taps, false>;
     for (int lane = 0; lane < n; ++lane) {
       add(pixels + lane, strips, x + c, y + c, offsets, width - c, sums + c * all_taps + lane);
     }
@@ -117,7 +108,7 @@ void depthwise_weight(const ConvSum& g, void* result) {
   constexpr int n = lanes<T>;
   T* w = static_cast<T*>(result);
   const ConvPart& part = g.parts[0];
-  const int workers = depthwise_workers<T>(g);
+  const int workers = workers_for(g);
   const bool many = g.groups >= 2 * n * workers;
   const int64_t unit = smaller(many ? 2 * n : n, channel_unit<T>(g));
   const int64_t units = blocks(g.groups, unit);
@@ -140,8 +131,11 @@ void depthwise_weight(const ConvSum& g, void* result) {
       const int64_t count = fill_band(band, g, part, first);
       int64_t offsets[kTapsInHand];
       for (int64_t tap = 0, taken = taps; tap < taps; tap += taken) {
+        decltype(&pixels_weight<T, 1>) add_pixels = nullptr;
         if (unit > 1) {
-          taken = taps_in_hand(taps - tap);
+          add_pixels = choose_height<kTapsInHand, 5, 3, 1>(taps - tap, &taken, [](auto count) {
+            return pixels_weight<T, decltype(count)::value>;
+          });
           for (int64_t t = 0; t < taken; ++t) {
             const int64_t* shift = part.taps[tap + t].shift;
             offsets[t] = shift[0] * g.source_strides[2] + shift[1] * g.source_strides[3] +
@@ -158,8 +152,8 @@ void depthwise_weight(const ConvSum& g, void* result) {
           const T *own_x = x + offset, *own_y = y + image * g.result_batch + c * g.result_row;
           Vec<T>* sums = all_sums + own_unit * sums_size;
           if (unit > 1) {
-            pixels_weight(pixels, count, own_x, own_y, int(taken), offsets, taps,
-                          smaller(unit, g.groups - c), sums + tap * n);
+            add_pixels(pixels, count, own_x, own_y, offsets, taps, smaller(unit, g.groups - c),
+                       sums + tap * n);
             continue;
           }
           const int place = loadable(g, band, offset);

@@ -12,6 +12,15 @@ inline int64_t pixels_of(const ConvPart& part) {
   return part.size[0] * part.size[1] * part.size[2];
 }
 
+inline int workers_for(const ConvSum& g) {
+  double work = 0;
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    work += double(pixels_of(g.parts[i])) * double(g.parts[i].tap_count);
+  }
+  work *= double(g.batch * g.groups * g.rows * g.channels);
+  return work > kParallelWork ? num_threads() : 1;
+}
+
 // Pixels that follow one another along w, at places [lane, lane + length) of a strip.
 struct Run {
   int64_t lane, length, n, p[3];

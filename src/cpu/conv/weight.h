@@ -11,30 +11,22 @@
 namespace tt::cpu {
 namespace {
 
-// Adds tiles of sums to those in memory, or, if there are none, puts them there.
-template <class T, int Rows>
-inline void keep_sums(const Vec<T> (&sum)[Rows][2], T* sums, int64_t sums_row, bool add) {
-  constexpr int n = lanes<T>;
-  for (int r = 0; r < Rows; ++r) {
-    T* to = sums + r * sums_row;
-    store(to, add ? load(to) + sum[r][0] : sum[r][0]);
-    store(to + n, add ? load(to + n) + sum[r][1] : sum[r][1]);
-  }
-}
-
 // sums (Rows, kCols) += (or =, unless `add`) channels of x (Rows) times a panel of y, that has
 // `columns` or more.
 template <class T, int Rows>
 void add_overlaps(const T* x, int64_t x_channel, int64_t x_step, const T* panel,
                   const Overlap* overlaps, int count, int64_t columns, T* sums, int64_t sums_row,
                   bool add) {
-  constexpr int cols = kCols<T>;
+  constexpr int cols = kCols<T>, n = lanes<T>;
   Vec<T> sum[Rows][2] = {};
   for (int i = 0; i < count; ++i) {
     const T *from = x + overlaps[i].x, *b = panel + overlaps[i].place * cols;
     add_columns<T, Rows>(sum, from, x_channel, x_step, b, overlaps[i].length, columns);
   }
-  keep_sums(sum, sums, sums_row, add);
+  for (int r = 0; r < Rows; ++r, sums += sums_row) {
+    store(sums, add ? load(sums) + sum[r][0] : sum[r][0]);
+    store(sums + n, add ? load(sums + n) + sum[r][1] : sum[r][1]);
+  }
 }
 
 // ---- Up to three channels of x: rows of the tile are (tap, channel), to be more.

@@ -188,10 +188,10 @@ MatmulArgs folded(MatmulArgs g) {
 // What C takes, in multiply-adds of vectors: register tiles, which count whole, and for operands
 // that lie across the order in which tiles read and write them, the transposing, by element.
 template <class T>
-double cost(const MatmulArgs& g) {
+double cost(const Product<T>& g) {
   const double rows = double(round_up(g.m, kRows / 3)), vectors = double(blocks(g.n, lanes<T>));
   const double k = double(g.k), a = double(g.m) * k, b = k * double(g.n);
-  const double c = double(g.m) * double(g.n) * double(blocks(g.k, block_depth<T>(g.k)));
+  const double c = double(g.m) * double(g.n) * double(blocks(g.k, g.depth));
   const auto across = [](int64_t good, int64_t bad, double some) {
     return good == 1 ? 0 : bad == 1 ? some : 3;
   };
@@ -201,14 +201,9 @@ double cost(const MatmulArgs& g) {
 
 // Whether C^T is computed, as B^T @ A^T.
 template <class T>
-bool better_transposed(const MatmulArgs& g) {
+bool better_transposed(const Product<T>& g) {
   if (g.m == 1 || g.n == 1) return g.m != 1;
-  MatmulArgs turned = g;
-  turned.m = g.n, turned.n = g.m;
-  turned.a_row = g.b_col, turned.a_col = g.b_row;
-  turned.b_row = g.a_col, turned.b_col = g.a_row;
-  turned.c_row = g.c_col, turned.c_col = g.c_row;
-  return cost<T>(turned) < cost<T>(g);
+  return cost(transposed(g)) < cost(g);
 }
 
 template <class T>
@@ -216,12 +211,13 @@ void fast(const MatmulArgs& request) {
   const MatmulArgs gemm = folded(request);
   const int64_t batch = batch_size(gemm), depth = block_depth<T>(gemm.k);
   if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
-  const bool turn = better_transposed<T>(gemm);
+  const Product<T> first = product_at<T>(gemm, depth, 0);
+  const bool turn = better_transposed(first);
   const auto product = [&](int64_t index) {
     const Product<T> g = product_at<T>(gemm, depth, index);
     return turn ? transposed(g) : g;
   };
-  const Product<T> g = product(0);
+  const Product<T> g = turn ? transposed(first) : first;
   const double work = double(g.m) * double(g.n) * double(g.k);
   const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
   const Grid grid = cut(g, batch, workers);

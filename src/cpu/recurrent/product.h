@@ -2,10 +2,11 @@
 // good: it packs their weights once, makes their products and takes their steps, and waits for the
 // others once per phase, because products need all units of the step before.
 #pragma once
+#include <omp.h>
+
 #include "core/tables/recurrent.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"
-#include "cpu/infra/team.h"
 #include "cpu/matmul/gemm_tile.h"
 
 namespace tt::cpu {
@@ -85,6 +86,20 @@ struct UnitPanels {
     }
   }
 };
+
+// Calls body(member, members) on so many threads, or fewer. What is computed must not depend on
+// their number, and `body` must not throw.
+template <class Body>
+void with_team(int threads, const Body& body) {
+  if (threads <= 1) return body(int64_t{0}, int64_t{1});
+#pragma omp parallel num_threads(threads)
+  body(omp_get_thread_num(), omp_get_num_threads());
+}
+
+// Returns when every member has called it.
+inline void wait_for_team() {
+#pragma omp barrier
+}
 
 // Multiply-adds of a phase that are worth a second thread.
 constexpr double kTeamWork = 64 * 1024;
