@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <ostream>
 #include <type_traits>
 
@@ -29,39 +30,24 @@ enum class DType : uint8_t {
 #undef X
 };
 
-#define X(name, type, text, category) +1
-constexpr int kDTypes = TT_FOR_EACH_DTYPE(X);
-#undef X
-
 // Promotion compares categories before sizes.
 enum class Category : uint8_t { Bool, Int, Float };
 
-constexpr size_t itemsize(DType dtype) {
-  constexpr size_t sizes[] = {
-#define X(name, type, text, category) sizeof(type),
-      TT_FOR_EACH_DTYPE(X)
+struct TypeFacts {
+  size_t size;
+  Category category;
+  const char* name;
+};
+constexpr TypeFacts kTypeFacts[] = {
+#define X(name, type, text, category) {sizeof(type), Category::category, text},
+    TT_FOR_EACH_DTYPE(X)
 #undef X
-  };
-  return sizes[static_cast<int>(dtype)];
-}
+};
+constexpr int kDTypes = std::size(kTypeFacts);
 
-constexpr Category category(DType dtype) {
-  constexpr Category categories[] = {
-#define X(name, type, text, category) Category::category,
-      TT_FOR_EACH_DTYPE(X)
-#undef X
-  };
-  return categories[static_cast<int>(dtype)];
-}
-
-constexpr const char* name(DType dtype) {
-  constexpr const char* names[] = {
-#define X(name, type, text, category) text,
-      TT_FOR_EACH_DTYPE(X)
-#undef X
-  };
-  return names[static_cast<int>(dtype)];
-}
+constexpr size_t itemsize(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].size; }
+constexpr Category category(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].category; }
+constexpr const char* name(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].name; }
 
 constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Float; }
 

@@ -1,16 +1,7 @@
 #include "core/override.h"
 
 #include "core/backend.h"
-#include "core/tables/batch_norm.h"
-#include "core/tables/cast.h"
-#include "core/tables/cross_entropy.h"
-#include "core/tables/elementwise.h"
-#include "core/tables/layer_norm.h"
-#include "core/tables/matmul.h"
-#include "core/tables/reduce.h"
-#include "core/tables/search.h"
-#include "core/tables/softmax.h"
-#include "core/tables/sort.h"
+#include "core/tables.h"
 
 namespace tt {
 
