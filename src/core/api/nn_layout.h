@@ -25,21 +25,19 @@ Dims spatial_of(const NDArray& x, int spatial);
 // (N, C, D, H, W): 0 for the dims that are missing.
 void strides_of(const NDArray& x, int64_t* strides);
 
-// For half dtypes: converts x to float32 in batches that fit the second cache beside their results,
-// and calls f(batch, begin, end); `largest` is the size of one image, before or after.
+// y = f(x) in another dtype: makes f(part, begin, end) of images begin to end of x, converted, of
+// as many at a time as fit the second cache beside their results.
 template <class F>
-void for_images_in_float(const NDArray& x, int64_t largest, const F& f) {
+void in_parts(const NDArray& x, DType dtype, const NDArray& y, const F& f) {
   constexpr int64_t kElements = 128 << 10;
-  const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(largest, 1), 1);
-  for (int64_t begin = 0; begin < x.shape()[0]; begin += step) {
-    const int64_t end = std::min(begin + step, x.shape()[0]);
-    f(astype(x.slice(0, begin, end, 1), DType::Float32), begin, end);
+  const int64_t images = x.shape()[0];
+  const int64_t most = std::max(x.numel(), y.numel()) / std::max<int64_t>(images, 1);
+  const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(most, 1), 1);
+  for (int64_t begin = 0; begin < images; begin += step) {
+    const int64_t end = std::min(begin + step, images);
+    const NDArray part = f(astype(x.slice(0, begin, end, 1), dtype), begin, end);
+    copy_into(y.slice(0, begin, end, 1), &part);
   }
-}
-
-// out[begin:end] = part.
-inline void put_images(const NDArray& out, int64_t begin, int64_t end, const NDArray& part) {
-  copy_into(out.slice(0, begin, end, 1), &part);
 }
 
 }  // namespace tt

@@ -79,6 +79,10 @@ struct AxisWindows {
   }
 };
 
+Dims with_size(const NDArray& x, const Dims& size) {
+  return joined({x.shape()[0], x.shape()[1]}, size);
+}
+
 // What a call of any of the kernels takes.
 struct MaxPool {
   MaxPoolArgs args;
@@ -86,7 +90,8 @@ struct MaxPool {
   std::vector<int64_t> taps;
 
   // `like` has the channels and, with spatial sizes y_size, the dtype of what is computed.
-  MaxPool(const NDArray& like, const Dims& x_size, const Dims& y_size, const Windows& windows) {
+  MaxPool(const NDArray& like, const Dims& x_size, const Dims& y_size, const Windows& windows,
+          bool channels_last) {
     const int spatial = y_size.size();
     double tables = 0;
     for (int64_t n : y_size) tables += 3.0 * sizeof(int64_t) * double(n);
@@ -104,15 +109,28 @@ struct MaxPool {
                          " are possible");
     Allocator::expect(double(count) * sizeof(int64_t));
     args.wide = count > 256;
+    args.channels_last = channels_last;
     taps.resize(count);
   }
 
   DType where_dtype() const { return args.wide ? DType::Int32 : DType::UInt8; }
 
-  // Calls y's kernel for so many elements, if there are any.
+  // Calls a kernel, which writes y or, if `to_x`, x. All have a batch dim. It computes in float32
+  // where x and y are halves, and in int64 where they are integers.
   void run(void (*const (&kernels)[3])(const MaxPoolArgs&), const NDArray& x, const NDArray& y,
-           const NDArray& where, int64_t numel) {
-    if (numel == 0) return;
+           const NDArray& where, bool to_x = false) {
+    if (y.numel() == 0) return;
+    const DType compute = is_floating(y.dtype()) ? computed_in(y.dtype()) : DType::Int64;
+    if (y.dtype() != compute) {
+      const NDArray &from = to_x ? y : x, &to = to_x ? x : y;
+      return in_parts(from, compute, to, [&](const NDArray& part, int64_t begin, int64_t end) {
+        const NDArray result = empty_laid_out(part, with_size(part, spatial_of(to, to.ndim() - 2)),
+                                              compute, args.channels_last);
+        run(kernels, to_x ? result : part, to_x ? part : result, where.slice(0, begin, end, 1),
+            to_x);
+        return result;
+      });
+    }
     args.batch = x.shape()[0];
     args.channels = x.shape()[1];
     args.x = x.data();
@@ -129,28 +147,10 @@ struct MaxPool {
           *tap++ = d * axis[0].step * args.x_strides[2] + h * axis[1].step * args.x_strides[3] +
                    w * axis[2].step * args.x_strides[4];
     args.tap = taps.data();
-    const WithoutGil unlocked(numel > kGilGrain);
+    const WithoutGil unlocked(x.numel() + y.numel() > kGilGrain);
     launch(y)(kernels[pool_kind(y.dtype())], args);
   }
 };
-
-// As the kernels take it: with a batch dim, of a dtype that they compute in.
-NDArray prepared(const NDArray& x, int spatial) {
-  const NDArray batch = with_batch(x, spatial);
-  if (!is_floating(x.dtype())) return converted(batch, DType::Int64);
-  return is_half(x.dtype()) ? astype(batch, DType::Float32) : batch;
-}
-
-// As a caller wants it.
-NDArray finished(const NDArray& y, const NDArray& x) {
-  return converted(batched_as(y, x), x.dtype());
-}
-
-int64_t per_image(const NDArray& x) { return x.numel() / std::max<int64_t>(x.shape()[0], 1); }
-
-Dims with_size(const NDArray& x, const Dims& size) {
-  return joined({x.shape()[0], x.shape()[1]}, size);
-}
 
 }  // namespace
 
@@ -160,41 +160,29 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
   const int spatial = size.size();
   if (x.dtype() == DType::Bool)
     throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
-  MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation});
-  if (is_half(x.dtype())) {
-    const NDArray batch = with_batch(x, spatial);
-    const NDArray y = empty_laid_out(batch, with_size(batch, size), x.dtype(), channels_last);
-    const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
-    for_images_in_float(
-        batch, per_image(batch), [&](const NDArray& part, int64_t begin, int64_t end) {
-          const auto parts = max_pool(part, size, kernel, stride, padding, dilation, channels_last);
-          put_images(y, begin, end, parts[0]);
-          put_images(where, begin, end, parts[1]);
-        });
-    return {batched_as(y, x), batched_as(where, x)};
-  }
-  const NDArray batch = prepared(x, spatial);
-  const NDArray y = empty_laid_out(batch, with_size(batch, size), batch.dtype(), channels_last);
+  MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation}, channels_last);
+  const NDArray batch = with_batch(x, spatial);
+  const NDArray y = empty_laid_out(batch, with_size(batch, size), x.dtype(), channels_last);
   const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
-  pool.args.channels_last = channels_last;
-  pool.run(backend_of(y).pool->max, batch, y, where, y.numel() ? batch.numel() + y.numel() : 0);
-  return {finished(y, x), batched_as(where, x)};
+  pool.run(backend_of(y).pool->max, batch, y, where);
+  return {batched_as(y, x), batched_as(where, x)};
 }
 
 NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& kernel,
                          const Dims& stride, const Dims& padding, const Dims& dilation) {
   const int spatial = x_size.size();
   const NDArray batch = with_batch(where, spatial);
-  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
+  const bool channels_last = looks_channels_last(batch);
+  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation},
+               channels_last);
   // An x whose elements are their own positions, the same in all planes.
   const NDArray positions =
       arange(Scalar::of_int(0), Scalar::of_int(1), checked_numel(x_size, "max_pool"), DType::Int64,
              nullptr, where.device())
           .view(x_size);
-  const NDArray indices =
-      empty_laid_out(batch, batch.shape(), DType::Int64, looks_channels_last(batch));
+  const NDArray indices = empty_laid_out(batch, batch.shape(), DType::Int64, channels_last);
   pool.run(backend_of(where).pool->max_gather, positions.expand(with_size(batch, x_size)), indices,
-           batch, indices.numel());
+           batch);
   return batched_as(indices, where);
 }
 
@@ -205,41 +193,32 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   if (y.shape() != where.shape())
     throw RuntimeError("[max_pool] expected a gradient of shape ", where.shape(), ", got ",
                        y.shape());
-  if (is_half(y.dtype())) {
-    const NDArray grads = with_batch(y, spatial), places = with_batch(where, spatial);
-    const NDArray x = empty_laid_out(grads, with_size(grads, x_size), y.dtype(), channels_last);
-    for_images_in_float(grads, per_image(x), [&](const NDArray& part, int64_t begin, int64_t end) {
-      put_images(x, begin, end,
-                 max_pool_scatter(part, places.slice(0, begin, end, 1), x_size, kernel, stride,
-                                  padding, dilation, channels_last));
-    });
-    return batched_as(x, y);
-  }
-  const NDArray batch = prepared(y, spatial);
-  MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation});
-  const NDArray x = empty_laid_out(batch, with_size(batch, x_size), batch.dtype(), channels_last);
-  pool.args.channels_last = channels_last;
+  const NDArray batch = with_batch(y, spatial);
+  MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation},
+               channels_last);
+  const NDArray x = empty_laid_out(batch, with_size(batch, x_size), y.dtype(), channels_last);
   if (y.numel() == 0)  // no window
     copy_into(x, Scalar::of_int(0));
   else
-    pool.run(backend_of(x).pool->max_scatter, x, batch, with_batch(where, spatial), x.numel());
-  return finished(x, y);
+    pool.run(backend_of(x).pool->max_scatter, x, batch, with_batch(where, spatial), true);
+  return batched_as(x, y);
 }
 
 NDArray max_pool_gather(const NDArray& x, const NDArray& where, const Dims& x_size,
                         const Dims& kernel, const Dims& stride, const Dims& padding,
                         const Dims& dilation, bool channels_last) {
   const int spatial = x_size.size();
-  const NDArray batch = prepared(x, spatial);
+  const NDArray batch = with_batch(x, spatial);
   const NDArray places = with_batch(where, spatial);
   if (spatial_of(x, spatial) != x_size || batch.shape()[0] != places.shape()[0] ||
       batch.shape()[1] != places.shape()[1])
     throw RuntimeError("[max_pool] expected a gradient of spatial sizes ", x_size, ", got ",
                        x.shape());
-  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation});
-  const NDArray y = empty_laid_out(places, places.shape(), batch.dtype(), channels_last);
-  pool.run(backend_of(y).pool->max_gather, batch, y, places, y.numel());
-  return finished(y, x);
+  MaxPool pool(where, x_size, spatial_of(where, spatial), {kernel, stride, padding, dilation},
+               channels_last);
+  const NDArray y = empty_laid_out(places, places.shape(), x.dtype(), channels_last);
+  pool.run(backend_of(y).pool->max_gather, batch, y, places);
+  return batched_as(y, x);
 }
 
 // ---- Means.

@@ -198,13 +198,9 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   if (spreads && grows) return batched_as(spread(batch, axes, shape, channels_last), x);
   if (is_half(x.dtype())) {
     const NDArray y = empty_laid_out(x, shape, x.dtype(), channels_last);
-    const int64_t images = std::max<int64_t>(shape[0], 1);
-    for_images_in_float(
-        batch, std::max(y.numel(), batch.numel()) / images,
-        [&](const NDArray& part, int64_t begin, int64_t end) {
-          put_images(y, begin, end,
-                     resample(part, std::vector<AxisMap>(axes), transposed, channels_last));
-        });
+    in_parts(batch, DType::Float32, y, [&](const NDArray& part, int64_t, int64_t) {
+      return resample(part, std::vector<AxisMap>(axes), transposed, channels_last);
+    });
     return batched_as(y, x);
   }
   if (!transposed && must_be_dense(batch, axes)) {
