@@ -74,15 +74,12 @@ struct Call {
     args.x = x.data();
     args.x_sample = x.strides()[0];
     args.x_channel = x.strides()[1];
-    auto per_channel = [&](const NDArray* array) -> std::optional<NDArray> {
-      if (!array) return std::nullopt;
-      if (array->shape() != Dims{args.channels})
+    for (const NDArray* array : {w, b})
+      if (array && array->shape() != Dims{args.channels})
         throw RuntimeError("[batch_norm] expected a weight of shape [", args.channels, "], got ",
                            array->shape());
-      return contiguous(converted(*array, compute));
-    };
-    weight = per_channel(w);
-    bias = per_channel(b);
+    weight = prepared(w, compute);
+    bias = prepared(b, compute);
     args.weight = data_of(weight);
     args.bias = data_of(bias);
   }

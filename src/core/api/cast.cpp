@@ -34,6 +34,10 @@ NDArray converted(const NDArray& x, DType dtype) {
   return x.dtype() == dtype ? x : astype(x, dtype);
 }
 
+std::optional<NDArray> prepared(const NDArray* x, DType dtype) {
+  return x ? std::optional(contiguous(converted(*x, dtype))) : std::nullopt;
+}
+
 NDArray reshape(const NDArray& x, const Dims& shape) {
   if (auto view = x.try_view(shape)) return *view;
   return contiguous(x).view(shape);

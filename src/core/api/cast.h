@@ -10,7 +10,9 @@ NDArray clone(const NDArray& x);       // keeps dense strides
 NDArray apart(const NDArray& x, const NDArray& written);
 // Always a copy; in `out`, if that is of x's shape and this dtype, and apart from it.
 NDArray astype(const NDArray& x, DType dtype, const NDArray* out = nullptr);
-NDArray converted(const NDArray& x, DType dtype);      // x itself if it is of that dtype
+NDArray converted(const NDArray& x, DType dtype);  // x itself if it is of that dtype
+// Contiguous and of this dtype; none of none.
+std::optional<NDArray> prepared(const NDArray* x, DType dtype);
 NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strides allow it
 // x itself if it is there, else a copy with its strides if they are dense.
 NDArray to_device(const NDArray& x, const Device& device);

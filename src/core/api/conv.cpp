@@ -138,15 +138,13 @@ bool can_be_copied(const ConvArgs& g) {
 // weight that is not finite, they make NaN where there should be nothing, in all pixels of a part,
 // as its first one shows: then the sum is done again, without them.
 void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
-                 ConvResult result) {
-  const int kind = out.dtype() == DType::Float32 ? 0 : 1;
+                 ConvResult result, int kind) {
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
   const auto kernel =
       (depthwise ? backend_of(out).conv->depthwise : backend_of(out).conv->sum)[kind];
-  ConvLines lines;
   bool again = !can_be_copied(g);
   if (!again) {
-    find_lines(g, result, lines);
+    const ConvLines lines = find_lines(g, result);
     if (has_unseen(lines)) fill_result(out, bias);
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       launch(out)(kernel, parts);
@@ -154,12 +152,12 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
     });
   }
   if (!again) return;
-  find_exact_lines(g, result, lines);
+  const ConvLines lines = find_exact_lines(g, result);
   if (has_unseen(lines)) fill_result(out, bias);
   for (const ConvLine& d : lines[0])
     for (const ConvLine& h : lines[1])
       for (const ConvLine& w : lines[2])
-        with_parts(sum, g, {{d}, {h}, {w}}, result,
+        with_parts(sum, g, {{{d}, {h}, {w}}}, result,
                    [&](const ConvSum& parts) { launch(out)(kernel, parts); });
 }
 
@@ -207,9 +205,9 @@ double work_of(const ConvArgs& g) {
   return work;
 }
 
-// Computes one of the three arrays from the others.
-void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
-             const Settings& settings, ConvResult result) {
+// Fills one of the three arrays from the others.
+void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
+               const Settings& settings, ConvResult result) {
   ConvArgs g = make_args(x, w, y, settings);
   const NDArray& out = result == ConvResult::X ? x : result == ConvResult::W ? w : y;
   if (bias) {
@@ -239,12 +237,27 @@ void compute(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray
       if (g.y_size[d] == 1) g.stride[d] = 1;
   }
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
-  if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result);
+  if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
     return launch(out)->conv->weight[kind](g);
-  const ConvLines lines = {{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}};
+  const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};
   with_parts(sum, g, lines, result,
              [&](const ConvSum& parts) { launch(out)->conv->depthwise_weight[kind](parts, g.w); });
+}
+
+// Makes one of x, w and y, of a shape, from the other two in this order; halves in float32.
+NDArray compute(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
+                const Dims& shape, const Settings& settings, bool channels_last) {
+  if (is_half(a.dtype())) {
+    const std::optional<NDArray> wide = prepared(bias, DType::Float32);
+    return astype(compute(result, astype(a, DType::Float32), astype(b, DType::Float32),
+                          wide ? &*wide : nullptr, shape, settings, channels_last),
+                  a.dtype());
+  }
+  const NDArray out = empty_laid_out(a, shape, a.dtype(), channels_last);
+  const bool is_x = result == ConvResult::X, is_w = result == ConvResult::W;
+  fill_from(is_x ? out : a, is_w ? out : b, is_x ? a : is_w ? b : out, bias, settings, result);
+  return out;
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
@@ -278,8 +291,6 @@ std::string text_of(const Dims& shape, const Dims& padding) {
                      "). Kernel size can't be greater than actual input size");
 }
 
-NDArray widened(const NDArray& x) { return astype(x, DType::Float32); }
-
 }  // namespace
 
 bool conv_channels_last(const NDArray& x, const NDArray& w) {
@@ -292,12 +303,6 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
                      const Dims& padding, const Dims& dilation, int64_t groups,
                      const std::optional<Dims>& size, bool channels_last) {
   check_dtypes(x, w, bias);
-  if (is_half(x.dtype())) {
-    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    return astype(conv_forward(widened(x), widened(w), wide ? &*wide : nullptr, stride, padding,
-                               dilation, groups, size, channels_last),
-                  x.dtype());
-  }
   Dims sizes;
   for (int d = 0; d < stride.size() && d + 2 < x.ndim() && d + 2 < w.ndim(); ++d) {
     const int64_t room =
@@ -305,40 +310,25 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
     if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  const NDArray y = empty_laid_out(x, joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
-                                   x.dtype(), channels_last);
-  compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::Y);
-  return y;
+  return compute(ConvResult::Y, x, w, bias,
+                 joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
+                 {stride, padding, dilation, groups}, channels_last);
 }
 
 NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, const Dims& size,
                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups,
                    bool channels_last) {
   check_dtypes(y, w, bias);
-  if (is_half(y.dtype())) {
-    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    return astype(conv_input(widened(y), widened(w), wide ? &*wide : nullptr, size, stride, padding,
-                             dilation, groups, channels_last),
-                  y.dtype());
-  }
-  const NDArray x = empty_laid_out(y, joined({y.shape()[0], w.shape()[1] * groups}, size),
-                                   y.dtype(), channels_last);
-  compute(x, w, y, bias, {stride, padding, dilation, groups}, ConvResult::X);
-  return x;
+  return compute(ConvResult::X, y, w, bias, joined({y.shape()[0], w.shape()[1] * groups}, size),
+                 {stride, padding, dilation, groups}, channels_last);
 }
 
 NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const Dims& stride,
                     const Dims& padding, const Dims& dilation, int64_t groups, bool channels_last) {
   check_dtypes(x, y, nullptr);
-  if (is_half(x.dtype()))
-    return astype(
-        conv_weight(widened(x), widened(y), taps, stride, padding, dilation, groups, channels_last),
-        x.dtype());
   if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
-  const NDArray w = empty_laid_out(y, joined({y.shape()[1], x.shape()[1] / groups}, taps),
-                                   x.dtype(), channels_last);
-  compute(x, w, y, nullptr, {stride, padding, dilation, groups}, ConvResult::W);
-  return w;
+  return compute(ConvResult::W, x, y, nullptr, joined({y.shape()[1], x.shape()[1] / groups}, taps),
+                 {stride, padding, dilation, groups}, channels_last);
 }
 
 }  // namespace tt

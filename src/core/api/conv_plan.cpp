@@ -66,15 +66,9 @@ void add_exact_lines(std::vector<ConvLine>& lines, const ConvLine& line, int64_t
 
 using AddLine = decltype(add_line);
 
-std::vector<ConvLine> lines_of_y(const ConvArgs& g, int d, AddLine add) {
-  std::vector<ConvLine> lines;
-  add(lines, line_of_y(g, d), g.stride[d], g.x_size[d]);
-  return lines;
-}
-
 // x: pixel i sees y's pixel (i + padding - t * dilation) / stride where that is whole, so it has
 // its taps in common with pixel i + stride.
-std::vector<ConvLine> lines_of_x(const ConvArgs& g, int d, AddLine add) {
+void add_lines_of_x(std::vector<ConvLine>& lines, const ConvArgs& g, int d, AddLine add) {
   const int64_t stride = g.stride[d];
   Allocator::expect(double(g.taps[d]) * (sizeof(int64_t) + sizeof(ConvLine::Tap)));
   std::vector<int64_t> firsts;
@@ -85,7 +79,6 @@ std::vector<ConvLine> lines_of_x(const ConvArgs& g, int d, AddLine add) {
   std::sort(firsts.begin(), firsts.end());
   firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
   firsts.erase(std::lower_bound(firsts.begin(), firsts.end(), g.x_size[d]), firsts.end());
-  std::vector<ConvLine> lines;
   // However many pixels see nothing, one line says that there are such.
   if (static_cast<int64_t>(firsts.size()) < std::min(stride, g.x_size[d])) lines.push_back({});
   for (int64_t i : firsts) {
@@ -96,12 +89,17 @@ std::vector<ConvLine> lines_of_x(const ConvArgs& g, int d, AddLine add) {
     }
     add(lines, line, 1, g.y_size[d]);
   }
-  return lines;
 }
 
-void fill_lines(const ConvArgs& g, ConvResult result, AddLine add, ConvLines& lines) {
-  for (int d = 0; d < 3; ++d)
-    lines[d] = result == ConvResult::X ? lines_of_x(g, d, add) : lines_of_y(g, d, add);
+ConvLines lines_of(const ConvArgs& g, ConvResult result, AddLine add) {
+  ConvLines lines;
+  for (int d = 0; d < 3; ++d) {
+    if (result == ConvResult::X)
+      add_lines_of_x(lines[d], g, d, add);
+    else
+      add(lines[d], line_of_y(g, d), g.stride[d], g.x_size[d]);
+  }
+  return lines;
 }
 
 }  // namespace
@@ -114,12 +112,9 @@ ConvLine line_of_y(const ConvArgs& g, int d) {
   return line;
 }
 
-void find_lines(const ConvArgs& g, ConvResult result, ConvLines& lines) {
-  fill_lines(g, result, add_line, lines);
-}
-
-void find_exact_lines(const ConvArgs& g, ConvResult result, ConvLines& lines) {
-  fill_lines(g, result, add_exact_lines, lines);
+ConvLines find_lines(const ConvArgs& g, ConvResult result) { return lines_of(g, result, add_line); }
+ConvLines find_exact_lines(const ConvArgs& g, ConvResult result) {
+  return lines_of(g, result, add_exact_lines);
 }
 
 bool has_unseen(const ConvLines& lines) {
@@ -138,22 +133,17 @@ ConvPlan make_plan(const ConvLines& lines, const int64_t* w_strides,
     for (const ConvLine& h : lines[1]) {
       for (const ConvLine& w : lines[2]) {
         const ConvLine* all[] = {&d, &h, &w};
-        ConvPart part;
-        part.result = 0;
+        ConvPart part{};
         for (int i = 0; i < 3; ++i) {
           part.size[i] = all[i]->count;
           part.result += all[i]->first * result_strides[i + 2];
           part.strides[i] = all[i]->step * result_strides[i + 2];
-          part.lowest_shift[i] = part.highest_shift[i] = 0;
-          if (!all[i]->taps.empty()) {
-            const auto by_shift = [](const ConvLine::Tap& a, const ConvLine::Tap& b) {
-              return a.shift < b.shift;
-            };
-            const auto ends =
-                std::minmax_element(all[i]->taps.begin(), all[i]->taps.end(), by_shift);
-            part.lowest_shift[i] = ends.first->shift;
-            part.highest_shift[i] = ends.second->shift;
-          }
+          const std::vector<ConvLine::Tap>& taps = all[i]->taps;
+          if (taps.empty()) continue;
+          const auto [low, high] = std::minmax_element(
+              taps.begin(), taps.end(), [](auto& a, auto& b) { return a.shift < b.shift; });
+          part.lowest_shift[i] = low->shift;
+          part.highest_shift[i] = high->shift;
         }
         first_taps.push_back(plan.taps.size());
         for (const ConvLine::Tap& i : d.taps)

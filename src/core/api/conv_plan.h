@@ -1,5 +1,6 @@
 // The parts of a convolution's result: pixels on a grid that see the source through the same taps.
 #pragma once
+#include <array>
 #include <vector>
 
 #include "core/tables/conv.h"
@@ -15,15 +16,15 @@ struct ConvLine {
   std::vector<Tap> taps;
 };
 
-using ConvLines = std::vector<ConvLine>[3];  // in each dim; every combination is a part
+using ConvLines = std::array<std::vector<ConvLine>, 3>;  // in each dim; every combination is a part
 
 // y: one line, which sees x through all taps.
 ConvLine line_of_y(const ConvArgs& g, int dim);
 
 // The lines of x or y: few, some of whose pixels see what lies outside of the source; or as many as
 // it takes that no pixel does.
-void find_lines(const ConvArgs& g, ConvResult result, ConvLines& lines);
-void find_exact_lines(const ConvArgs& g, ConvResult result, ConvLines& lines);
+ConvLines find_lines(const ConvArgs& g, ConvResult result);
+ConvLines find_exact_lines(const ConvArgs& g, ConvResult result);
 
 // Whether some pixels see nothing of the source.
 bool has_unseen(const ConvLines& lines);

@@ -36,15 +36,12 @@ struct Call {
       throw RuntimeError("[layer_norm] cannot normalise ", count, " dims of ", x.shape());
     int64_t size = 1;
     for (int d = x.ndim() - static_cast<int>(count); d < x.ndim(); ++d) size *= x.shape()[d];
-    auto checked = [&](const NDArray* array) -> std::optional<NDArray> {
-      if (!array) return std::nullopt;
-      if (array->numel() != size)
+    for (const NDArray* array : {w, b})
+      if (array && array->numel() != size)
         throw RuntimeError("[layer_norm] expected a weight of ", size, " elements, got ",
                            array->shape());
-      return contiguous(converted(*array, compute));
-    };
-    weight = checked(w);
-    bias = checked(b);
+    weight = prepared(w, compute);
+    bias = prepared(b, compute);
     args.weight = data_of(weight);
     args.bias = data_of(bias);
     args.centered = centered;

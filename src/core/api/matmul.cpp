@@ -72,12 +72,12 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
     throw RuntimeError("matmul: a product of ", a.shape(), " and ", b.shape(),
                        " cannot be added to ", total->shape());
   if (is_half(a.dtype())) {
-    auto widened = [](const NDArray& x) { return astype(x, DType::Float32); };
-    const std::optional<NDArray> wide = bias ? std::optional(widened(*bias)) : std::nullopt;
-    const auto product_of = [&](const NDArray* wide) {
-      return product(kernels, widened(a), widened(b), wide, nullptr, nullptr);
+    const std::optional<NDArray> wide = prepared(bias, DType::Float32);
+    const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
+      return product(kernels, astype(a, DType::Float32), astype(b, DType::Float32),
+                     wide ? &*wide : nullptr, nullptr, nullptr);
     };
-    const NDArray result = astype(product_of(wide ? &*wide : nullptr), a.dtype(), out);
+    const NDArray result = astype(in_float(), a.dtype(), out);
     return total ? binary(Binary::add, total, &result, total) : result;
   }
   if (a.ndim() > 2 && b.ndim() == 2 && a.shape()[a.ndim() - 2] == 1) {

@@ -193,7 +193,7 @@ std::vector<NDArray> recurrent_forward(int64_t kind, const NDArray& x,
     candidates = l.empty({l.rows, l.hidden});
   }
   const NDArray first = contiguous(h0);
-  const std::optional<NDArray> bias = gru && b_hh ? std::optional(contiguous(*b_hh)) : std::nullopt;
+  const std::optional<NDArray> bias = prepared(gru ? b_hh : nullptr, l.dtype);
   std::vector<RecurrentPhase> phases(l.steps());
   for (int64_t i = 0; i < l.steps(); ++i) {
     const int64_t t = l.step(i), start = l.starts[t], n = l.sizes[t], joint = l.joint(i);
@@ -251,8 +251,7 @@ std::vector<NDArray> recurrent_backward(int64_t kind, const NDArray& x,
   const NDArray h_before = step_before(l, contiguous(h0), *kept[0]);
   const std::optional<NDArray> c_before =
       lstm ? std::optional(step_before(l, contiguous(*c0), *kept[1])) : std::nullopt;
-  const std::optional<NDArray> grad_y =
-      grads[0] ? std::optional(contiguous(*grads[0])) : std::nullopt;
+  const std::optional<NDArray> grad_y = prepared(grads[0], l.dtype);
   // Over what was saved, where that is given up: a step reads its gates before it writes them.
   const NDArray gates = gated && overwrite ? *active : l.empty({l.rows, l.gates * l.hidden});
   NDArray h = own(grads[1], l);

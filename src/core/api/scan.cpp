@@ -21,7 +21,7 @@ void scan(void (*kernel)(const ScanArgs&), const NDArray& x, int64_t wanted, con
   const NDArray lines = reshape(x, shape);
   Dims strides = lines.strides();
   for (int64_t& stride : strides) stride *= itemsize(x.dtype());
-  const std::optional<NDArray> a = factors ? std::optional(contiguous(*factors)) : std::nullopt;
+  const std::optional<NDArray> a = prepared(factors, x.dtype());
   const WithoutGil unlocked(x.numel() > kGilGrain);
   launch(x)(kernel, ScanArgs{x.dtype(), shape[0], shape[1], shape[2], lines.data(), strides,
                              out.data(), data_of<int64_t>(indices), data_of(a), reverse});
