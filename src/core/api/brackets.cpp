@@ -46,28 +46,12 @@ std::vector<std::optional<NDArray>> expand_masks(const NDArray& x,
   return result;
 }
 
-// The stride of dims that lie as one, or nullopt.
-std::optional<int64_t> flat_stride(const Dims& shape, const Dims& strides) {
-  int64_t step = 0, reach = 0;
-  for (int d = shape.size() - 1; d >= 0; --d) {
-    if (shape[d] == 1) continue;
-    if (reach && strides[d] != reach) return std::nullopt;
-    if (!reach) step = strides[d];
-    if (!reach && step == 0) {  // broadcast: then all of it must be
-      for (int e = d - 1; e >= 0; --e)
-        if (shape[e] != 1 && strides[e] != 0) return std::nullopt;
-      return 0;
-    }
-    reach = strides[d] * shape[d];
-  }
-  return step;
-}
-
 // x[indices]: the result's dims are `before`, the index dims, `after`.
 struct Indexed {
   const NDArray& x;
   Dims before, before_strides, after, after_strides;  // dims of x that are kept
   Dims index_shape;
+  Dims shape, flat_shape;      // of the result, and with one dim for those of the index
   std::vector<NDArray> whole;  // the indices, broadcast
   std::vector<int> dims;       // of x that they index
 
@@ -100,44 +84,38 @@ struct Indexed {
         throw IndexError("index is out of bounds for dimension with size 0");
       whole.push_back(indices[d]->expand(index_shape));
     }
+    shape = joined(joined(before, index_shape), after);
+    flat_shape = joined(joined(before, {positions}), after);
   }
-
-  Dims shape() const { return joined(joined(before, index_shape), after); }
 
   // The strides of x[indices]: those of an elementwise op of x, seen in the result's shape, and the
   // indices, which have sizes of 1 along the dims that are not theirs.
   Dims strides() const {
     const int b = before.size(), i = index_shape.size(), a = after.size();
     const Dims strides = joined(joined(before_strides, Dims(i, 0)), after_strides);
-    std::vector<NDArray> seen = {x.as_strided(shape(), strides, x.offset())};
+    std::vector<NDArray> seen = {x.as_strided(shape, strides, x.offset())};
     for (const NDArray& index : whole)
       if (static_cast<int>(seen.size()) < Iter::kMaxOperands)
         seen.push_back(index.view(joined(joined(Dims(b, 1), index_shape), Dims(a, 1))));
     Operand operands[Iter::kMaxOperands];
     const int count = seen.size();
     for (int k = 0; k < count; ++k) operands[k] = &seen[k];
-    return result_strides(shape(), operands, count, x.dtype(), count);
+    return result_strides(shape, operands, count, x.dtype(), count);
   }
 
-  // Calls body with the elements of x and of `other`, which has shape(): as lines along a dim whose
-  // positions are those of a single index, or the offsets that several add up to.
+  // Calls body with the elements of x and of `other`, which has flat_shape: as lines along a dim
+  // whose positions are those of a single index, or the offsets that several add up to.
   template <class Body>
   void along(const NDArray& other, Body&& body) const {
     AlongArgs args{};
     args.dtype = x.dtype();
-    const int b = before.size(), i = index_shape.size();
-    Dims index_strides;
-    for (int d = 0; d < other.ndim(); ++d)
-      if (d < b || d >= b + i)
-        args.other_lines.push_back(other.strides()[d]);
-      else
-        index_strides.push_back(other.strides()[d]);
+    const int along = before.size();
+    args.count = other.shape()[along];
+    args.other_step = other.strides()[along];
+    args.other_lines = without(other.strides(), along);
     args.lines = joined(before, after);
     args.x_lines = joined(before_strides, after_strides);
     args.index_lines = Dims(args.lines.size(), 0);
-    args.count = 1;
-    for (int64_t size : index_shape) args.count *= size;
-    args.other_step = flat_stride(index_shape, index_strides).value_or(0);
     args.x = x.data();
     args.other = other.data();
     // A copy where a write to x would change them.
@@ -165,14 +143,6 @@ struct Indexed {
       return;  // nothing is looked up, as in PyTorch: not even what is outside
     if (!fine) throw_outside();
     body(args);
-  }
-
-  // Whether `other`, which has shape(), has index dims that lie as one.
-  bool is_flat(const NDArray& other) const {
-    const int b = before.size();
-    Dims strides;
-    for (int d = 0; d < index_shape.size(); ++d) strides.push_back(other.strides()[b + d]);
-    return flat_stride(index_shape, strides).has_value();
   }
 
  private:
@@ -208,10 +178,13 @@ NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   if (is_whole_mask(x, indices) && x.ndim() > 0) return masked_select(x, *indices[0]);
   const Indexed indexed(x, indices);
   if (indexed.dims.empty()) return clone(x);
-  NDArray out = x.new_empty_strided(indexed.shape(), indexed.strides(), x.dtype());
-  NDArray to = indexed.is_flat(out) ? out : x.new_empty(out.shape(), x.dtype());
+  NDArray out = x.new_empty_strided(indexed.shape, indexed.strides(), x.dtype());
+  const std::optional<NDArray> flat = out.try_view(indexed.flat_shape);
+  NDArray to = flat ? *flat : x.new_empty(indexed.flat_shape, x.dtype());
   indexed.along(to, [&](const AlongArgs& args) { launch(x)->gather->pick(args); });
-  if (!(to.storage() == out.storage())) copy_into(out, &to);
+  if (flat) return out;
+  to = to.view(out.shape());
+  copy_into(out, &to);
   return out;
 }
 
@@ -222,20 +195,16 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
                        type_name(x.dtype()), " for the destination and ", type_name(values.dtype()),
                        " for the source.");
   const Indexed indexed(x, indices);
-  const Dims shape = indexed.shape();
+  const Dims& shape = indexed.shape;
   Dims from_shape = values.shape();
   while (from_shape.size() > shape.size() && from_shape[0] == 1) from_shape.erase(0);
-  bool fits = from_shape.size() <= shape.size();
-  for (int i = 1; fits && i <= from_shape.size(); ++i) {
-    const int64_t own = from_shape[from_shape.size() - i];
-    fits = own == 1 || own == shape[shape.size() - i];
-  }
-  if (!fits)
+  NDArray source = apart(values, x);
+  try {
+    source = source.view(from_shape).expand(shape);
+  } catch (const RuntimeError&) {
     throw RuntimeError("shape mismatch: value tensor of shape ", values.shape(),
                        " cannot be broadcast to indexing result of shape ", shape);
-  NDArray source = apart(values, x);
-  if (from_shape != source.shape()) source = source.view(from_shape);
-  source = source.expand(shape);
+  }
   if (indexed.dims.empty()) {
     if (accumulate)
       binary(Binary::add, &x, &source, &x);
@@ -243,7 +212,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
       copy_into(x, &source);
     return;
   }
-  if (!indexed.is_flat(source)) source = contiguous(source);
+  source = reshape(source, indexed.flat_shape);
   write_into(x, [&] {
     indexed.along(source, [&](const AlongArgs& args) {
       launch(x)->gather->place(args, accumulate ? Place::Add : Place::Set);
