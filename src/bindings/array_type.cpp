@@ -19,7 +19,7 @@
 #include "core/api/sort.h"
 #include "core/api/unique.h"
 #include "core/api/vectors.h"
-#include "core/result.h"
+#include "core/extent.h"
 
 namespace tt::py {
 

@@ -19,6 +19,14 @@ inline std::pair<const char*, const char*> extent(const NDArray& array) {
   return {array.data(), array.data() + reach_of(array) * itemsize(array.dtype())};
 }
 
+// Whether the elements of one may lie where some of the other's do.
+inline bool overlaps(const NDArray& x, const NDArray& y) {
+  if (x.numel() == 0 || y.numel() == 0) return false;
+  const auto [x_first, x_last] = extent(x);
+  const auto [y_first, y_last] = extent(y);
+  return x_first < y_last && y_first < x_last;
+}
+
 // Whether two arrays are the same elements, in the same order.
 inline bool same_elements(const NDArray& x, const NDArray& y) {
   return x.data() == y.data() && x.dtype() == y.dtype() && x.shape() == y.shape() &&
@@ -29,10 +37,7 @@ inline bool same_elements(const NDArray& x, const NDArray& y) {
 // of two blocks without gaps. Nothing is known of arrays with gaps whose extents meet.
 enum class Overlap { None, Same, Some, Unknown };
 inline Overlap overlap_of(const NDArray& x, const NDArray& y) {
-  if (!(x.storage() == y.storage()) || x.numel() == 0 || y.numel() == 0) return Overlap::None;
-  const auto [x_first, x_last] = extent(x);
-  const auto [y_first, y_last] = extent(y);
-  if (x_last <= y_first || y_last <= x_first) return Overlap::None;
+  if (!(x.storage() == y.storage()) || !overlaps(x, y)) return Overlap::None;
   if (same_elements(x, y)) return Overlap::Same;
   return x.is_dense() && y.is_dense() ? Overlap::Some : Overlap::Unknown;
 }

@@ -20,7 +20,7 @@ inline Lines lines_of(const Dims& shape, int dim, DType compute,
     stream.step = array->strides()[dim] * static_cast<int64_t>(itemsize(array->dtype()));
   }
   for (int d = 0; d < shape.size(); ++d) {
-    if (d == dim) continue;
+    if (d == dim || shape[d] == 1) continue;
     lines.count *= shape[d];
     bool merges = !lines.shape.empty();
     int64_t strides[Lines::kMaxStreams];

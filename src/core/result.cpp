@@ -5,13 +5,6 @@
 
 namespace tt {
 
-bool overlaps(const NDArray& x, const NDArray& y) {
-  if (x.numel() == 0 || y.numel() == 0) return false;
-  const auto [x_first, x_last] = extent(x);
-  const auto [y_first, y_last] = extent(y);
-  return x_first < y_last && y_first < x_last;
-}
-
 namespace {
 
 bool takes(const NDArray& out, const Dims& shape, DType dtype,

@@ -9,9 +9,6 @@ namespace tt {
 // What `out=` gives for two results.
 using Outs = std::array<const NDArray*, 2>;
 
-// Whether the elements of one may lie where some of the other's do.
-bool overlaps(const NDArray& x, const NDArray& y);
-
 // `out`, if it is of this shape and dtype, contiguous, and shares no memory with what the kernel
 // reads; else, or where it is null, a fresh array. The reads, too, may be null. Nothing may be
 // refused any more once out is written; the caller (`into` in functions/common.py) marks it as

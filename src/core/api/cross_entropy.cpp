@@ -44,8 +44,7 @@ struct Targets {
   std::optional<NDArray> weight;
 
   Targets(const NDArray& t, const NDArray* w, const NDArray& x, int dim, DType dtype)
-      : target(contiguous(t)) {
-    if (w) weight = contiguous(converted(*w, dtype));
+      : target(contiguous(t)), weight(prepared(w, dtype)) {
     if (target.dtype() != DType::Int64)
       throw TypeError("[nll_loss] expected int64 classes, got ", target.dtype());
     if (target.numel() != checked_numel(without(x.shape(), dim), "nll_loss"))
@@ -58,6 +57,13 @@ struct Targets {
       throw RuntimeError("[nll_loss] expected a weight of shape [", classes, "], got ", w->shape());
   }
 };
+
+// The incoming gradient, and what a mean divided by.
+void set_grad(CrossEntropyArgs& args, const NDArray& grad, int64_t reduction, const char* divisor) {
+  args.grad = grad.data();
+  args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
+  if (static_cast<Reduction>(reduction) == Reduction::Mean) args.divisor = divisor;
+}
 
 constexpr int kStats = 3;  // per line; the divisor of the mean follows them
 
@@ -83,7 +89,7 @@ struct CrossEntropy {
         throw RuntimeError("[cross_entropy] expected probabilities of shape ", x.shape(), ", got ",
                            t.shape());
       Targets::check_weight(w, classes);
-      if (w) weight = contiguous(converted(*w, compute));
+      weight = prepared(w, compute);
     }
     if (!weight && (probabilities || smoothing != 0))
       weight = new_full(x, {classes}, Scalar::of_double(1), compute);
@@ -141,10 +147,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   const NDArray grads = contiguous(converted(grad, call.compute));
   args.ignore_index = ignore_index;
   args.stats = stats.data();
-  args.grad = grads.data();
-  args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
-  args.divisor =
-      static_cast<Reduction>(reduction) == Reduction::Mean ? call.divisor(stats) : nullptr;
+  set_grad(args, grads, reduction, call.divisor(stats));
   launch(x)->cross_entropy->cross_entropy_backward(args);
   return dx;
 }
@@ -154,18 +157,12 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
 namespace {
 
 // What both directions take; x or its gradient.
-NllArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t ignore_index) {
-  NllArgs args{};
-  args.dtype = x.dtype();
-  args.compute = computed_in(x.dtype());
-  args.shape = without(x.shape(), dim);
-  args.strides = without(x.strides(), dim);
-  args.lines = checked.target.numel();
-  args.step = x.strides()[dim];
+CrossEntropyArgs nll_args(const NDArray& x, const Targets& checked, int dim, int64_t ignore_index) {
+  CrossEntropyArgs args{};
+  args.lines = lines_of(x.shape(), dim, computed_in(x.dtype()), {&x});
   args.classes = data_of<int64_t>(checked.target);
   args.weight = data_of(checked.weight);
   args.ignore_index = ignore_index;
-  args.x = x.data();
   return args;
 }
 
@@ -178,11 +175,12 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   const DType compute = computed_in(x.dtype());
   const Targets checked(target, weight, x, at, compute);
   check_classes(checked.target, x.shape()[at], ignore_index);
-  NllArgs args = nll_args(x, checked, at, ignore_index);
-  const NDArray loss = x.new_empty(args.shape, compute), total = x.new_empty({}, compute);
+  CrossEntropyArgs args = nll_args(x, checked, at, ignore_index);
+  const NDArray loss = x.new_empty(without(x.shape(), at), compute);
+  const NDArray total = x.new_empty({}, compute);
   args.loss = loss.data();
   launch(x)->cross_entropy->nll(args);
-  const DivisorArgs by{args.lines, args.classes, args.weight, ignore_index};
+  const DivisorArgs by{args.lines.count, args.classes, args.weight, ignore_index};
   return {averaged(loss, static_cast<Reduction>(reduction), by, total.data(), x.dtype()), total};
 }
 
@@ -194,10 +192,8 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
   const NDArray dx = new_full(grad, shape, Scalar::of_int(0), grad.dtype());
   const Targets checked(target, weight, dx, at, compute);
   const NDArray grads = contiguous(converted(grad, compute));
-  NllArgs args = nll_args(dx, checked, at, ignore_index);
-  args.grad = grads.data();
-  args.grad_per_line = static_cast<Reduction>(reduction) == Reduction::None;
-  args.divisor = static_cast<Reduction>(reduction) == Reduction::Mean ? total.data() : nullptr;
+  CrossEntropyArgs args = nll_args(dx, checked, at, ignore_index);
+  set_grad(args, grads, reduction, total.data());
   launch(grad)->cross_entropy->nll_backward(args);
   return dx;
 }

@@ -2,6 +2,7 @@
 
 #include "core/api/cast.h"
 #include "core/api/nn_layout.h"
+#include "core/extent.h"
 #include "core/launch.h"
 #include "core/promote.h"
 #include "core/result.h"

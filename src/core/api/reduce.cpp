@@ -163,28 +163,9 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
       result_in(outs[1], shape, DType::Int64, x.device(), {&x, with_values ? &out[0] : nullptr}));
   if (out[0].numel() == 0) return out;
   const DType compute = is_half(x.dtype()) ? DType::Float32 : x.dtype();
-  const int64_t item = itemsize(x.dtype());
-  ArgArgs args{x.data(),
-               x.dtype(),
-               compute,
-               x.ndim() ? x.shape()[d] : 1,
-               x.ndim() ? x.strides()[d] * item : 0,
-               {},
-               {},
-               with_values ? out[0].data() : nullptr,
-               data_of<int64_t>(out.back())};
-  for (int i = 0; i < x.ndim(); ++i) {
-    if (i == d || x.shape()[i] == 1) continue;
-    const int64_t stride = x.strides()[i] * item;
-    const int last = args.lines.size() - 1;
-    if (last >= 0 && args.strides[last] == stride * x.shape()[i]) {
-      args.lines[last] *= x.shape()[i];
-      args.strides[last] = stride;
-    } else {
-      args.lines.push_back(x.shape()[i]);
-      args.strides.push_back(stride);
-    }
-  }
+  const NDArray line = x.ndim() ? x : x.view({1});
+  const ArgArgs args{lines_of(line.shape(), d, compute, {&line}, false),
+                     with_values ? out[0].data() : nullptr, data_of<int64_t>(out.back())};
   const ReduceTable& table = *backend_of(x).reduce;
   launch(x)((largest ? table.argmax : table.argmin)[static_cast<int>(compute)], args);
   return out;

@@ -48,28 +48,13 @@ struct AverageArgs {
   char* out;  // of `dtype`; null: only the divisor is wanted
 };
 
-// Per line: loss = -x[class] weight[class], or 0 where the class is `ignore_index`. All but x and
-// its gradient is of dtype `compute`.
-struct NllArgs {
-  DType dtype, compute;  // x's
-  Dims shape, strides;   // of the lines: of x, or of its gradient, without the dim of classes
-  int64_t lines, step;   // from class to class
-  const int64_t* classes;
-  const char* weight;  // per class, or null
-  int64_t ignore_index;
-  char* x;     // backward: its gradient, which is 0 before
-  char* loss;  // forward only
-  // Backward only: of the losses, per line or one for all, and what it is divided by, or null.
-  const char* grad;
-  bool grad_per_line;
-  const char* divisor;
-};
-
 struct CrossEntropyTable {
   void (*cross_entropy)(const CrossEntropyArgs&);
   void (*cross_entropy_backward)(const CrossEntropyArgs&);
-  void (*nll)(const NllArgs&);
-  void (*nll_backward)(const NllArgs&);
+  // Of log-probabilities, per line: loss = -x[class] weight[class], or 0 where the class is
+  // `ignore_index`. Stream x, or its gradient, which is 0 before. Without smoothing and `stats`.
+  void (*nll)(const CrossEntropyArgs&);
+  void (*nll_backward)(const CrossEntropyArgs&);
   bool (*labels)(const LabelArgs&);  // whether all are such
   void (*average)(const AverageArgs&);
 };

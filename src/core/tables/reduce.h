@@ -23,14 +23,12 @@ struct ReduceArgs {
 };
 using ReduceKernel = void (*)(const ReduceArgs&);
 
-// Extremes of lines along one dim, and the positions of the first of them.
+// Extremes of lines, and the positions of the first of them. Stream x; lines.compute may be any
+// dtype.
 struct ArgArgs {
-  const char* x;
-  DType dtype, compute;
-  int64_t size, step;   // of a line; in bytes, as all strides
-  Dims lines, strides;  // the other dims
-  char* values;         // contiguous, of dtype; or null
-  int64_t* positions;   // contiguous
+  Lines lines;
+  char* values;        // contiguous, of x's dtype; or null
+  int64_t* positions;  // contiguous
 };
 using ArgKernel = void (*)(const ArgArgs&);
 

@@ -65,10 +65,11 @@ void with_types(DType dtype, const Body& body) {
 
 // Calls body(i, place) for the lines that count, where place is that of their class in x.
 template <class Body>
-void for_each_line(const NllArgs& a, const Body& body) {
-  Walker<1> walker(a.shape, {a.strides});
-  for (int64_t i = 0; i < a.lines; ++i, walker.advance())
-    if (a.classes[i] != a.ignore_index) body(i, walker.offset() + a.classes[i] * a.step);
+void for_each_line(const CrossEntropyArgs& a, const Body& body) {
+  const LineStream& x = a.lines.stream[0];
+  Walker<1> walker(a.lines.shape, {x.strides});
+  for (int64_t i = 0; i < a.lines.count; ++i, walker.advance())
+    if (a.classes[i] != a.ignore_index) body(i, x.data + walker.offset() + a.classes[i] * x.step);
 }
 
 }  // namespace
@@ -89,28 +90,28 @@ void average(const AverageArgs& a) {
   a.compute == DType::Float32 ? average_in<float>(a) : average_in<double>(a);
 }
 
-void nll(const NllArgs& a) {
-  with_types(a.dtype, [&](auto type, auto wide) {
+void nll(const CrossEntropyArgs& a) {
+  with_types(a.lines.stream[0].dtype, [&](auto type, auto wide) {
     using T = decltype(type);
     using C = decltype(wide);
     C* const loss = reinterpret_cast<C*>(a.loss);
-    for (int64_t i = 0; i < a.lines; ++i) loss[i] = 0;
-    for_each_line(a, [&](int64_t i, int64_t place) {
-      loss[i] = -static_cast<C>(read<T>(a.x + place * static_cast<int64_t>(sizeof(T))));
+    for (int64_t i = 0; i < a.lines.count; ++i) loss[i] = 0;
+    for_each_line(a, [&](int64_t i, const char* place) {
+      loss[i] = -static_cast<C>(read<T>(place));
       if (a.weight) loss[i] *= numbers<C>(a.weight)[a.classes[i]];
     });
   });
 }
 
-void nll_backward(const NllArgs& a) {
-  with_types(a.dtype, [&](auto type, auto wide) {
+void nll_backward(const CrossEntropyArgs& a) {
+  with_types(a.lines.stream[0].dtype, [&](auto type, auto wide) {
     using T = decltype(type);
     using C = decltype(wide);
     const C scale = a.divisor ? 1 / *numbers<C>(a.divisor) : 1;
-    for_each_line(a, [&](int64_t i, int64_t place) {
+    for_each_line(a, [&](int64_t i, char* place) {
       C value = -numbers<C>(a.grad)[a.grad_per_line ? i : 0] * scale;
       if (a.weight) value *= numbers<C>(a.weight)[a.classes[i]];
-      reinterpret_cast<T*>(a.x)[place] = static_cast<T>(value);
+      write(place, static_cast<T>(value));
     });
   });
 }

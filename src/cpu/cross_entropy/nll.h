@@ -4,8 +4,8 @@
 
 namespace tt::cpu {
 
-void nll(const NllArgs& args);
-void nll_backward(const NllArgs& args);
+void nll(const CrossEntropyArgs& args);
+void nll_backward(const CrossEntropyArgs& args);
 bool labels(const LabelArgs& args);
 void average(const AverageArgs& args);
 double sum_of(const float* x, int64_t n);  // in an order that depends on n alone

@@ -20,39 +20,41 @@ constexpr int64_t kScratch = kRows * 64;  // elements that are converted, or bro
 struct ArgWalk {
   const ArgArgs& a;
   const ArgOps& ops;
-  int64_t lines = 1, chunks, size, columns = 0;
+  const LineStream& in = a.lines.stream[0];
+  const DType compute = a.lines.compute;
+  const int64_t lines = a.lines.count, chunks = (a.lines.size + kLongest - 1) / kLongest;
+  const int64_t size = itemsize(in.dtype);
+  int64_t columns = 0;
   char* records;       // [chunk][line]
   int64_t* positions;  // the same
 
-  ArgWalk(const ArgArgs& args, const ArgOps& o) : a(args), ops(o), size(itemsize(args.dtype)) {
-    for (int64_t n : a.lines) lines *= n;
-    chunks = (a.size + kLongest - 1) / kLongest;
-  }
+  ArgWalk(const ArgArgs& args, const ArgOps& o) : a(args), ops(o) {}
 
-  bool converts() const { return a.dtype != a.compute; }
+  // Lines that are side by side.
+  int64_t neighbours() const { return a.lines.shape.back(); }
+  bool converts() const { return in.dtype != compute; }
   bool wants_columns() const {
-    if (a.lines.empty() || a.lines.back() == 1) return false;
-    return std::abs(a.strides.back()) < std::abs(a.step) ||
-           (a.size < kShort && a.lines.back() >= kRows);
+    return !a.lines.shape.empty() &&
+           (in.strides.back() < in.step || (a.lines.size < kShort && neighbours() >= kRows));
   }
-  bool is_direct() const { return !converts() && a.strides.back() == size; }
+  bool is_direct() const { return !converts() && in.strides.back() == size; }
   int64_t chunk_length(int64_t chunk) const {
-    return std::min(kLongest, a.size - chunk * kLongest);
+    return std::min(kLongest, a.lines.size - chunk * kLongest);
   }
 
   void row_task(const char* x, int64_t line, int64_t chunk) const {
     const int64_t n = chunk_length(chunk), at = chunk * lines + line;
     char* const record = records + at * ops.record_size;
-    x += chunk * kLongest * a.step;
-    if (!converts() && a.step == size) {
+    x += chunk * kLongest * in.step;
+    if (!converts() && in.step == size) {
       positions[at] = chunk * kLongest + ops.row(x, n, record);
       return;
     }
     alignas(64) char scratch[kScratch * 8], other[8];
-    const Loop convert = conversion(a.dtype, a.compute);
+    const Loop convert = conversion(in.dtype, compute);
     for (int64_t done = 0; done < n; done += kScratch) {
       const int64_t piece = std::min(kScratch, n - done);
-      convert_line(convert, scratch, ops.record_size, x + done * a.step, a.step, piece);
+      convert_line(convert, scratch, ops.record_size, x + done * in.step, in.step, piece);
       const int64_t position =
           chunk * kLongest + done + ops.row(scratch, piece, done ? other : record);
       if (done)
@@ -62,24 +64,24 @@ struct ArgWalk {
     }
   }
 
-  int64_t blocks_per_row() const { return (a.lines.back() + columns - 1) / columns; }
+  int64_t blocks_per_row() const { return (neighbours() + columns - 1) / columns; }
   void column_task(int64_t task) const {
     const int64_t block = task / chunks, chunk = task % chunks, n = chunk_length(chunk);
     const int64_t start = block % blocks_per_row() * columns;
-    const int64_t line = block / blocks_per_row() * a.lines.back() + start;
-    const int64_t width = std::min(columns, a.lines.back() - start), at = chunk * lines + line;
-    const char* x = a.x + Walker<1>(a.lines, {a.strides}, line).offset();
-    x += chunk * kLongest * a.step;
+    const int64_t line = block / blocks_per_row() * neighbours() + start;
+    const int64_t width = std::min(columns, neighbours() - start), at = chunk * lines + line;
+    const char* x = in.data + Walker<1>(a.lines.shape, {in.strides}, line).offset();
+    x += chunk * kLongest * in.step;
     alignas(64) char scratch[kScratch * 8];
-    const Loop convert = conversion(a.dtype, a.compute);
+    const Loop convert = conversion(in.dtype, compute);
     for (int64_t done = 0; done < n; done += kRows) {
       const char* rows[kRows];
       const int64_t count = std::min(kRows, n - done);
       for (int64_t r = 0; r < count; ++r) {
-        rows[r] = x + (done + r) * a.step;
+        rows[r] = x + (done + r) * in.step;
         if (is_direct()) continue;
         char* const to = scratch + r * width * ops.record_size;
-        convert_line(convert, to, ops.record_size, rows[r], a.strides.back(), width);
+        convert_line(convert, to, ops.record_size, rows[r], in.strides.back(), width);
         rows[r] = to;
       }
       ops.columns(rows, count, done, width, records + at * ops.record_size, positions + at);
@@ -90,11 +92,11 @@ struct ArgWalk {
   void run() {
     const bool by_columns = wants_columns();
     if (by_columns) {
-      const int64_t share = (a.lines.back() + num_threads() - 1) / num_threads();
+      const int64_t share = (neighbours() + num_threads() - 1) / num_threads();
       columns =
           std::clamp<int64_t>((share + 63) / 64 * 64, 64, is_direct() ? 1024 : kScratch / kRows);
     }
-    const int64_t tasks = (by_columns ? lines / a.lines.back() * blocks_per_row() : lines) * chunks;
+    const int64_t tasks = (by_columns ? lines / neighbours() * blocks_per_row() : lines) * chunks;
     std::vector<char> record_buffer;
     std::vector<int64_t> position_buffer;
     records = a.values;
@@ -107,17 +109,17 @@ struct ArgWalk {
       position_buffer.resize(lines * chunks);
       positions = position_buffer.data();
     }
-    const WithoutGil unlocked(lines * a.size > kGrain);
+    const WithoutGil unlocked(lines * a.lines.size > kGrain);
     const int64_t grain =
-        std::max<int64_t>(kGrain / std::max<int64_t>(lines * a.size / tasks, 1), 1);
+        std::max<int64_t>(kGrain / std::max<int64_t>(lines * a.lines.size / tasks, 1), 1);
     parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
       if (by_columns) {
         for (int64_t task = begin; task < end; ++task) column_task(task);
         return;
       }
-      Walker<1> walker(a.lines, {a.strides}, begin / chunks);
+      Walker<1> walker(a.lines.shape, {in.strides}, begin / chunks);
       for (int64_t task = begin; task < end; ++task) {
-        row_task(a.x + walker.offset(), task / chunks, task % chunks);
+        row_task(in.data + walker.offset(), task / chunks, task % chunks);
         if ((task + 1) % chunks == 0) walker.advance();
       }
     });
@@ -126,7 +128,7 @@ struct ArgWalk {
                 lines);
     if (positions != a.positions) std::copy_n(positions, lines, a.positions);
     if (!a.values || records == a.values) return;
-    convert_line(conversion(a.compute, a.dtype), a.values, size, records, ops.record_size, lines);
+    convert_line(conversion(compute, in.dtype), a.values, size, records, ops.record_size, lines);
   }
 };
 
