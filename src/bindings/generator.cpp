@@ -12,17 +12,7 @@ namespace pb = pybind11;
 
 namespace {
 
-Strided strided_of(const NDArray& x) {
-  return {x.data(), x.dtype(), x.ndim(), x.shape().begin(), x.strides().begin()};
-}
-
-struct Target {
-  const NDArray& array;
-  Strided strided;
-
-  explicit Target(pb::handle object)
-      : array(Argument<const NDArray&>::get(object.ptr())), strided(strided_of(array)) {}
-};
+const NDArray& array(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
 
 template <class T>
 using handle_for = pb::handle;
@@ -39,12 +29,11 @@ void call(const NDArray& x, Entry<Args...> entry, Given&&... args) {
 
 // A sampler of a target and numbers, as a Python function.
 template <class... Numbers>
-auto sampler(Entry<Generator&, const Strided&, Numbers...> draw) {
+auto sampler(Entry<Generator&, const NDArray&, Numbers...> draw) {
   return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
-    const Target target(out);
-    check_writable(target.array);
-    write_into(target.array,
-               [&] { call(target.array, draw, generator, target.strided, numbers...); });
+    const NDArray& x = array(out);
+    check_writable(x);
+    write_into(x, [&] { call(x, draw, generator, x, numbers...); });
   };
 }
 
@@ -55,65 +44,54 @@ pb::bytes state_bytes(const Generator& generator) {
 
 pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples,
                        bool replacement) {
-  const Target p(weights);
-  Dims shape = p.array.shape();
+  const NDArray& p = array(weights);
+  Dims shape = p.shape();
   if (shape.empty()) throw RuntimeError("prob_dist must be 1 or 2 dim");
   shape[shape.size() - 1] = samples;
-  NDArray out = p.array.new_empty(shape, DType::Int64);
-  launch(p.array)->random->multinomial(generator, p.strided, samples, replacement,
-                                       reinterpret_cast<int64_t*>(out.data()));
+  NDArray out = p.new_empty(shape, DType::Int64);
+  launch(p)->random->multinomial(generator, p, samples, replacement, data_of<int64_t>(out));
   return wrap(std::move(out));
 }
 
 pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handle wanted) {
   NDArray out = result_in(Argument<const NDArray*>::get(wanted.ptr()), {n}, dtype_from(dtype.ptr()),
                           cpu_device(), {});
-  launch(out)->random->randperm(generator, out.data(), out.dtype(), n, 1);
+  launch(out)->random->randperm(generator, out);
   return wrap(std::move(out));
 }
 
 // The first of arrays that must have one shape and dtype.
-template <class... Targets>
-const NDArray& alike(const Target& first, const Targets&... others) {
-  for (const Target* other : std::initializer_list<const Target*>{&others...})
-    if (&other->array.device() != &first.array.device())
-      throw_mixed(first.array.device(), other->array.device());
-    else if (other->array.shape() != first.array.shape() ||
-             other->array.dtype() != first.array.dtype())
+template <class... Arrays>
+const NDArray& alike(const NDArray& first, const Arrays&... others) {
+  for (const NDArray* other : std::initializer_list<const NDArray*>{&others...})
+    if (&other->device() != &first.device())
+      throw_mixed(first.device(), other->device());
+    else if (other->shape() != first.shape() || other->dtype() != first.dtype())
       throw RuntimeError("expected parameters of one shape and dtype");
-  return first.array;
-}
-
-template <class Fill>
-pb::object filled(NDArray out, const Fill& fill) {
-  fill(strided_of(out));
-  return wrap(std::move(out));
+  return first;
 }
 
 // A sampler of parameters, each an array, as a Python function; what it draws is contiguous.
 template <class... Parameters>
-auto drawn(Entry<Generator&, const Strided&, Parameters...> draw) {
+auto drawn(Entry<Generator&, const NDArray&, Parameters...> draw) {
   return [draw](Generator& generator, handle_for<Parameters>... parameters) {
-    return [&](const auto&... targets) {
-      const NDArray& like = alike(targets...);
-      return filled(like.new_empty(like.shape(), like.dtype()), [&](const Strided& out) {
-        call(like, draw, generator, out, targets.strided...);
-      });
-    }(Target(parameters)...);
+    const NDArray& like = alike(array(parameters)...);
+    NDArray out = like.new_empty(like.shape(), like.dtype());
+    call(like, draw, generator, out, array(parameters)...);
+    return wrap(std::move(out));
   };
 }
 
 // An elementwise function of arrays, as a Python function.
 template <class... Inputs>
-auto computed(Entry<const Strided&, Inputs...> compute) {
+auto computed(Entry<const NDArray&, Inputs...> compute) {
   return [compute](handle_for<Inputs>... inputs) {
-    return [&](const auto&... targets) {
-      const NDArray& like = alike(targets...);
-      const Operand operands[] = {&targets.array...};
-      const Dims strides = result_strides(like.shape(), operands, sizeof...(targets), like.dtype());
-      return filled(like.new_empty_strided(like.shape(), strides, like.dtype()),
-                    [&](const Strided& out) { call(like, compute, out, targets.strided...); });
-    }(Target(inputs)...);
+    const NDArray& like = alike(array(inputs)...);
+    const Operand operands[] = {&array(inputs)...};
+    const Dims strides = result_strides(like.shape(), operands, sizeof...(inputs), like.dtype());
+    NDArray out = like.new_empty_strided(like.shape(), strides, like.dtype());
+    call(like, compute, out, array(inputs)...);
+    return wrap(std::move(out));
   };
 }
 
@@ -142,17 +120,12 @@ void add_generator(pb::module_& module) {
   module.def("random_range_", sampler(&RandomTable::random_range));
   module.def("bernoulli_", sampler(&RandomTable::bernoulli));
   module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {
-    const Target target(out), probability(p);
-    if (&probability.array.device() != &target.array.device())
-      throw_mixed(target.array.device(), probability.array.device());
-    if (probability.array.shape() != target.array.shape())
-      throw RuntimeError("[bernoulli] expected p of shape ", target.array.shape(), ", got ",
-                         probability.array.shape());
-    check_writable(target.array);
-    write_into(target.array, [&] {
-      call(target.array, &RandomTable::bernoulli_each, generator, target.strided,
-           probability.strided);
-    });
+    const NDArray &x = array(out), &chance = array(p);
+    if (&chance.device() != &x.device()) throw_mixed(x.device(), chance.device());
+    if (chance.shape() != x.shape())
+      throw RuntimeError("[bernoulli] expected p of shape ", x.shape(), ", got ", chance.shape());
+    check_writable(x);
+    write_into(x, [&] { call(x, &RandomTable::bernoulli_each, generator, x, chance); });
   });
   module.def("poisson", drawn(&RandomTable::poisson));
   module.def("binomial", drawn(&RandomTable::binomial));

@@ -13,22 +13,17 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/storage.h"
+#include "core/iter.h"
 #include "core/with_type.h"
 #include "cpu/random/random.h"
 
 namespace tt::cpu {
 
-// Dims of `shape`, innermost first: insertion sort by the strides of n operands. The first operand
-// decides; where a stride is 0 the next one does; of equal strides the larger dim goes outside.
-std::vector<int> memory_order(int n, int ndim, const int64_t* shape, const int64_t* const* strides);
-
 // Calls row(data, steps, count) for each innermost row, in order of memory, of arrays of one shape.
 // Data and steps are per array, in bytes; dims that lie densely behind each other are one row.
 // Compiled once: the samplers are instantiated for every dtype.
-constexpr int kMostArrays = 4;
 using Row = std::function<void(char* const* data, const int64_t* steps, int64_t count)>;
-void for_each_row(int count, const Strided* const* arrays, const Row& row);
+void for_each_row(const NDArray& out, std::initializer_list<Operand> inputs, const Row& row);
 
 namespace {
 
@@ -47,22 +42,6 @@ inline void put(T* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-inline int64_t numel(const Strided& array) {
-  int64_t count = 1;
-  for (int d = 0; d < array.ndim; ++d) count *= array.shape[d];
-  return count;
-}
-
-inline bool is_contiguous(const Strided& array) {
-  int64_t expected = 1;
-  for (int d = array.ndim - 1; d >= 0; --d) {
-    if (array.shape[d] == 1) continue;
-    if (array.strides[d] != expected) return false;
-    expected *= array.shape[d];
-  }
-  return true;
-}
-
 template <class T, class Number>
 inline T as(Number number) {
   return static_cast<T>(static_cast<std::conditional_t<is_half_type<T>, float, Number>>(number));
@@ -71,26 +50,24 @@ inline T as(Number number) {
 // out = draw(x, ...), in order of the memory of `out`, where x is of X, and given as a double; what
 // is drawn is a number that a cast makes a T, a half by way of float32.
 template <class T, class X = T, class Draw, class... Arrays>
-void map(const Strided& out, const Draw& draw, const Arrays&... inputs) {
-  const Strided* const arrays[] = {&out, &inputs...};
-  for_each_row(1 + sizeof...(inputs), arrays,
-               [&](char* const* data, const int64_t* steps, int64_t count) {
-                 char* const to = data[0];
-                 const int64_t step = steps[0];
-                 for (int64_t i = 0; i < count; ++i) {
-                   int k = 0;
-                   [[maybe_unused]] const auto next = [&](const Strided&) {
-                     ++k;
-                     return static_cast<double>(read<X>(data[k] + i * steps[k]));
-                   };
-                   write(to + i * step, as<T>(std::apply(draw, std::tuple{next(inputs)...})));
-                 }
-               });
+void map(const NDArray& out, const Draw& draw, const Arrays&... inputs) {
+  for_each_row(out, {&inputs...}, [&](char* const* data, const int64_t* steps, int64_t count) {
+    char* const to = data[0];
+    const int64_t step = steps[0];
+    for (int64_t i = 0; i < count; ++i) {
+      int k = 0;
+      [[maybe_unused]] const auto next = [&](const NDArray&) {
+        ++k;
+        return static_cast<double>(read<X>(data[k] + i * steps[k]));
+      };
+      write(to + i * step, as<T>(std::apply(draw, std::tuple{next(inputs)...})));
+    }
+  });
 }
 
 // Fills `out` with draw().
 template <class T, class Draw>
-void fill(Generator& generator, const Strided& out, const Draw& draw) {
+void fill(Generator& generator, const NDArray& out, const Draw& draw) {
   Guard guard(generator.mutex());
   map<T>(out, draw);
 }

@@ -203,8 +203,8 @@ double dirichlet_grad(double x, double a, double total) {
 
 }  // namespace
 
-void poisson(Generator& generator, const Strided& out, const Strided& rate) {
-  with_float_or_half("poisson", out.dtype, [&](auto zero) {
+void poisson(Generator& generator, const NDArray& out, const NDArray& rate) {
+  with_float_or_half("poisson", out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto check = [](double r) {
       if (!(r >= 0)) throw RuntimeError("invalid Poisson rate, expected rate to be non-negative");
@@ -216,8 +216,8 @@ void poisson(Generator& generator, const Strided& out, const Strided& rate) {
   });
 }
 
-void binomial(Generator& generator, const Strided& out, const Strided& count, const Strided& p) {
-  with_floating_type("binomial", out.dtype, [&](auto zero) {
+void binomial(Generator& generator, const NDArray& out, const NDArray& count, const NDArray& p) {
+  with_floating_type("binomial", out.dtype(), [&](auto zero) {
     Guard guard(generator.mutex());
     const auto draw = [&](double n, double q) -> double {
       if (n <= 0 || q <= 0) return 0;
@@ -229,8 +229,8 @@ void binomial(Generator& generator, const Strided& out, const Strided& count, co
   });
 }
 
-void standard_gamma(Generator& generator, const Strided& out, const Strided& alpha) {
-  with_floating_type("_standard_gamma", out.dtype, [&](auto zero) {
+void standard_gamma(Generator& generator, const NDArray& out, const NDArray& alpha) {
+  with_floating_type("_standard_gamma", out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Guard guard(generator.mutex());
     const auto draw = [&](double a) {
@@ -241,27 +241,27 @@ void standard_gamma(Generator& generator, const Strided& out, const Strided& alp
   });
 }
 
-void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided& draw) {
-  with_floating_type("_standard_gamma_grad", out.dtype,
+void standard_gamma_grad(const NDArray& out, const NDArray& alpha, const NDArray& draw) {
+  with_floating_type("_standard_gamma_grad", out.dtype(),
                      [&](auto zero) { map<decltype(zero)>(out, gamma_grad, alpha, draw); });
 }
 
-void gammainc(const Strided& out, const Strided& alpha, const Strided& x) {
-  with_floating_type("gammainc", out.dtype,
+void gammainc(const NDArray& out, const NDArray& alpha, const NDArray& x) {
+  with_floating_type("gammainc", out.dtype(),
                      [&](auto zero) { map<decltype(zero)>(out, gamma_cdf, alpha, x); });
 }
 
-void gamma_density(const Strided& out, const Strided& alpha, const Strided& x) {
-  with_floating_type("gammainc", out.dtype, [&](auto zero) {
+void gamma_density(const NDArray& out, const NDArray& alpha, const NDArray& x) {
+  with_floating_type("gammainc", out.dtype(), [&](auto zero) {
     map<decltype(zero)>(out, static_cast<double (*)(double, double)>(gamma_density), alpha, x);
   });
 }
 
 // Rows of contiguous `out` are gamma draws over their sum.
-void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
-  with_floating_type("_sample_dirichlet", out.dtype, [&](auto zero) {
+void dirichlet(Generator& generator, const NDArray& out, const NDArray& alpha) {
+  with_floating_type("_sample_dirichlet", out.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const int64_t width = out.ndim == 0 ? 1 : out.shape[out.ndim - 1], count = numel(out);
+    const int64_t width = out.ndim() == 0 ? 1 : out.shape().back(), count = out.numel();
     if (count == 0) return;
     std::vector<double> gammas;
     gammas.reserve(static_cast<size_t>(count));
@@ -274,7 +274,7 @@ void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
       map<T>(out, draw, alpha);
     }
     const T below_one = std::nextafter(T(1), T(0));
-    T* to = static_cast<T*>(out.data);
+    T* to = reinterpret_cast<T*>(out.data());
     for (int64_t row = 0; row < count; row += width) {
       double sum = 0;
       for (int64_t j = 0; j < width; ++j) sum += gammas[row + j];
@@ -285,9 +285,9 @@ void dirichlet(Generator& generator, const Strided& out, const Strided& alpha) {
   });
 }
 
-void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
-                    const Strided& total) {
-  with_floating_type("_dirichlet_grad", out.dtype, [&](auto zero) {
+void dirichlet_grad(const NDArray& out, const NDArray& x, const NDArray& alpha,
+                    const NDArray& total) {
+  with_floating_type("_dirichlet_grad", out.dtype(), [&](auto zero) {
     const auto grad = static_cast<double (*)(double, double, double)>(dirichlet_grad);
     map<decltype(zero)>(out, grad, x, alpha, total);
   });

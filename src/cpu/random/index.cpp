@@ -7,8 +7,9 @@
 
 namespace tt::cpu {
 
-void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t stride) {
-  if (n < 0) throw RuntimeError("[randperm] n must not be negative, got ", n);
+void randperm(Generator& generator, const NDArray& out) {
+  const int64_t n = out.numel();
+  const DType dtype = out.dtype();
   if (dtype == DType::Bool) throw NotImplementedError("[randperm] is not implemented for bool");
   with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -16,23 +17,23 @@ void randperm(Generator& generator, void* out, DType dtype, int64_t n, int64_t s
     constexpr bool rounds = std::is_same_v<T, BFloat16>;
     if (!rounds && n > 0 && static_cast<uint64_t>(n) - 1 > static_cast<uint64_t>(largest<T>()))
       throw RuntimeError("[randperm] ", dtype, " cannot hold the numbers below ", n);
-    T* to = static_cast<T*>(out);
+    T* to = reinterpret_cast<T*>(out.data());
     Guard guard(generator.mutex());
     if (n < std::numeric_limits<uint32_t>::max() / 20) {
-      for (int64_t i = 0; i < n; ++i) put(to + i * stride, as<T>(i));
+      for (int64_t i = 0; i < n; ++i) put(to + i, as<T>(i));
       for (int64_t i = 0; i < n - 1; ++i) {
         const int64_t other = i + generator.random() % static_cast<uint32_t>(n - i);
-        const T moved = get(to + i * stride);
-        put(to + i * stride, get(to + other * stride));
-        put(to + other * stride, moved);
+        const T moved = get(to + i);
+        put(to + i, get(to + other));
+        put(to + other, moved);
       }
       return;
     }
     // One word is too skewed here: two of them, and the shuffle that starts from nothing.
     for (int64_t i = 0; i < n; ++i) {
       const auto other = static_cast<int64_t>(generator.random64() % static_cast<uint64_t>(i + 1));
-      put(to + i * stride, get(to + other * stride));
-      put(to + other * stride, static_cast<T>(i));
+      put(to + i, get(to + other));
+      put(to + other, static_cast<T>(i));
     }
   });
 }
@@ -44,6 +45,13 @@ template <class T>
 struct Weights {
   const T* data;
   int64_t rows, categories, row_stride, stride;
+
+  explicit Weights(const NDArray& p)
+      : data(reinterpret_cast<const T*>(p.data())),
+        rows(p.ndim() == 2 ? p.shape()[0] : 1),
+        categories(p.shape().back()),
+        row_stride(p.ndim() == 2 ? p.strides()[0] : 0),
+        stride(p.strides().back()) {}
   T operator()(int64_t row, int64_t category) const {
     return get(data + row * row_stride + category * stride);
   }
@@ -85,19 +93,13 @@ void with_replacement(Generator& generator, const Weights<T>& p, int64_t samples
 
 // The largest p / q with q exponential: a category wins with its probability (Gumbel's trick).
 template <class T>
-void without_replacement(Generator& generator, const Weights<T>& p, const Strided& array,
+void without_replacement(Generator& generator, const Weights<T>& p, const NDArray& array,
                          int64_t samples, int64_t* out) {
-  std::vector<T> q(static_cast<size_t>(p.rows * p.categories));
   // PyTorch's q is laid out like p, and its draws follow the layout.
-  std::vector<int64_t> strides(static_cast<size_t>(array.ndim));
-  int64_t stride = 1;
-  for (int dim : memory_order(1, array.ndim, array.shape, &array.strides)) {
-    strides[dim] = stride;
-    stride *= array.shape[dim];
-  }
-  exponential(generator, {q.data(), array.dtype, array.ndim, array.shape, strides.data()}, 1);
-  const Weights<T> draws{q.data(), p.rows, p.categories, array.ndim == 2 ? strides[0] : 0,
-                         strides.back()};
+  const NDArray q =
+      NDArray::empty_strided(array.shape(), like_strides(array), array.dtype(), cpu_device());
+  exponential(generator, q, 1);
+  const Weights<T> draws(q);
 
   using Race = std::pair<Computed<T>, int64_t>;
   std::vector<Race> race(static_cast<size_t>(p.categories));
@@ -121,24 +123,22 @@ void without_replacement(Generator& generator, const Weights<T>& p, const Stride
 
 }  // namespace
 
-void multinomial(Generator& generator, const Strided& p, int64_t samples, bool replacement,
+void multinomial(Generator& generator, const NDArray& p, int64_t samples, bool replacement,
                  int64_t* out) {
-  if (p.ndim != 1 && p.ndim != 2) throw RuntimeError("prob_dist must be 1 or 2 dim");
-  if (!is_floating(p.dtype))
+  if (p.ndim() != 1 && p.ndim() != 2) throw RuntimeError("prob_dist must be 1 or 2 dim");
+  if (!is_floating(p.dtype()))
     throw RuntimeError("multinomial only supports floating-point dtypes for input, got: ",
-                       type_name(p.dtype));
+                       type_name(p.dtype()));
   if (samples <= 0) throw RuntimeError("cannot sample n_sample <= 0 samples");
-  const int64_t rows = p.ndim == 2 ? p.shape[0] : 1;
-  const int64_t categories = p.shape[p.ndim - 1];
+  const int64_t categories = p.shape().back();
   if (!replacement && samples > categories)
     throw RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
   if (categories > int64_t{1} << 24) throw RuntimeError("number of categories cannot exceed 2^24");
-  if (rows == 0) return;
+  if (p.shape()[0] == 0 && p.ndim() == 2) return;
   if (categories == 0) throw RuntimeError("[multinomial] there are no categories");
-  with_float_or_half("multinomial", p.dtype, [&](auto zero) {
+  with_float_or_half("multinomial", p.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Weights<T> weights{static_cast<const T*>(p.data), rows, categories,
-                             p.ndim == 2 ? p.strides[0] : 0, p.strides[p.ndim - 1]};
+    const Weights<T> weights(p);
     check_weights(weights);
     if (replacement && samples > 1)
       with_replacement(generator, weights, samples, out);

@@ -54,7 +54,7 @@ void check_range(int64_t from, int64_t last) {
 
 // An unsigned difference, so that it wraps as two's complement does.
 template <class T>
-void random_in_range(Generator& generator, const Strided& out, int64_t from, uint64_t range) {
+void random_in_range(Generator& generator, const NDArray& out, int64_t from, uint64_t range) {
   const auto base = static_cast<uint64_t>(from);
   if (range >= uint64_t{1} << 28) {  // two words keep the skew of % small
     fill<T>(generator, out,
@@ -66,9 +66,9 @@ void random_in_range(Generator& generator, const Strided& out, int64_t from, uin
   }
 }
 
-void random(Generator& generator, const Strided& out) {
-  if (numel(out) == 0) return;
-  with_type(out.dtype, [&](auto zero) {
+void random(Generator& generator, const NDArray& out) {
+  if (out.numel() == 0) return;
+  with_type(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_same_v<T, bool>) {
       fill<T>(generator, out, [&] { return (generator.random() & 1) != 0; });
@@ -82,9 +82,9 @@ void random(Generator& generator, const Strided& out) {
   });
 }
 
-void random_range(Generator& generator, const Strided& out, int64_t from,
+void random_range(Generator& generator, const NDArray& out, int64_t from,
                   std::optional<int64_t> to) {
-  with_type(out.dtype, [&](auto zero) {
+  with_type(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     constexpr bool floating = is_float_type<T>;
     if (to) {
@@ -96,11 +96,11 @@ void random_range(Generator& generator, const Strided& out, int64_t from,
         first = nearest_from<T>(first);
         end = nearest_to<T>(end);
         if (first >= end)
-          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype,
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype(),
                              " to be less than 'to', but got from=", first, " >= to=", end);
       }
       check_range<T>(first, end - 1);
-      if (numel(out) == 0) return;
+      if (out.numel() == 0) return;
       random_in_range<T>(generator, out, first,
                          static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
     } else if (from != std::numeric_limits<int64_t>::lowest()) {
@@ -108,17 +108,17 @@ void random_range(Generator& generator, const Strided& out, int64_t from,
       if constexpr (floating) {
         first = nearest_from<T>(first);
         if (first >= largest<T>())
-          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype, " to be less than ",
+          throw RuntimeError("[random_] expects 'from' cast to ", out.dtype(), " to be less than ",
                              largest<T>(), ", but got from=", first);
       }
       check_range<T>(first, largest<T>());
-      if (numel(out) == 0) return;
+      if (out.numel() == 0) return;
       random_in_range<T>(generator, out, first,
                          static_cast<uint64_t>(largest<T>()) - static_cast<uint64_t>(first) + 1);
     } else {
-      if (numel(out) == 0) return;
+      if (out.numel() == 0) return;
       if (!floating && !std::is_same_v<T, int64_t>)
-        throw RuntimeError("[random_] from is out of bounds for ", out.dtype);
+        throw RuntimeError("[random_] from is out of bounds for ", out.dtype());
       fill<T>(generator, out, [&] { return static_cast<int64_t>(generator.random64()); });
     }
   });
@@ -126,22 +126,22 @@ void random_range(Generator& generator, const Strided& out, int64_t from,
 
 // ---- Continuous distributions -------------------------------------------------------------------
 
-void uniform(Generator& generator, const Strided& out, double from, double to) {
-  with_float_or_half("uniform_", out.dtype, [&](auto zero) {
+void uniform(Generator& generator, const NDArray& out, double from, double to) {
+  with_float_or_half("uniform_", out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     using F = Computed<T>;
     constexpr double limit = max_of<T>();
     if (!(std::abs(from) <= limit))
-      throw RuntimeError("[uniform_] from is out of bounds for ", out.dtype, ": ", from);
+      throw RuntimeError("[uniform_] from is out of bounds for ", out.dtype(), ": ", from);
     if (!(std::abs(to) <= limit))
-      throw RuntimeError("[uniform_] to is out of bounds for ", out.dtype, ": ", to);
+      throw RuntimeError("[uniform_] to is out of bounds for ", out.dtype(), ": ", to);
     if (from > to)
       throw RuntimeError("[uniform_] expects a range [from, to), but found from=", from,
                          " > to=", to);
     if (to - from > limit)
-      throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype, ": from=", from,
+      throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype(), ": from=", from,
                          ", to=", to);
-    if (numel(out) == 0) return;
+    if (out.numel() == 0) return;
     if (from == 0 && to == 1 && !is_half_type<T>)
       return fill<T>(generator, out, [&] { return unit<F>(generator); });
     const F low = static_cast<F>(from), width = static_cast<F>(to) - low;
@@ -193,16 +193,16 @@ void fill_half_normals(Generator& generator, H* values, int64_t count, double me
   if (count % 16 != 0) fill_block(values + count - 16);
 }
 
-void normal(Generator& generator, const Strided& out, double mean, double std) {
+void normal(Generator& generator, const NDArray& out, double mean, double std) {
   if (!(std >= 0)) throw RuntimeError("[normal_] expects std >= 0, but found std=", std);
-  const int64_t count = numel(out);
+  const int64_t count = out.numel();
   if (count == 0) return;
-  with_float_or_half("normal_", out.dtype, [&](auto zero) {
+  with_float_or_half("normal_", out.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (count < 16 || !is_contiguous(out))
+    if (count < 16 || !out.is_contiguous())
       return fill<T>(generator, out, [&] { return next_normal(generator, mean, std); });
     Guard guard(generator.mutex());
-    T* values = static_cast<T*>(out.data);
+    T* values = reinterpret_cast<T*>(out.data());
     if constexpr (is_half_type<T>)
       fill_half_normals(generator, values, count, mean, std);
     else
@@ -210,10 +210,10 @@ void normal(Generator& generator, const Strided& out, double mean, double std) {
   });
 }
 
-void log_normal(Generator& generator, const Strided& out, double mean, double std) {
+void log_normal(Generator& generator, const NDArray& out, double mean, double std) {
   if (!(std > 0)) throw RuntimeError("[log_normal_] expects std > 0, but found std=", std);
-  if (numel(out) == 0) return;
-  with_float_or_half("log_normal_", out.dtype, [&](auto zero) {
+  if (out.numel() == 0) return;
+  with_float_or_half("log_normal_", out.dtype(), [&](auto zero) {
     fill<decltype(zero)>(generator, out,
                          [&] { return std::exp(next_normal(generator, mean, std)); });
   });
@@ -221,13 +221,13 @@ void log_normal(Generator& generator, const Strided& out, double mean, double st
 
 }  // namespace
 
-void exponential(Generator& generator, const Strided& out, double lambda) {
+void exponential(Generator& generator, const NDArray& out, double lambda) {
   if (!(lambda > 0))
     throw RuntimeError("[exponential_] expects lambda > 0, but found lambda=", lambda);
-  if (numel(out) == 0) return;
-  if (!is_floating(out.dtype))
-    throw RuntimeError("[exponential_] expects a floating-point dtype, got ", out.dtype);
-  with_float_or_half("exponential_", out.dtype, [&](auto zero) {
+  if (out.numel() == 0) return;
+  if (!is_floating(out.dtype()))
+    throw RuntimeError("[exponential_] expects a floating-point dtype, got ", out.dtype());
+  with_float_or_half("exponential_", out.dtype(), [&](auto zero) {
     fill<decltype(zero)>(generator, out,
                          [&] { return -1.0 / lambda * std::log1p(-unit<double>(generator)); });
   });
@@ -235,12 +235,12 @@ void exponential(Generator& generator, const Strided& out, double lambda) {
 
 namespace {
 
-void cauchy(Generator& generator, const Strided& out, double median, double sigma) {
+void cauchy(Generator& generator, const NDArray& out, double median, double sigma) {
   if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
-  if (!is_floating(out.dtype))
-    throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype);
-  if (numel(out) == 0) return;
-  with_float_or_half("cauchy_", out.dtype, [&](auto zero) {
+  if (!is_floating(out.dtype()))
+    throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype());
+  if (out.numel() == 0) return;
+  with_float_or_half("cauchy_", out.dtype(), [&](auto zero) {
     fill<decltype(zero)>(generator, out, [&] {
       return std::fma(sigma, std::tan(kPi * (unit<double>(generator) - 0.5)), median);
     });
@@ -249,13 +249,13 @@ void cauchy(Generator& generator, const Strided& out, double median, double sigm
 
 // ---- Discrete distributions ---------------------------------------------------------------------
 
-void geometric(Generator& generator, const Strided& out, double p) {
+void geometric(Generator& generator, const NDArray& out, double p) {
   if (!(p > 0 && p < 1)) throw RuntimeError("[geometric_] expects p in (0, 1), but got p=", p);
-  if (numel(out) == 0) return;
-  if (out.dtype == DType::Bool)
+  if (out.numel() == 0) return;
+  if (out.dtype() == DType::Bool)
     throw NotImplementedError("[geometric_] is not implemented for bool");
   const double log_failure = std::log1p(-p);
-  with_type(out.dtype, [&](auto zero) {
+  with_type(out.dtype(), [&](auto zero) {
     fill<decltype(zero)>(
         generator, out, [&] { return std::ceil(std::log(unit<double>(generator)) / log_failure); });
   });
@@ -263,19 +263,18 @@ void geometric(Generator& generator, const Strided& out, double p) {
 
 // 53 bits for any target. PyTorch with MKL on Intel machines takes one word as the seed of another
 // generator instead; without, this.
-void bernoulli(Generator& generator, const Strided& out, double p, double value) {
+void bernoulli(Generator& generator, const NDArray& out, double p, double value) {
   if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
-  if (numel(out) == 0) return;
+  if (out.numel() == 0) return;
   // k 2^-53 < p, k being the low 53 bits of a draw, in integers: a block of draws at once.
   constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
   const auto limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
   auto is_one = [=](uint64_t draw) { return static_cast<int64_t>(draw & kMask) < limit; };
-  with_type(out.dtype, [&](auto nil) {
+  with_type(out.dtype(), [&](auto nil) {
     using T = decltype(nil);
     const T zero = as<T>(0), one = as<T>(value);
     Guard guard(generator.mutex());
-    const Strided* const arrays[] = {&out};
-    for_each_row(1, arrays, [&](char* const* data, const int64_t* steps, int64_t count) {
+    for_each_row(out, {}, [&](char* const* data, const int64_t* steps, int64_t count) {
       char* to = data[0];
       const int64_t step = steps[0];
       while (count > 0) {
@@ -299,12 +298,11 @@ void bernoulli(Generator& generator, const Strided& out, double p, double value)
   });
 }
 
-void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) {
-  if (numel(out) == 0) return;
-  with_float_or_half("bernoulli_", p.dtype, [&](auto zero) {
+void bernoulli_each(Generator& generator, const NDArray& out, const NDArray& p) {
+  if (out.numel() == 0) return;
+  with_float_or_half("bernoulli_", p.dtype(), [&](auto zero) {
     using P = decltype(zero);  // also decides how many bits a draw takes
-    const Strided* const arrays[] = {&out, &p};
-    for_each_row(2, arrays, [&](char* const* data, const int64_t* steps, int64_t count) {
+    for_each_row(out, {&p}, [&](char* const* data, const int64_t* steps, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
         const P weight = read<P>(data[1] + i * steps[1]);
         if (!(weight >= 0 && weight <= 1))
@@ -312,7 +310,7 @@ void bernoulli_each(Generator& generator, const Strided& out, const Strided& p) 
       }
     });
     Guard guard(generator.mutex());
-    with_type(out.dtype, [&](auto nil) {
+    with_type(out.dtype(), [&](auto nil) {
       const auto draw = [&](double weight) { return unit<Computed<P>>(generator) < weight; };
       map<decltype(nil), P>(out, draw, p);
     });

@@ -4,17 +4,17 @@
 
 namespace tt::cpu {
 
-void exponential(Generator&, const Strided& out, double lambda);
-void randperm(Generator&, void* out, DType dtype, int64_t n, int64_t stride);
-void multinomial(Generator&, const Strided& p, int64_t samples, bool replacement, int64_t* out);
-void poisson(Generator&, const Strided& out, const Strided& rate);
-void binomial(Generator&, const Strided& out, const Strided& count, const Strided& p);
-void standard_gamma(Generator&, const Strided& out, const Strided& alpha);
-void dirichlet(Generator&, const Strided& out, const Strided& alpha);
-void standard_gamma_grad(const Strided& out, const Strided& alpha, const Strided& draw);
-void dirichlet_grad(const Strided& out, const Strided& x, const Strided& alpha,
-                    const Strided& total);
-void gammainc(const Strided& out, const Strided& alpha, const Strided& x);
-void gamma_density(const Strided& out, const Strided& alpha, const Strided& x);
+void exponential(Generator&, const NDArray& out, double lambda);
+void randperm(Generator&, const NDArray& out);
+void multinomial(Generator&, const NDArray& p, int64_t samples, bool replacement, int64_t* out);
+void poisson(Generator&, const NDArray& out, const NDArray& rate);
+void binomial(Generator&, const NDArray& out, const NDArray& count, const NDArray& p);
+void standard_gamma(Generator&, const NDArray& out, const NDArray& alpha);
+void dirichlet(Generator&, const NDArray& out, const NDArray& alpha);
+void standard_gamma_grad(const NDArray& out, const NDArray& alpha, const NDArray& draw);
+void dirichlet_grad(const NDArray& out, const NDArray& x, const NDArray& alpha,
+                    const NDArray& total);
+void gammainc(const NDArray& out, const NDArray& alpha, const NDArray& x);
+void gamma_density(const NDArray& out, const NDArray& alpha, const NDArray& x);
 
 }  // namespace tt::cpu
