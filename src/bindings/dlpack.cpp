@@ -145,7 +145,7 @@ NDArray import(PyObject* capsule) {
 }
 
 pb::object to_dlpack(pb::handle object, bool versioned, bool copied) {
-  const NDArray& array = Argument<const NDArray&>::get(object.ptr());
+  const NDArray& array = array_arg(object);
   if (!array.device().on_host)
     throw pb::buffer_error(format("Cannot pack tensors on ", array.device().name));
   array.storage()->resizable = false;  // the capsule has its address

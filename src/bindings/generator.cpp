@@ -12,8 +12,6 @@ namespace pb = pybind11;
 
 namespace {
 
-const NDArray& array(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
-
 template <class T>
 using handle_for = pb::handle;
 
@@ -31,7 +29,7 @@ void call(const NDArray& x, Entry<Args...> entry, Given&&... args) {
 template <class... Numbers>
 auto sampler(Entry<Generator&, const NDArray&, Numbers...> draw) {
   return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
-    const NDArray& x = array(out);
+    const NDArray& x = array_arg(out);
     check_writable(x);
     write_into(x, [&] { call(x, draw, generator, x, numbers...); });
   };
@@ -44,7 +42,7 @@ pb::bytes state_bytes(const Generator& generator) {
 
 pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples,
                        bool replacement) {
-  const NDArray& p = array(weights);
+  const NDArray& p = array_arg(weights);
   Dims shape = p.shape();
   if (shape.empty()) throw RuntimeError("prob_dist must be 1 or 2 dim");
   shape[shape.size() - 1] = samples;
@@ -63,11 +61,9 @@ pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handl
 // The first of arrays that must have one shape and dtype.
 template <class... Arrays>
 const NDArray& alike(const NDArray& first, const Arrays&... others) {
-  for (const NDArray* other : std::initializer_list<const NDArray*>{&others...})
-    if (&other->device() != &first.device())
-      throw_mixed(first.device(), other->device());
-    else if (other->shape() != first.shape() || other->dtype() != first.dtype())
-      throw RuntimeError("expected parameters of one shape and dtype");
+  OneDevice{first, others...};
+  if (((others.shape() != first.shape() || others.dtype() != first.dtype()) || ...))
+    throw RuntimeError("expected parameters of one shape and dtype");
   return first;
 }
 
@@ -75,9 +71,9 @@ const NDArray& alike(const NDArray& first, const Arrays&... others) {
 template <class... Parameters>
 auto drawn(Entry<Generator&, const NDArray&, Parameters...> draw) {
   return [draw](Generator& generator, handle_for<Parameters>... parameters) {
-    const NDArray& like = alike(array(parameters)...);
+    const NDArray& like = alike(array_arg(parameters)...);
     NDArray out = like.new_empty(like.shape(), like.dtype());
-    call(like, draw, generator, out, array(parameters)...);
+    call(like, draw, generator, out, array_arg(parameters)...);
     return wrap(std::move(out));
   };
 }
@@ -86,11 +82,11 @@ auto drawn(Entry<Generator&, const NDArray&, Parameters...> draw) {
 template <class... Inputs>
 auto computed(Entry<const NDArray&, Inputs...> compute) {
   return [compute](handle_for<Inputs>... inputs) {
-    const NDArray& like = alike(array(inputs)...);
-    const Operand operands[] = {&array(inputs)...};
+    const NDArray& like = alike(array_arg(inputs)...);
+    const Operand operands[] = {&array_arg(inputs)...};
     const Dims strides = result_strides(like.shape(), operands, sizeof...(inputs), like.dtype());
     NDArray out = like.new_empty_strided(like.shape(), strides, like.dtype());
-    call(like, compute, out, array(inputs)...);
+    call(like, compute, out, array_arg(inputs)...);
     return wrap(std::move(out));
   };
 }
@@ -120,8 +116,8 @@ void add_generator(pb::module_& module) {
   module.def("random_range_", sampler(&RandomTable::random_range));
   module.def("bernoulli_", sampler(&RandomTable::bernoulli));
   module.def("bernoulli_tensor_", [](pb::handle out, Generator& generator, pb::handle p) {
-    const NDArray &x = array(out), &chance = array(p);
-    if (&chance.device() != &x.device()) throw_mixed(x.device(), chance.device());
+    const NDArray &x = array_arg(out), &chance = array_arg(p);
+    OneDevice{x, chance};
     if (chance.shape() != x.shape())
       throw RuntimeError("[bernoulli] expected p of shape ", x.shape(), ", got ", chance.shape());
     check_writable(x);

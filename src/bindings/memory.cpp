@@ -13,8 +13,6 @@ namespace pb = pybind11;
 
 namespace {
 
-const NDArray& array_arg(pb::handle object) { return Argument<const NDArray&>::get(object.ptr()); }
-
 std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
   if (!dtype.attr("isnative").cast<bool>()) return std::nullopt;
   const char kind = dtype.kind();

@@ -2,13 +2,16 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
-#include "autograd/python.h"
+#include "bindings/bind.h"
 
 namespace tt::py {
 
 // For functions that pybind11 binds.
 inline pybind11::object wrap(NDArray&& array) {
   return pybind11::reinterpret_steal<pybind11::object>(to_python(std::move(array)));
+}
+inline const NDArray& array_arg(pybind11::handle object) {
+  return Argument<const NDArray&>::get(object.ptr());
 }
 
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -13,19 +12,23 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/iter.h"
 #include "core/with_type.h"
+#include "cpu/infra/walk.h"
 #include "cpu/random/random.h"
 
 namespace tt::cpu {
 
+namespace {
+
 // Calls row(data, steps, count) for each innermost row, in order of memory, of arrays of one shape.
 // Data and steps are per array, in bytes; dims that lie densely behind each other are one row.
-// Compiled once: the samplers are instantiated for every dtype.
-using Row = std::function<void(char* const* data, const int64_t* steps, int64_t count)>;
-void for_each_row(const NDArray& out, std::initializer_list<Operand> inputs, const Row& row);
-
-namespace {
+template <class Row>
+void for_each_row(const NDArray& out, std::initializer_list<Operand> inputs, const Row& row) {
+  if (out.numel() == 0) return;
+  const int count = static_cast<int>(inputs.size());
+  const Iter iter(out, inputs.begin(), count, out.dtype(), out.dtype());
+  walk(iter, 0, iter.numel, iter.numel, row);
+}
 
 using Guard = std::lock_guard<ForkSafeLock>;
 

@@ -122,9 +122,7 @@ double digamma(double x) {
          s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132)))));
 }
 
-double gamma_density(double a, double x) {
-  return std::exp((a - 1) * std::log(x) - x - std::lgamma(a));
-}
+double density(double a, double x) { return std::exp((a - 1) * std::log(x) - x - std::lgamma(a)); }
 
 // The probability that a draw is below x: a power series, or for large x 1 less a continued
 // fraction (Lentz's way of computing it).
@@ -133,7 +131,7 @@ double gamma_cdf(double a, double x) {
   if (x == 0) return 0;
   if (a == 0 || std::isinf(x)) return std::isinf(a) ? NAN : 1;
   if (std::isinf(a)) return 0;
-  const double scale = gamma_density(a, x) * x;
+  const double scale = density(a, x) * x;
   constexpr double kPrecise = 1e-16;
   if (x < a + 1) {
     double term = 1 / a, sum = term;
@@ -183,7 +181,7 @@ double gamma_grad(double a, double x) {
 // dx/da of a draw of beta(a, b), over 1 - x: then the gradient of all of a Dirichlet draw, whose
 // other parts shrink in proportion, is this times (grad - sum of x * grad).
 // F = x^a (1-x)^b / (a B(a, b)) sum of (a+b)_n / (a+1)_n x^n, or 1 minus the same of (b, a, 1 - x).
-double dirichlet_grad(double x, double a, double total) {
+double part_grad(double x, double a, double total) {
   const double b = total - a, y = 1 - x;
   if (!(x > 0 && y > 0 && a > 0 && b > 0)) return std::isnan(x + a + b) ? NAN : 0;
   const bool lower = x <= 0.5;
@@ -199,6 +197,12 @@ double dirichlet_grad(double x, double a, double total) {
     if (ratio < 1 && std::fabs(term * log_slope) <= kEnough * (1 - ratio) * std::fabs(sum)) break;
   }
   return lower ? -sum : sum;
+}
+
+// out = f(x, ...) of float32 or float64.
+template <class F, class... Arrays>
+void compute(const char* op, const F& f, const NDArray& out, const Arrays&... inputs) {
+  with_floating_type(op, out.dtype(), [&](auto zero) { map<decltype(zero)>(out, f, inputs...); });
 }
 
 }  // namespace
@@ -217,16 +221,14 @@ void poisson(Generator& generator, const NDArray& out, const NDArray& rate) {
 }
 
 void binomial(Generator& generator, const NDArray& out, const NDArray& count, const NDArray& p) {
-  with_floating_type("binomial", out.dtype(), [&](auto zero) {
-    Guard guard(generator.mutex());
-    const auto draw = [&](double n, double q) -> double {
-      if (n <= 0 || q <= 0) return 0;
-      if (q >= 1) return n;
-      if (std::isnan(q)) return NAN;
-      return q <= 0.5 ? binomial_draw(generator, n, q) : n - binomial_draw(generator, n, 1 - q);
-    };
-    map<decltype(zero)>(out, draw, count, p);
-  });
+  Guard guard(generator.mutex());
+  const auto draw = [&](double n, double q) -> double {
+    if (n <= 0 || q <= 0) return 0;
+    if (q >= 1) return n;
+    if (std::isnan(q)) return NAN;
+    return q <= 0.5 ? binomial_draw(generator, n, q) : n - binomial_draw(generator, n, 1 - q);
+  };
+  compute("binomial", draw, out, count, p);
 }
 
 void standard_gamma(Generator& generator, const NDArray& out, const NDArray& alpha) {
@@ -242,19 +244,15 @@ void standard_gamma(Generator& generator, const NDArray& out, const NDArray& alp
 }
 
 void standard_gamma_grad(const NDArray& out, const NDArray& alpha, const NDArray& draw) {
-  with_floating_type("_standard_gamma_grad", out.dtype(),
-                     [&](auto zero) { map<decltype(zero)>(out, gamma_grad, alpha, draw); });
+  compute("_standard_gamma_grad", gamma_grad, out, alpha, draw);
 }
 
 void gammainc(const NDArray& out, const NDArray& alpha, const NDArray& x) {
-  with_floating_type("gammainc", out.dtype(),
-                     [&](auto zero) { map<decltype(zero)>(out, gamma_cdf, alpha, x); });
+  compute("gammainc", gamma_cdf, out, alpha, x);
 }
 
 void gamma_density(const NDArray& out, const NDArray& alpha, const NDArray& x) {
-  with_floating_type("gammainc", out.dtype(), [&](auto zero) {
-    map<decltype(zero)>(out, static_cast<double (*)(double, double)>(gamma_density), alpha, x);
-  });
+  compute("gammainc", density, out, alpha, x);
 }
 
 // Rows of contiguous `out` are gamma draws over their sum.
@@ -287,10 +285,7 @@ void dirichlet(Generator& generator, const NDArray& out, const NDArray& alpha) {
 
 void dirichlet_grad(const NDArray& out, const NDArray& x, const NDArray& alpha,
                     const NDArray& total) {
-  with_floating_type("_dirichlet_grad", out.dtype(), [&](auto zero) {
-    const auto grad = static_cast<double (*)(double, double, double)>(dirichlet_grad);
-    map<decltype(zero)>(out, grad, x, alpha, total);
-  });
+  compute("_dirichlet_grad", part_grad, out, x, alpha, total);
 }
 
 }  // namespace tt::cpu

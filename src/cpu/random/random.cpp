@@ -13,43 +13,34 @@ namespace {
 
 // ---- random_ ------------------------------------------------------------------------------------
 
-// A float cannot hold every integer: the bounds move inwards to where casting a draw stays between
-// them.
+// A float cannot hold every integer: the bounds, `from` with inwards = 1 and `to` with -1, move to
+// where casting a draw stays between them.
 template <class T>
-int64_t nearest_from(int64_t from) {
-  if (from == std::numeric_limits<int64_t>::max()) return from;
-  const T rounded = static_cast<T>(from + 1);
-  if (rounded >= T(0x1p63)) return from;  // beyond int64: left as it is
-  const auto above = static_cast<int64_t>(rounded);
-  if (above >= from) return from;
-  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(from + 1)));
-  return above + (int64_t{1} << (log2 - kDigits<T> + 1));
-}
-
-template <class T>
-int64_t nearest_to(int64_t to) {
-  const T rounded = static_cast<T>(to - 1);
-  if (rounded >= T(0x1p63)) return to;
-  const auto below = static_cast<int64_t>(rounded);
-  if (below < to) return to;
-  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(to - 1)));
-  return below - (int64_t{1} << (log2 - kDigits<T> + 1));
+int64_t nearest(int64_t bound, int inwards) {
+  int64_t next;
+  if (__builtin_add_overflow(bound, inwards, &next)) return bound;
+  const T cast = static_cast<T>(next);
+  if (cast >= T(0x1p63)) return bound;  // beyond int64: left as it is
+  const auto rounded = static_cast<int64_t>(cast);
+  if (inwards > 0 ? rounded >= bound : rounded < bound) return bound;
+  const int log2 = 63 - __builtin_clzll(static_cast<uint64_t>(std::abs(next)));
+  return rounded + inwards * (int64_t{1} << (log2 - kDigits<T> + 1));
 }
 
 template <class T>
 void check_range(int64_t from, int64_t last) {
+  int64_t low = std::numeric_limits<int64_t>::min(), high = std::numeric_limits<int64_t>::max();
   if constexpr (!is_float_type<T>) {
-    const auto low = static_cast<int64_t>(std::numeric_limits<T>::lowest());
-    if (from < low || from > largest<T>())
-      throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
-    if (last < low || last > largest<T>())
-      throw RuntimeError("[random_] to - 1 is out of bounds for ", dtype_of<T>());
-  } else if constexpr (std::is_same_v<T, Half>) {
-    if (from < -65504 || from > 65504)
-      throw RuntimeError("[random_] from is out of bounds for float16");
-    if (last < -65504 || last > 65504)
-      throw RuntimeError("[random_] to - 1 is out of bounds for float16");
+    low = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+    high = largest<T>();
+  } else if (std::is_same_v<T, Half>) {
+    high = static_cast<int64_t>(max_of<T>());
+    low = -high;
   }
+  if (from < low || from > high)
+    throw RuntimeError("[random_] from is out of bounds for ", dtype_of<T>());
+  if (last < low || last > high)
+    throw RuntimeError("[random_] to - 1 is out of bounds for ", dtype_of<T>());
 }
 
 // An unsigned difference, so that it wraps as two's complement does.
@@ -67,7 +58,6 @@ void random_in_range(Generator& generator, const NDArray& out, int64_t from, uin
 }
 
 void random(Generator& generator, const NDArray& out) {
-  if (out.numel() == 0) return;
   with_type(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_same_v<T, bool>) {
@@ -93,26 +83,24 @@ void random_range(Generator& generator, const NDArray& out, int64_t from,
                            " >= to=", *to);
       int64_t first = from, end = *to;
       if constexpr (floating) {
-        first = nearest_from<T>(first);
-        end = nearest_to<T>(end);
+        first = nearest<T>(first, 1);
+        end = nearest<T>(end, -1);
         if (first >= end)
           throw RuntimeError("[random_] expects 'from' cast to ", out.dtype(),
                              " to be less than 'to', but got from=", first, " >= to=", end);
       }
       check_range<T>(first, end - 1);
-      if (out.numel() == 0) return;
       random_in_range<T>(generator, out, first,
                          static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
     } else if (from != std::numeric_limits<int64_t>::lowest()) {
       int64_t first = from;
       if constexpr (floating) {
-        first = nearest_from<T>(first);
+        first = nearest<T>(first, 1);
         if (first >= largest<T>())
           throw RuntimeError("[random_] expects 'from' cast to ", out.dtype(), " to be less than ",
                              largest<T>(), ", but got from=", first);
       }
       check_range<T>(first, largest<T>());
-      if (out.numel() == 0) return;
       random_in_range<T>(generator, out, first,
                          static_cast<uint64_t>(largest<T>()) - static_cast<uint64_t>(first) + 1);
     } else {
@@ -141,7 +129,6 @@ void uniform(Generator& generator, const NDArray& out, double from, double to) {
     if (to - from > limit)
       throw RuntimeError("[uniform_] to - from is out of bounds for ", out.dtype(), ": from=", from,
                          ", to=", to);
-    if (out.numel() == 0) return;
     if (from == 0 && to == 1 && !is_half_type<T>)
       return fill<T>(generator, out, [&] { return unit<F>(generator); });
     const F low = static_cast<F>(from), width = static_cast<F>(to) - low;
@@ -239,7 +226,6 @@ void cauchy(Generator& generator, const NDArray& out, double median, double sigm
   if (!(sigma > 0)) throw RuntimeError("[cauchy_] expects sigma > 0, but found sigma=", sigma);
   if (!is_floating(out.dtype()))
     throw RuntimeError("[cauchy_] expects a floating-point dtype, got ", out.dtype());
-  if (out.numel() == 0) return;
   with_float_or_half("cauchy_", out.dtype(), [&](auto zero) {
     fill<decltype(zero)>(generator, out, [&] {
       return std::fma(sigma, std::tan(kPi * (unit<double>(generator) - 0.5)), median);
@@ -265,7 +251,6 @@ void geometric(Generator& generator, const NDArray& out, double p) {
 // generator instead; without, this.
 void bernoulli(Generator& generator, const NDArray& out, double p, double value) {
   if (!(p >= 0 && p <= 1)) throw RuntimeError("[bernoulli_] expects p in [0, 1], but got p=", p);
-  if (out.numel() == 0) return;
   // k 2^-53 < p, k being the low 53 bits of a draw, in integers: a block of draws at once.
   constexpr uint64_t kMask = (uint64_t{1} << 53) - 1;
   const auto limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
