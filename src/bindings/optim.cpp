@@ -22,13 +22,13 @@ namespace pb = pybind11;
 
 namespace {
 
+using List = const pb::list&;            // of arrays
+using Positions = std::vector<int64_t>;  // of the parameters that are left alone
 using Arrays = std::vector<const NDArray*>;
 
-Arrays arrays_of(const pb::list& list, size_t expected, bool optional, const char* what) {
-  if (list.size() != expected && !(optional && list.empty()))
-    throw ValueError("[foreach] expected ", expected, " arrays in ", what, ", got ", list.size());
+Arrays arrays_of(List list) {
   Arrays arrays;
-  for (const pb::handle item : list) arrays.push_back(&Argument<const NDArray&>::get(item.ptr()));
+  for (const pb::handle item : list) arrays.push_back(&array_arg(item));
   return arrays;
 }
 
@@ -53,46 +53,40 @@ double value(const NDArray& x) {
 
 // Stores `number` rounded to the array's dtype, and answers what it has become.
 double set(const NDArray& x, double number) {
-  if (x.dtype() == DType::Float64)
-    *reinterpret_cast<double*>(x.data()) = number;
-  else
-    *reinterpret_cast<float*>(x.data()) = static_cast<float>(number);
+  Scalar::of_double(number).write(x.dtype(), x.data());
   x.mark_written();
   return value(x);
 }
 
+// A list of arrays, one per parameter; that of a state whose option is off may be empty.
+struct Kept {
+  List list;
+  const char* what;
+  bool needed = true;
+};
+
 struct Call {
-  Arrays params, grads, states[3];
-  Arrays steps,
-      scalars[2];  // numbers kept per parameter: its count of steps and what it has beside
+  Arrays params, grads;
+  Arrays states[3];   // laid out as the parameters
+  Arrays numbers[3];  // the counts of steps, and what other numbers are kept per parameter
   std::vector<Chunk> chunks[2];  // float32, float64
-  std::vector<int64_t> taken, left;
+  Positions taken, left;
 
-  // A list of arrays, one per parameter; that of a state whose option is off may be empty.
-  struct List {
-    const pb::list& list;
-    const char* what;
-    bool needed = true;
-  };
-  Arrays arrays_in(const List& list) const {
-    return arrays_of(list.list, params.size(), !list.needed, list.what);
-  }
-
-  explicit Call(const pb::list& param_list)
-      : params(arrays_of(param_list, param_list.size(), false, "params")) {
+  explicit Call(List param_list) : params(arrays_of(param_list)) { sort(); }
+  Call(List param_list, List grad_list, std::initializer_list<Kept> state_lists = {},
+       std::initializer_list<Kept> number_lists = {})
+      : params(arrays_of(param_list)), grads(arrays_in({grad_list, "grads"})) {
+    auto arrays = [this](const Kept& kept) { return arrays_in(kept); };
+    std::transform(state_lists.begin(), state_lists.end(), states, arrays);
+    std::transform(number_lists.begin(), number_lists.end(), numbers, arrays);
     sort();
   }
-  Call(const pb::list& param_list, const pb::list& grad_list,
-       std::initializer_list<List> state_lists = {}, const pb::list* step_list = nullptr,
-       std::initializer_list<List> scalar_lists = {})
-      : params(arrays_of(param_list, param_list.size(), false, "params")),
-        grads(arrays_in({grad_list, "grads"})) {
-    std::transform(state_lists.begin(), state_lists.end(), states,
-                   [this](const List& list) { return arrays_in(list); });
-    if (step_list) steps = arrays_in({*step_list, "steps"});
-    std::transform(scalar_lists.begin(), scalar_lists.end(), scalars,
-                   [this](const List& list) { return arrays_in(list); });
-    sort();
+
+  Arrays arrays_in(const Kept& kept) const {
+    if (kept.list.size() != params.size() && (kept.needed || !kept.list.empty()))
+      throw ValueError("[foreach] expected ", params.size(), " arrays in ", kept.what, ", got ",
+                       kept.list.size());
+    return arrays_of(kept.list);
   }
 
   // That of the first parameter; those of others are left to the caller.
@@ -106,8 +100,8 @@ struct Call {
     if (!grads.empty() && !same_layout(param, *grads[i])) return false;
     for (const Arrays& list : states)
       if (!list.empty() && !same_layout(param, *list[i])) return false;
-    for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
-      if (!list->empty() && !is_number(*(*list)[i])) return false;
+    for (const Arrays& list : numbers)
+      if (!list.empty() && !is_number(*list[i])) return false;
     return true;
   }
 
@@ -127,8 +121,8 @@ struct Call {
       if (!grads.empty()) add(*grads[i], false);
       for (const Arrays& list : states)
         if (!list.empty()) add(*list[i], true);
-      for (const Arrays* list : {&steps, &scalars[0], &scalars[1]})
-        if (!list->empty()) add(*(*list)[i], true);
+      for (const Arrays& list : numbers)
+        if (!list.empty()) add(*list[i], true);
     }
     std::sort(ranges.begin(), ranges.end(),
               [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -169,12 +163,14 @@ struct Call {
     size_t next[2] = {0, 0};
     for (int64_t i : taken) {
       const int kind = params[i]->dtype() == DType::Float64;
-      use(chunks[kind][next[kind]++], i, set(*steps[i], value(*steps[i]) + 1));
+      const NDArray& step = *numbers[0][i];
+      use(chunks[kind][next[kind]++], i, set(step, value(step) + 1));
     }
   }
 
+  // Args are those of the step, so that they can be written without their type.
   template <class Args>
-  std::vector<int64_t> run(const Steps<Args>& step, const Args& args) {
+  Positions run(const Steps<Args>& step, const std::common_type_t<Args>& args) {
     {
       const pb::gil_scoped_release released;
       const Launch launch(device());
@@ -190,13 +186,10 @@ struct Call {
   }
 };
 
-std::vector<int64_t> foreach_sgd(const pb::list& params, const pb::list& grads,
-                                 const pb::list& buffers, double lr, double momentum,
-                                 double dampening, double weight_decay, bool nesterov,
-                                 bool maximize) {
+Positions foreach_sgd(List params, List grads, List buffers, double lr, double momentum,
+                      double dampening, double weight_decay, bool nesterov, bool maximize) {
   Call call(params, grads, {{buffers, "momentum_buffers", momentum != 0}});
-  return call.run(call.table().sgd,
-                  SgdArgs{lr, momentum, dampening, weight_decay, nesterov, maximize});
+  return call.run(call.table().sgd, {lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
 
 // After t steps the running averages, which began at 0, are too small by the factor 1 - beta^t.
@@ -205,34 +198,30 @@ double correction(double beta, double step) { return 1 - std::pow(beta, step); }
 // Python's `x ** 0.5`, to the bit.
 double root(double x) { return std::pow(x, 0.5); }
 
-std::vector<int64_t> foreach_adam(const pb::list& params, const pb::list& grads,
-                                  const pb::list& averages, const pb::list& squares,
-                                  const pb::list& largest, const pb::list& steps, double lr,
-                                  double beta1, double beta2, double eps, double weight_decay,
-                                  bool decoupled, bool maximize) {
+Positions foreach_adam(List params, List grads, List averages, List squares, List largest,
+                       List steps, double lr, double beta1, double beta2, double eps,
+                       double weight_decay, bool decoupled, bool maximize) {
   Call call(params, grads,
             {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}, {largest, "max_exp_avg_sqs", false}},
-            &steps);
+            {{steps, "steps"}});
   call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / correction(beta1, step);
     chunk.scale[1] = root(correction(beta2, step));
   });
-  return call.run(call.table().adam, AdamArgs{lr, beta1, beta2, eps, weight_decay, !largest.empty(),
-                                              decoupled, maximize});
+  return call.run(call.table().adam,
+                  {lr, beta1, beta2, eps, weight_decay, !largest.empty(), decoupled, maximize});
 }
 
-std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads,
-                                   const pb::list& averages, const pb::list& squares,
-                                   const pb::list& mu_products, const pb::list& steps, double lr,
-                                   double beta1, double beta2, double eps, double weight_decay,
-                                   double momentum_decay, bool decoupled, bool maximize) {
-  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}}, &steps,
-            {{mu_products, "mu_products"}});
+Positions foreach_nadam(List params, List grads, List averages, List squares, List mu_products,
+                        List steps, double lr, double beta1, double beta2, double eps,
+                        double weight_decay, double momentum_decay, bool decoupled, bool maximize) {
+  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}},
+            {{steps, "steps"}, {mu_products, "mu_products"}});
   auto momentum = [&](double step) {
     return beta1 * (1.0 - 0.5 * std::pow(0.96, step * momentum_decay));
   };
   call.advance([&](Chunk& chunk, int64_t i, double step) {
-    const NDArray& held = *call.scalars[0][i];
+    const NDArray& held = *call.numbers[1][i];
     const double mu = momentum(step), mu_next = momentum(step + 1);
     const bool wide = held.dtype() == DType::Float64;
     const double product = set(held, value(held) * (wide ? mu : static_cast<float>(mu)));
@@ -241,14 +230,13 @@ std::vector<int64_t> foreach_nadam(const pb::list& params, const pb::list& grads
     chunk.scale[2] = correction(beta2, step);
   });
   return call.run(call.table().nadam,
-                  AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+                  {lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
-std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads,
-                                   const pb::list& averages, const pb::list& squares,
-                                   const pb::list& steps, double lr, double beta1, double beta2,
-                                   double eps, double weight_decay, bool decoupled, bool maximize) {
-  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}}, &steps);
+Positions foreach_radam(List params, List grads, List averages, List squares, List steps, double lr,
+                        double beta1, double beta2, double eps, double weight_decay, bool decoupled,
+                        bool maximize) {
+  Call call(params, grads, {{averages, "exp_avgs"}, {squares, "exp_avg_sqs"}}, {{steps, "steps"}});
   const double longest = 2 / (1 - beta2) - 1;
   call.advance([&](Chunk& chunk, int64_t, double step) {
     const double correction2 = correction(beta2, step);
@@ -260,98 +248,88 @@ std::vector<int64_t> foreach_radam(const pb::list& params, const pb::list& grads
           root((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   });
   return call.run(call.table().radam,
-                  AdamArgs{lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
+                  {lr, beta1, beta2, eps, weight_decay, false, decoupled, maximize});
 }
 
-std::vector<int64_t> foreach_adamax(const pb::list& params, const pb::list& grads,
-                                    const pb::list& averages, const pb::list& norms,
-                                    const pb::list& steps, double lr, double beta1, double beta2,
-                                    double eps, double weight_decay, bool maximize) {
-  Call call(params, grads, {{averages, "exp_avgs"}, {norms, "exp_infs"}}, &steps);
+Positions foreach_adamax(List params, List grads, List averages, List norms, List steps, double lr,
+                         double beta1, double beta2, double eps, double weight_decay,
+                         bool maximize) {
+  Call call(params, grads, {{averages, "exp_avgs"}, {norms, "exp_infs"}}, {{steps, "steps"}});
   call.advance(
       [&](Chunk& chunk, int64_t, double step) { chunk.scale[0] = lr / correction(beta1, step); });
-  return call.run(call.table().adamax, AdamaxArgs{beta1, beta2, eps, weight_decay, maximize});
+  return call.run(call.table().adamax, {beta1, beta2, eps, weight_decay, maximize});
 }
 
-std::vector<int64_t> foreach_rmsprop(const pb::list& params, const pb::list& grads,
-                                     const pb::list& squares, const pb::list& buffers,
-                                     const pb::list& averages, const pb::list& steps, double lr,
-                                     double alpha, double eps, double weight_decay, double momentum,
-                                     bool maximize) {
+Positions foreach_rmsprop(List params, List grads, List squares, List buffers, List averages,
+                          List steps, double lr, double alpha, double eps, double weight_decay,
+                          double momentum, bool maximize) {
   Call call(params, grads,
             {{squares, "square_avgs"},
              {buffers, "momentum_buffers", momentum > 0},
              {averages, "grad_avgs", false}},
-            &steps);
+            {{steps, "steps"}});
   call.advance([](Chunk&, int64_t, double) {});
   return call.run(call.table().rmsprop,
-                  RmspropArgs{lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
+                  {lr, alpha, eps, weight_decay, momentum, !averages.empty(), maximize});
 }
 
-std::vector<int64_t> foreach_adagrad(const pb::list& params, const pb::list& grads,
-                                     const pb::list& sums, const pb::list& steps, double lr,
-                                     double lr_decay, double eps, double weight_decay,
-                                     bool maximize) {
-  Call call(params, grads, {{sums, "sums"}}, &steps);
+Positions foreach_adagrad(List params, List grads, List sums, List steps, double lr,
+                          double lr_decay, double eps, double weight_decay, bool maximize) {
+  Call call(params, grads, {{sums, "sums"}}, {{steps, "steps"}});
   call.advance([&](Chunk& chunk, int64_t, double step) {
     chunk.scale[0] = lr / (1 + (step - 1) * lr_decay);
   });
-  return call.run(call.table().adagrad, AdagradArgs{eps, weight_decay, maximize});
+  return call.run(call.table().adagrad, {eps, weight_decay, maximize});
 }
 
-std::vector<int64_t> foreach_adadelta(const pb::list& params, const pb::list& grads,
-                                      const pb::list& squares, const pb::list& deltas,
-                                      const pb::list& steps, double lr, double rho, double eps,
-                                      double weight_decay, bool maximize) {
-  Call call(params, grads, {{squares, "square_avgs"}, {deltas, "acc_deltas"}}, &steps);
+Positions foreach_adadelta(List params, List grads, List squares, List deltas, List steps,
+                           double lr, double rho, double eps, double weight_decay, bool maximize) {
+  Call call(params, grads, {{squares, "square_avgs"}, {deltas, "acc_deltas"}}, {{steps, "steps"}});
   call.advance([](Chunk&, int64_t, double) {});
-  return call.run(call.table().adadelta, AdadeltaArgs{lr, rho, eps, weight_decay, maximize});
+  return call.run(call.table().adadelta, {lr, rho, eps, weight_decay, maximize});
 }
 
-std::vector<int64_t> foreach_rprop(const pb::list& params, const pb::list& grads,
-                                   const pb::list& previous, const pb::list& sizes,
-                                   const pb::list& steps, double eta_minus, double eta_plus,
-                                   double smallest, double largest, bool maximize) {
-  Call call(params, grads, {{previous, "prevs"}, {sizes, "step_sizes"}}, &steps);
+Positions foreach_rprop(List params, List grads, List previous, List sizes, List steps,
+                        double eta_minus, double eta_plus, double smallest, double largest,
+                        bool maximize) {
+  Call call(params, grads, {{previous, "prevs"}, {sizes, "step_sizes"}}, {{steps, "steps"}});
   call.advance([](Chunk&, int64_t, double) {});
-  return call.run(call.table().rprop, RpropArgs{eta_minus, eta_plus, smallest, largest, maximize});
+  return call.run(call.table().rprop, {eta_minus, eta_plus, smallest, largest, maximize});
 }
 
-std::vector<int64_t> foreach_asgd(const pb::list& params, const pb::list& grads,
-                                  const pb::list& averages, const pb::list& etas,
-                                  const pb::list& mus, const pb::list& steps, double lr,
-                                  double lambd, double alpha, double t0, double weight_decay,
-                                  bool maximize) {
-  Call call(params, grads, {{averages, "axs"}}, &steps, {{etas, "etas"}, {mus, "mus"}});
+Positions foreach_asgd(List params, List grads, List averages, List etas, List mus, List steps,
+                       double lr, double lambd, double alpha, double t0, double weight_decay,
+                       bool maximize) {
+  Call call(params, grads, {{averages, "axs"}}, {{steps, "steps"}, {etas, "etas"}, {mus, "mus"}});
   call.advance([&](Chunk& chunk, int64_t i, double step) {
-    const NDArray &eta = *call.scalars[0][i], &mu = *call.scalars[1][i];
+    const NDArray &eta = *call.numbers[1][i], &mu = *call.numbers[2][i];
     chunk.scale[0] = 1 - lambd * value(eta);
     chunk.scale[1] = value(eta);
     chunk.scale[2] = value(mu);
     set(eta, lr / std::pow(1 + lambd * lr * step, alpha));
     set(mu, 1 / std::max(1.0, step - t0));
   });
-  return call.run(call.table().asgd, AsgdArgs{weight_decay, maximize});
+  return call.run(call.table().asgd, {weight_decay, maximize});
 }
 
-std::vector<int64_t> foreach_scale(const pb::list& arrays, double factor) {
+Positions foreach_scale(List arrays, double factor) {
   Call call(arrays);
-  return call.run(call.table().foreach->scale, ScaleArgs{factor});
+  return call.run(call.table().foreach->scale, {factor});
 }
 
-std::vector<int64_t> foreach_clamp(const pb::list& arrays, double low, double high) {
+Positions foreach_clamp(List arrays, double low, double high) {
   Call call(arrays);
-  return call.run(call.table().foreach->clamp, ClampArgs{low, high});
+  return call.run(call.table().foreach->clamp, {low, high});
 }
 
-std::vector<int64_t> foreach_lerp(const pb::list& arrays, const pb::list& ends, double weight) {
+Positions foreach_lerp(List arrays, List ends, double weight) {
   Call call(arrays, ends);
-  return call.run(call.table().foreach->lerp, LerpArgs{weight});
+  return call.run(call.table().foreach->lerp, {weight});
 }
 
 // The norm of each array, of order 1, 2 or infinity. The arrays are float32 or float64.
-std::vector<double> foreach_norm(const pb::list& list, double order) {
-  const Arrays arrays = arrays_of(list, list.size(), false, "arrays");
+std::vector<double> foreach_norm(List list, double order) {
+  const Arrays arrays = arrays_of(list);
   const Device& device = arrays.empty() ? cpu_device() : arrays[0]->device();
   if (!device.has_data) throw NotImplementedError("Cannot copy out of meta tensor; no data!");
   const bool two = order == 2, one = order == 1;

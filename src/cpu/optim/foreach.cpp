@@ -4,28 +4,19 @@
 namespace tt::cpu {
 namespace {
 
-struct Scale {
-  using Args = ScaleArgs;
-  template <class Place, class T = typename Place::T>
-  static void step(const Args& a, const double*, const Place& x) {
-    x.store(x.param, x.load(x.param) * static_cast<T>(a.factor));
-  }
+constexpr auto kScale = [](const ScaleArgs& a, const double*, const auto& x) {
+  using T = ElementOf<decltype(x)>;
+  x.store(x.param, x.load(x.param) * static_cast<T>(a.factor));
 };
 
-struct Clamp {
-  using Args = ClampArgs;
-  template <class Place, class T = typename Place::T>
-  static void step(const Args& a, const double*, const Place& x) {
-    x.store(x.param, clamp(x.load(x.param), static_cast<T>(a.low), static_cast<T>(a.high)));
-  }
+constexpr auto kClamp = [](const ClampArgs& a, const double*, const auto& x) {
+  using T = ElementOf<decltype(x)>;
+  x.store(x.param, clamp(x.load(x.param), static_cast<T>(a.low), static_cast<T>(a.high)));
 };
 
-struct Lerp {
-  using Args = LerpArgs;
-  template <class Place, class T = typename Place::T>
-  static void step(const Args& a, const double*, const Place& x) {
-    x.store(x.param, average(x.load(x.param), x.load(x.grad), static_cast<T>(a.weight)));
-  }
+constexpr auto kLerp = [](const LerpArgs& a, const double*, const auto& x) {
+  using T = ElementOf<decltype(x)>;
+  x.store(x.param, average(x.load(x.param), x.load(x.grad), static_cast<T>(a.weight)));
 };
 
 // sum x^2, sum |x| and max |x|, from 0: a step with an element, and the union of two states.
@@ -96,5 +87,6 @@ void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) 
 }  // namespace tt::cpu
 
 namespace tt::cpu::TT_ISA {
-extern const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
+extern const ForeachTable foreach_table = {steps<ScaleArgs, kScale>(), steps<ClampArgs, kClamp>(),
+                                           steps<LerpArgs, kLerp>(), sums};
 }

@@ -44,37 +44,39 @@ V average(V old, V x, T weight) {
   return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
 }
 
-// Elements [begin, end) of one chunk: Kernel::step(args, scale, place) for each vector of them.
-template <class T, class Kernel>
-void update(const typename Kernel::Args& args, const Chunk& chunk, int64_t begin, int64_t end) {
+template <class Place>
+using ElementOf = typename std::decay_t<Place>::T;
+
+// Elements [begin, end) of one chunk: kernel(args, scale, place) for each vector of them.
+template <class T, const auto& kernel, class Args>
+void update(const Args& args, const Chunk& chunk, int64_t begin, int64_t end) {
   // Copies, which no store can change: what depends on them alone leaves the loop.
-  const typename Kernel::Args a = args;
+  const Args a = args;
   const double scale[] = {chunk.scale[0], chunk.scale[1], chunk.scale[2]};
   const Arrays<T> arrays(chunk);
-  for_each_vector<T>(begin, end, [&](int64_t i, auto memory) {
-    Kernel::step(a, scale, Place(arrays, i, memory));
-  });
+  for_each_vector<T>(begin, end,
+                     [&](int64_t i, auto memory) { kernel(a, scale, Place(arrays, i, memory)); });
 }
 
 // The chunks laid end to end, cut into equal ranges: a thread's range may begin and end inside a
 // parameter, so one large and many small parameters share the work alike.
-template <class T, class Kernel>
-void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
+template <class T, const auto& kernel, class Args>
+void update_all(const Chunk* chunks, int64_t count, const Args& args) {
   int64_t total = 0;
   for (int64_t c = 0; c < count; ++c) total += chunks[c].numel;
   parallel_for(total, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t c = 0; c < count && end > 0; ++c) {
       const int64_t n = chunks[c].numel;
-      if (begin < n) update<T, Kernel>(args, chunks[c], begin, end < n ? end : n);
+      if (begin < n) update<T, kernel>(args, chunks[c], begin, end < n ? end : n);
       begin = begin > n ? begin - n : 0;
       end -= n;
     }
   });
 }
 
-template <class Kernel>
-constexpr Steps<typename Kernel::Args> steps() {
-  return {update_all<float, Kernel>, update_all<double, Kernel>};
+template <class Args, const auto& kernel>
+constexpr Steps<Args> steps() {
+  return {update_all<float, kernel, Args>, update_all<double, kernel, Args>};
 }
 
 }  // namespace
