@@ -1,7 +1,6 @@
 // What apply.py asks in every call: an op's forward, and what a node has to keep of it.
 #include <array>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -235,12 +234,12 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return forward_of(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
 }
 
-// Whether Python has to look closer: a tensor has a history, or a mode wants to see the op.
-std::optional<bool> is_special(PyObject* const* tensors, Py_ssize_t count) {
+// Whether Python has to look closer: a tensor has a history, or a mode wants to see the op. -1 with
+// a Python error.
+int is_special(PyObject* const* tensors, Py_ssize_t count) {
   if (thread_modes() & kWatched) return true;
   const Owned edges(edges_among(Py_None, tensors, count));
-  if (!edges) return std::nullopt;
-  return edges != Py_None;
+  return edges ? edges != Py_None : -1;
 }
 
 // compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless one of
@@ -250,16 +249,13 @@ template <bool in_place>
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
     return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
-  for (const bool of_out : {true, false}) {
-    const auto special = of_out
-                             ? is_special(args + 1, 1)
-                             : is_special(&PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]));
-    if (!special) return nullptr;
-    if (*special) Py_RETURN_FALSE;
-  }
+  PyObject* const* const inputs = &PyTuple_GET_ITEM(args[2], 0);
+  const Py_ssize_t arity = PyTuple_GET_SIZE(args[2]);
+  int special = is_special(args + 1, 1);
+  if (!special) special = is_special(inputs, arity);
+  if (special) return special < 0 ? nullptr : Py_NewRef(Py_False);
   PyObject* const out = tensor_of(args[1]).array;
-  const Owned pair(forward_of(args[0], &PyTuple_GET_ITEM(args[2], 0), PyTuple_GET_SIZE(args[2]),
-                              out, in_place ? out : nullptr));
+  const Owned pair(forward_of(args[0], inputs, arity, out, in_place ? out : nullptr));
   if (!pair) return nullptr;
   Py_RETURN_TRUE;
 }
@@ -292,10 +288,9 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t results = PyTuple_GET_SIZE(args[1]);
   for (Py_ssize_t i = 0; i < results; ++i)
     if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
-  const auto of_outs = is_special(outs, results);
-  const auto of_inputs = of_outs ? is_special(arguments.data(), size) : of_outs;
-  if (!of_inputs) return nullptr;
-  if (*of_outs || *of_inputs) Py_RETURN_NONE;
+  int special = is_special(outs, results);
+  if (!special) special = is_special(arguments.data(), size);
+  if (special) return special < 0 ? nullptr : Py_NewRef(Py_None);
   const Owned places(results == 1 ? Py_NewRef(tensor_of(outs[0]).array) : PyTuple_New(results));
   if (!places) return nullptr;
   for (Py_ssize_t i = 0; results > 1 && i < results; ++i)

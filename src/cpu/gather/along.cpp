@@ -200,25 +200,25 @@ bool nest(const AlongArgs& a, const Range& range) {
 
 // Neighbouring dims become one wherever all strides allow it; sizes of 1 go.
 AlongArgs merged(const AlongArgs& args) {
+  constexpr Dims AlongArgs::* kStrides[] = {&AlongArgs::x_lines, &AlongArgs::other_lines,
+                                            &AlongArgs::index_lines};
   AlongArgs a = args;
   a.lines = a.x_lines = a.other_lines = a.index_lines = Dims();
   for (int d = 0; d < args.lines.size(); ++d) {
     const int64_t n = args.lines[d];
     if (n == 1) continue;
     const int last = a.lines.size() - 1;
-    if (last >= 0 && a.x_lines[last] == n * args.x_lines[d] &&
-        a.other_lines[last] == n * args.other_lines[d] &&
-        a.index_lines[last] == n * args.index_lines[d]) {
+    bool joins = last >= 0;
+    for (auto of : kStrides) joins = joins && (a.*of)[last] == n * (args.*of)[d];
+    if (joins)
       a.lines[last] *= n;
-      a.x_lines[last] = args.x_lines[d];
-      a.other_lines[last] = args.other_lines[d];
-      a.index_lines[last] = args.index_lines[d];
-      continue;
-    }
-    a.lines.push_back(n);
-    a.x_lines.push_back(args.x_lines[d]);
-    a.other_lines.push_back(args.other_lines[d]);
-    a.index_lines.push_back(args.index_lines[d]);
+    else
+      a.lines.push_back(n);
+    for (auto of : kStrides)
+      if (joins)
+        (a.*of)[last] = (args.*of)[d];
+      else
+        (a.*of).push_back((args.*of)[d]);
   }
   return a;
 }

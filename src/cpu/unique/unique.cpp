@@ -66,11 +66,6 @@ int64_t group_items(const UniqueArgs& a, const uint64_t* items, Same same, Put p
   return group(a, [=](int64_t i) { return position_of(items[i]); }, same, put);
 }
 
-template <class T>
-bool equal(T x, T y) {
-  return x == y;  // NaN equals nothing
-}
-
 int64_t unique(const UniqueArgs& a) {
   const WithoutGil unlocked(a.rows * kWork > kGrain);
   int64_t count = 0;
@@ -79,7 +74,7 @@ int64_t unique(const UniqueArgs& a) {
       using T = decltype(type);
       auto at = [x = a.x](int64_t i) { return read<T>(x + i * sizeof(T)); };
       count = group_items(
-          a, items, [=](int64_t i, int64_t j) { return equal(at(i), at(j)); },
+          a, items, [=](int64_t i, int64_t j) { return at(i) == at(j); },  // NaN equals nothing
           [=](char* first, int64_t g, int64_t i) { write<T>(first + g * sizeof(T), at(i)); });
     });
   };
