@@ -19,4 +19,16 @@ void with_type(DType dtype, Body&& body) {
   }
 }
 
+// The same where that is a floating-point type; of another dtype nothing is called.
+template <class Body>
+void with_float_type(DType dtype, Body&& body) {
+  with_type(dtype, [&](auto type) {
+    if constexpr (is_float_type<decltype(type)>) body(type);
+  });
+}
+
+// What a T is computed in: halves are floats meanwhile.
+template <class T>
+using Computed = std::conditional_t<is_half_type<T>, float, T>;
+
 }  // namespace tt

@@ -18,9 +18,6 @@ namespace tt::cpu {
 namespace {
 
 template <class T>
-using Wider = std::conditional_t<is_half_type<T>, float, T>;
-
-template <class T>
 T at(const char* data, int64_t i) {
   return read<T>(data + i * static_cast<int64_t>(sizeof(T)));
 }
@@ -38,9 +35,8 @@ int64_t entries_that_count(const BagArgs& a, int64_t bag) {
 }
 
 // sum (+)= the table's row, times its weight.
-template <class T>
-void add_row(const BagArgs& a, int64_t entry, Wider<T>* sum) {
-  using C = Wider<T>;
+template <class T, class C = Computed<T>>
+void add_row(const BagArgs& a, int64_t entry, C* sum) {
   const char* row = a.table + a.index[entry] * a.table_row * static_cast<int64_t>(sizeof(T));
   const C weight = a.weights ? static_cast<C>(at<T>(a.weights, entry)) : C(1);
   auto add = [=](int64_t step) {
@@ -49,9 +45,8 @@ void add_row(const BagArgs& a, int64_t entry, Wider<T>* sum) {
   a.table_column == 1 ? add(1) : add(a.table_column);
 }
 
-template <class T>
-void take_larger(const BagArgs& a, int64_t entry, Wider<T>* peak, int64_t* largest, bool first) {
-  using C = Wider<T>;
+template <class T, class C = Computed<T>>
+void take_larger(const BagArgs& a, int64_t entry, C* peak, int64_t* largest, bool first) {
   const char* row = a.table + a.index[entry] * a.table_row * static_cast<int64_t>(sizeof(T));
   for (int64_t j = 0; j < a.columns; ++j) {
     const C x = static_cast<C>(at<T>(row, j * a.table_column));
@@ -59,9 +54,8 @@ void take_larger(const BagArgs& a, int64_t entry, Wider<T>* peak, int64_t* large
   }
 }
 
-template <class T>
+template <class T, class C = Computed<T>>
 void forward(const BagArgs& a) {
-  using C = Wider<T>;
   const int64_t work = a.entries * a.columns;
   const WithoutGil unlocked(work > kGrain);
   parallel_with_scratch(
@@ -94,9 +88,8 @@ struct Part {
   int64_t row, row_end, column, column_end;
 };
 
-template <class T>
+template <class T, class C = Computed<T>>
 void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
-  using C = Wider<T>;
   const int64_t item = sizeof(T), columns = part.column_end - part.column;
   for (int64_t bag = 0; bag < a.bags; ++bag) {
     const char* grad = a.out + (bag * a.out_row + part.column) * item;
@@ -116,9 +109,8 @@ void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
   }
 }
 
-template <class T>
+template <class T, class C = Computed<T>>
 void add_to_largest(const BagArgs& a, const Part& part) {
-  using C = Wider<T>;
   for (int64_t bag = 0; bag < a.bags; ++bag) {
     for (int64_t j = part.column; j < part.column_end; ++j) {
       const int64_t row = a.largest[bag * a.columns + j];
@@ -161,9 +153,9 @@ void backward(const BagArgs& a) {
 
 template <bool kForward>
 void run_typed(const BagArgs& a) {
-  with_type(a.dtype, [&](auto type) {
+  with_float_type(a.dtype, [&](auto type) {
     using T = decltype(type);
-    if constexpr (is_float_type<T>) kForward ? forward<T>(a) : backward<T>(a);
+    kForward ? forward<T>(a) : backward<T>(a);
   });
 }
 

@@ -91,10 +91,6 @@ void with_float_or_half(const char* op, DType dtype, const Body& body) {
   with_floating_type(op, dtype, body);
 }
 
-// What draws of a T are computed in.
-template <class T>
-using Computed = std::conditional_t<is_half_type<T>, float, T>;
-
 template <class T>
 constexpr double max_of() {
   if (std::is_same_v<T, Half>) return 65504;

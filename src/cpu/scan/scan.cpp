@@ -236,9 +236,9 @@ void values(const ScanArgs& args) {
 }
 
 void logsumexp(const ScanArgs& args) {
-  with_type(args.dtype, [&](auto type) {
+  with_float_type(args.dtype, [&](auto type) {
     using T = decltype(type);
-    if constexpr (is_float_type<T>) run<T>(LogSumExp<T>{reinterpret_cast<T*>(args.out)}, args);
+    run<T>(LogSumExp<T>{reinterpret_cast<T*>(args.out)}, args);
   });
 }
 
@@ -251,16 +251,14 @@ void extreme(const ScanArgs& args) {
 }
 
 void linear(const ScanArgs& args) {
-  with_type(args.dtype, [&](auto type) {
+  with_float_type(args.dtype, [&](auto type) {
     using T = decltype(type);
-    if constexpr (is_float_type<T>) {
-      T* const out = reinterpret_cast<T*>(args.out);
-      const T* const factors = reinterpret_cast<const T*>(args.factors);
-      if (args.reverse)
-        run<T>(Linear<T, true>{out, factors}, args);
-      else
-        run<T>(Linear<T, false>{out, factors}, args);
-    }
+    T* const out = reinterpret_cast<T*>(args.out);
+    const T* const factors = reinterpret_cast<const T*>(args.factors);
+    if (args.reverse)
+      run<T>(Linear<T, true>{out, factors}, args);
+    else
+      run<T>(Linear<T, false>{out, factors}, args);
   });
 }
 
