@@ -298,15 +298,11 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Owned pair(forward_of(args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
-  try {
-    if (results == 1) return settled(result, outs[0]);
-    Owned answer(PyTuple_New(results));
-    for (Py_ssize_t i = 0; answer && i < results; ++i)
-      PyTuple_SET_ITEM(answer.get(), i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
-    return answer.release();
-  } catch (...) {
-    return raise_current();
-  }
+  if (results == 1) return settled(result, outs[0]);
+  Owned answer(PyTuple_New(results));
+  for (Py_ssize_t i = 0; answer && i < results; ++i)
+    PyTuple_SET_ITEM(answer.get(), i, settled(PyTuple_GET_ITEM(result, i), outs[i]));
+  return answer.release();
 }
 
 // arrays_of(inputs): the arrays of tensors, and what is none as it is.
@@ -347,29 +343,25 @@ PyObject* refuse_overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return &array_of(tensor_of(tensor).array);
   };
   const NDArray* const out = array_in(args[0]);
-  try {
-    for (Py_ssize_t group = 1; out && group < count; ++group)
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[group]); ++i)
-        if (const NDArray* const input = array_in(PyTuple_GET_ITEM(args[group], i)))
-          tt::refuse_overlap(*out, *input, group == 2);
-  } catch (...) {
-    return raise_current();
-  }
+  for (Py_ssize_t group = 1; out && group < count; ++group)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[group]); ++i)
+      if (const NDArray* const input = array_in(PyTuple_GET_ITEM(args[group], i)))
+        tt::refuse_overlap(*out, *input, group == 2);
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"compute", fast(compute), METH_FASTCALL, nullptr},
-                           {"compute_into", fast(compute_into<false>), METH_FASTCALL, nullptr},
-                           {"compute_in_place", fast(compute_into<true>), METH_FASTCALL, nullptr},
-                           {"apply", fast(apply), METH_FASTCALL, nullptr},
-                           {"apply_view", fast(apply_view), METH_FASTCALL, nullptr},
-                           {"apply_many", fast(apply_many), METH_FASTCALL, nullptr},
+PyMethodDef functions[] = {fast<compute>("compute"),
+                           fast<compute_into<false>>("compute_into"),
+                           fast<compute_into<true>>("compute_in_place"),
+                           fast<apply>("apply"),
+                           fast<apply_view>("apply_view"),
+                           fast<apply_many>("apply_many"),
                            {"register_apply", register_apply, METH_O, nullptr},
-                           {"offer", fast(offer), METH_FASTCALL, nullptr},
-                           {"refuse_overlap", fast(refuse_overlap), METH_FASTCALL, nullptr},
+                           fast<offer>("offer"),
+                           fast<refuse_overlap>("refuse_overlap"),
                            {"arrays_of", arrays_of, METH_O, nullptr},
-                           {"changed", fast(changed), METH_FASTCALL, nullptr},
-                           {"keep", fast(keep), METH_FASTCALL, nullptr},
+                           fast<changed>("changed"),
+                           fast<keep>("keep"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -157,8 +157,8 @@ PyObject* register_node(PyObject*, PyObject* type) {
   return Py_NewRef(type);
 }
 
-PyMethodDef functions[] = {{"take", fast(take), METH_FASTCALL, nullptr},
-                           {"check_saved", fast(check_saved), METH_FASTCALL, nullptr},
+PyMethodDef functions[] = {fast<take>("take"),
+                           fast<check_saved>("check_saved"),
                            {"node_stamp", node_stamp, METH_O, nullptr},
                            {"register_node", register_node, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};

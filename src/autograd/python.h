@@ -43,10 +43,17 @@ void* slot(F* function) {
   return reinterpret_cast<void*>(function);
 }
 
-// A function of METH_FASTCALL as the table of methods has it.
-template <class F>
-PyCFunction fast(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+// A function of METH_FASTCALL as the table of methods has it: C++ exceptions become Python's.
+template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>
+PyMethodDef fast(const char* name) {
+  constexpr auto call = +[](PyObject* self, PyObject* const* args, Py_ssize_t count) {
+    try {
+      return function(self, args, count);
+    } catch (...) {
+      return raise_current();
+    }
+  };
+  return {name, reinterpret_cast<PyCFunction>(slot(call)), METH_FASTCALL, nullptr};
 }
 
 // These add to a module; throw PythonError.

@@ -327,12 +327,12 @@ PyGetSetDef mode_properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef functions[] = {
-    {"wrap", fast(wrap), METH_FASTCALL, nullptr},
-    {"finish", fast(finish), METH_FASTCALL, nullptr},
+    fast<wrap>("wrap"),
+    fast<finish>("finish"),
     {"edge_of", edge_of, METH_O, nullptr},
     {"requires_grad", requires_grad, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
-    {"edges_of", fast(edges_of), METH_FASTCALL, nullptr},
+    fast<edges_of>("edges_of"),
     {"untracked_arrays", untracked_arrays, METH_O, nullptr},
     {"stands_alone", stands_alone, METH_O, nullptr},
     {"any_tensor", any_tensor, METH_O, nullptr},

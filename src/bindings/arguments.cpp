@@ -29,11 +29,7 @@ PyObject* are_ints(PyObject*, PyObject* values) {
 // wrap_dim(dim, ndim): the dim counted from the front; IndexError where there is none.
 PyObject* wrapped_dim(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "wrap_dim(dim, ndim)");
-  try {
-    return PyLong_FromLong(wrap_dim(int_from(args[0]), static_cast<int>(int_from(args[1]))));
-  } catch (...) {
-    return raise_current();
-  }
+  return PyLong_FromLong(wrap_dim(int_from(args[0]), static_cast<int>(int_from(args[1]))));
 }
 
 // check_tensor(function, argument, position, value): TypeError where it is no tensor.
@@ -193,12 +189,8 @@ PyObject* basic_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const Owned made(Py_BuildValue(kFormats[kind], names[kind], dim, start, stop, by));
     if (!made || PyList_Append(steps, made) < 0) throw PythonError();
   };
-  try {
-    if (!steps) return nullptr;
-    return walk(index, array.shape(), add) ? PyList_AsTuple(steps) : Py_NewRef(Py_None);
-  } catch (...) {
-    return raise_current();
-  }
+  if (!steps) return nullptr;
+  return walk(index, array.shape(), add) ? PyList_AsTuple(steps) : Py_NewRef(Py_None);
 }
 
 // The view for ints, slices, None and Ellipsis; nothing for any other index, and where it does not
@@ -223,13 +215,9 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
   const TensorObject& x = tensor_of(args[0]);
   if (thread_modes() & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
-  try {
-    std::optional<NDArray> view = indexed(array_of(x.array), args[1]);
-    if (!view) Py_RETURN_NONE;
-    return untracked_view(to_python(*std::move(view)), args[0]);
-  } catch (...) {
-    return raise_current();
-  }
+  std::optional<NDArray> view = indexed(array_of(x.array), args[1]);
+  if (!view) Py_RETURN_NONE;
+  return untracked_view(to_python(*std::move(view)), args[0]);
 }
 
 // is_result_shape(out, operands): whether arrays or tensors (and numbers) broadcast to the shape of
@@ -253,8 +241,6 @@ PyObject* is_result_shape(PyObject*, PyObject* const* args, Py_ssize_t count) {
         shape = broadcast(shape, shape_of(operand));
     }
     return PyBool_FromLong(shape == shape_of(args[0]));
-  } catch (const PythonError&) {
-    return nullptr;
   } catch (const Error&) {  // they do not broadcast: the op will say so
     Py_RETURN_FALSE;
   }
@@ -283,26 +269,22 @@ PyObject* fits_slices(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* numbers(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyList_Check(args[0]))
     return PyErr_Format(PyExc_TypeError, "numbers(list, dtype)");
-  try {
-    const DType dtype = dtype_from(args[1]);
-    const Py_ssize_t size = PyList_GET_SIZE(args[0]);
-    NDArray array = NDArray::empty({size}, dtype, cpu_device());
-    for (Py_ssize_t i = 0; i < size; ++i) {
-      PyObject* const value = PyList_GET_ITEM(args[0], i);
-      Scalar scalar = Scalar::of_bool(false);
-      if (is_floating(dtype))
-        scalar = Scalar::of_double(PyFloat_AsDouble(value));
-      else if (dtype == DType::Bool)
-        scalar = Scalar::of_bool(PyObject_IsTrue(value) > 0);
-      else
-        scalar = Scalar::of_int(PyLong_AsLongLong(value));
-      if (PyErr_Occurred()) return nullptr;
-      scalar.write(dtype, array.data() + i * itemsize(dtype));
-    }
-    return to_python(std::move(array));
-  } catch (...) {
-    return raise_current();
+  const DType dtype = dtype_from(args[1]);
+  const Py_ssize_t size = PyList_GET_SIZE(args[0]);
+  NDArray array = NDArray::empty({size}, dtype, cpu_device());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const value = PyList_GET_ITEM(args[0], i);
+    Scalar scalar = Scalar::of_bool(false);
+    if (is_floating(dtype))
+      scalar = Scalar::of_double(PyFloat_AsDouble(value));
+    else if (dtype == DType::Bool)
+      scalar = Scalar::of_bool(PyObject_IsTrue(value) > 0);
+    else
+      scalar = Scalar::of_int(PyLong_AsLongLong(value));
+    if (PyErr_Occurred()) return nullptr;
+    scalar.write(dtype, array.data() + i * itemsize(dtype));
   }
+  return to_python(std::move(array));
 }
 
 // What nested lists and tuples of Python's own numbers hold. Elements are told by exact type: a
@@ -362,38 +344,34 @@ struct Nested {
 // bool, int64, float32 or float64; None where Python has more to ask.
 PyObject* plain_array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "plain_array(data, dtype=None)");
-  try {
-    Nested nested;
-    if (!nested.read(args[0])) Py_RETURN_NONE;
-    const DType dtype = count > 1 && args[1] != Py_None ? dtype_from(args[1]) : nested.dtype();
-    if (dtype != DType::Bool && dtype != DType::Int64 && dtype != DType::Float32 &&
-        dtype != DType::Float64)
-      Py_RETURN_NONE;
-    if (dtype == DType::Int64 && nested.has_float) Py_RETURN_NONE;
-    NDArray array = NDArray::empty(nested.shape, dtype, cpu_device());
-    char* place = array.data();
-    if (!Nested::write(args[0], dtype, place)) Py_RETURN_NONE;
-    return to_python(std::move(array));
-  } catch (...) {
-    return raise_current();
-  }
+  Nested nested;
+  if (!nested.read(args[0])) Py_RETURN_NONE;
+  const DType dtype = count > 1 && args[1] != Py_None ? dtype_from(args[1]) : nested.dtype();
+  if (dtype != DType::Bool && dtype != DType::Int64 && dtype != DType::Float32 &&
+      dtype != DType::Float64)
+    Py_RETURN_NONE;
+  if (dtype == DType::Int64 && nested.has_float) Py_RETURN_NONE;
+  NDArray array = NDArray::empty(nested.shape, dtype, cpu_device());
+  char* place = array.data();
+  if (!Nested::write(args[0], dtype, place)) Py_RETURN_NONE;
+  return to_python(std::move(array));
 }
 
 PyMethodDef functions[] = {{"are_ints", are_ints<false>, METH_O, nullptr},
                            {"are_sizes", are_ints<true>, METH_O, nullptr},
-                           {"wrap_dim", fast(wrapped_dim), METH_FASTCALL, nullptr},
-                           {"check_tensor", fast(check_tensor), METH_FASTCALL, nullptr},
+                           fast<wrapped_dim>("wrap_dim"),
+                           fast<check_tensor>("check_tensor"),
                            {"type_name", named_type, METH_O, nullptr},
                            {"refuse_pytorchs", refuse_pytorchs, METH_O, nullptr},
-                           {"check_tensors", fast(check_tensors), METH_FASTCALL, nullptr},
-                           {"fits", fast(fits), METH_FASTCALL, nullptr},
-                           {"show", fast(show), METH_FASTCALL, nullptr},
-                           {"basic_index", fast(basic_index), METH_FASTCALL, nullptr},
-                           {"basic_steps", fast(basic_steps), METH_FASTCALL, nullptr},
-                           {"is_result_shape", fast(is_result_shape), METH_FASTCALL, nullptr},
-                           {"fits_slices", fast(fits_slices), METH_FASTCALL, nullptr},
-                           {"numbers", fast(numbers), METH_FASTCALL, nullptr},
-                           {"plain_array", fast(plain_array), METH_FASTCALL, nullptr},
+                           fast<check_tensors>("check_tensors"),
+                           fast<fits>("fits"),
+                           fast<show>("show"),
+                           fast<basic_index>("basic_index"),
+                           fast<basic_steps>("basic_steps"),
+                           fast<is_result_shape>("is_result_shape"),
+                           fast<fits_slices>("fits_slices"),
+                           fast<numbers>("numbers"),
+                           fast<plain_array>("plain_array"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -257,11 +257,11 @@ struct Bound<function, Result (NDArray::*)(Args...) const>
 
 template <auto function>
 PyMethodDef method(const char* name) {
-  return {name, fast(&Bound<function>::as_method), METH_FASTCALL, nullptr};
+  return fast<Bound<function>::as_method>(name);
 }
 template <auto function>
 PyMethodDef module_function(const char* name) {
-  return {name, fast(&Bound<function>::as_function), METH_FASTCALL, nullptr};
+  return fast<Bound<function>::as_function>(name);
 }
 
 }  // namespace tt::py

@@ -14,7 +14,6 @@ namespace pb = pybind11;
 namespace {
 
 std::optional<DType> dtype_of_numpy(const pb::dtype& dtype) {
-  if (!dtype.attr("isnative").cast<bool>()) return std::nullopt;
   const char kind = dtype.kind();
   const auto size = dtype.itemsize();
   if (kind == 'b') return DType::Bool;
@@ -34,15 +33,16 @@ pb::object from_numpy(pb::handle object) {
   if (!pb::isinstance<pb::array>(object))
     throw TypeError("expected np.ndarray (got ", type_name(object.ptr()), ")");
   pb::array array = pb::reinterpret_borrow<pb::array>(object);
+  if (!array.dtype().attr("isnative").cast<bool>())
+    throw ValueError(
+        "given numpy array has byte order different from the native byte order. "
+        "Conversion between byte orders is currently not supported.");
   const auto dtype = dtype_of_numpy(array.dtype());
   if (!dtype) {
-    if (!array.dtype().attr("isnative").cast<bool>())
-      throw ValueError(
-          "given numpy array has byte order different from the native byte order. "
-          "Conversion between byte orders is currently not supported.");
+    const pb::object type = array.dtype().attr("type");
     throw TypeError("can't convert np.ndarray of type ",
-                    pb::str(array.dtype().attr("type").attr("__module__")).cast<std::string>(), ".",
-                    pb::str(array.dtype().attr("type").attr("__name__")).cast<std::string>(),
+                    pb::str(type.attr("__module__")).cast<std::string>(), ".",
+                    pb::str(type.attr("__name__")).cast<std::string>(),
                     ". The only supported types are: float64, float32, float16, int64, int32, "
                     "int16, int8, uint8, and bool.");
   }

@@ -62,19 +62,15 @@ bool interrupted() {
 
 // The common dtype of arrays and numbers.
 PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  try {
-    Promotion promotion;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      const Operand operand = Argument<const Operand&>::get(args[i]);
-      if (auto array = as_array(operand))
-        promotion.add(array->dtype(), array->ndim());
-      else
-        promotion.add(std::get<Scalar>(operand));
-    }
-    return to_python(promotion.result());
-  } catch (...) {
-    return raise_current();
+  Promotion promotion;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Operand operand = Argument<const Operand&>::get(args[i]);
+    if (auto array = as_array(operand))
+      promotion.add(array->dtype(), array->ndim());
+    else
+      promotion.add(std::get<Scalar>(operand));
   }
+  return to_python(promotion.result());
 }
 
 PyMethodDef functions[] = {module_function<NDArray::empty>("empty"),
@@ -99,7 +95,7 @@ PyMethodDef functions[] = {module_function<NDArray::empty>("empty"),
                            module_function<Allocator::expect>("expect_memory"),
                            module_function<num_threads>("get_num_threads"),
                            module_function<set_threads>("set_num_threads"),
-                           {"result_type", fast(result_type), METH_FASTCALL, nullptr},
+                           fast<result_type>("result_type"),
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
