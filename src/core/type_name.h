@@ -2,8 +2,8 @@
 #pragma once
 #include <iterator>
 
+#include "core/dims.h"
 #include "core/dtype.h"
-#include "core/error.h"
 
 namespace tt {
 
@@ -35,9 +35,11 @@ void check_floating(const Kernel& kernel, DType dtype) {
   if (!is_floating(dtype)) throw not_implemented(kernel, dtype);
 }
 
-inline RuntimeError other_type(DType expected, DType found) {
-  return RuntimeError("expected scalar type ", type_name(expected), " but found ",
-                      type_name(found));
+// Where no elements have no answer along a dim.
+inline void check_size(const char* op, int dim, const Dims& shape) {
+  if (shape[dim] == 0)
+    throw IndexError(op, "(): Expected reduction dim ", dim, " to have non-zero size. (shape ",
+                     shape, ")");
 }
 
 }  // namespace tt

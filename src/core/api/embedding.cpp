@@ -24,11 +24,6 @@ NDArray checked_index(const NDArray& index) {
   return contiguous(converted(index, DType::Int64));
 }
 
-void check_floating(const char* name, const NDArray& x) {
-  if (!is_floating(x.dtype()))
-    throw RuntimeError("[", name, "] expected a weight of a floating dtype, got ", x.dtype());
-}
-
 // (*, columns) as rows whose elements are side by side.
 NDArray rows_of(const NDArray& grad) {
   const int64_t columns = grad.shape().back();
@@ -126,7 +121,9 @@ std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
                                    const NDArray& index, const NDArray& starts, int64_t mode,
                                    int64_t padding) {
   check_table(table);
-  check_floating("embedding_bag", table);
+  if (!is_floating(table.dtype()))
+    throw RuntimeError("[embedding_bag] expected a weight of a floating dtype, got ",
+                       table.dtype());
   Bags bags(index, starts, weights, table.shape()[0], mode, padding);
   BagArgs& args = bags.args;
   const Dims shape = {args.bags, table.shape()[1]};

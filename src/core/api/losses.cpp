@@ -61,14 +61,10 @@ NDArray reduced(const NDArray& loss, bool mean) {
   return reduce(mean ? Reduce::mean : Reduce::sum, loss, std::nullopt, false, std::nullopt);
 }
 
-void check_dtype(const char* name, const NDArray& x) {
-  if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
-    throw not_implemented(name, x.dtype());
-}
-
 // The loss, or with its gradient that of x.
 NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
-  check_dtype("multilabel_margin_loss", x);
+  if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
+    throw not_implemented("multilabel_margin_loss", x.dtype());
   const NDArray input = contiguous(x), labels = contiguous(targets);
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
   if (!launch(x)->cross_entropy->labels({data_of<int64_t>(labels), rows * classes, classes, -1})) {

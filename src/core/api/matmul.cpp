@@ -32,7 +32,9 @@ int64_t rows_of(const NDArray& x) {
   if (bias)
     throw RuntimeError("mat1 and mat2 must have the same dtype, but got ", type_name(a.dtype()),
                        " and ", type_name(a.dtype() != b.dtype() ? b.dtype() : bias->dtype()));
-  if (b.ndim() > 2) throw other_type(a.dtype(), b.dtype());
+  if (b.ndim() > 2)
+    throw RuntimeError("expected scalar type ", type_name(a.dtype()), " but found ",
+                       type_name(b.dtype()));
   throw RuntimeError("expected m1 and m2 to have the same dtype, but got: ", cpp_name(a.dtype()),
                      " != ", cpp_name(b.dtype()));
 }

@@ -62,9 +62,7 @@ void check_not_empty(const char* name, const NDArray& x, const std::optional<Dim
                        "Specify the reduction dim with the 'dim' argument. (shape ",
                        x.shape(), ")");
   for (int i = 0; i < x.ndim(); ++i)
-    if (split.reduced[i] && x.shape()[i] == 0)
-      throw IndexError(name, "(): Expected reduction dim ", i, " to have non-zero size. (shape ",
-                       x.shape(), ")");
+    if (split.reduced[i]) check_size(name, i, x.shape());
 }
 
 }  // namespace
@@ -135,17 +133,17 @@ NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdi
   const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), x.device(), {&x});
   if (x.numel() == 0) {
     copy_into(out, Scalar::of_double(-INFINITY));
-    return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
+  } else {
+    Dims order, shape;  // what is reduced comes last, as one dim
+    for (const bool reduced : {false, true})
+      for (int i = 0; i < x.ndim(); ++i)
+        if (split.reduced[i] == reduced) {
+          order.push_back(i);
+          if (!reduced) shape.push_back(x.shape()[i]);
+        }
+    shape.push_back(x.numel() / out.numel());
+    logsumexp_of(reshape(x.permute(order), shape), out);
   }
-  Dims order, shape;  // what is reduced comes last, as one dim
-  for (const bool reduced : {false, true})
-    for (int i = 0; i < x.ndim(); ++i)
-      if (split.reduced[i] == reduced) {
-        order.push_back(i);
-        if (!reduced) shape.push_back(x.shape()[i]);
-      }
-  shape.push_back(x.numel() / out.numel());
-  logsumexp_of(reshape(x.permute(order), shape), out);
   return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
 }
 
@@ -153,10 +151,9 @@ std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool 
                               bool with_values, const Outs& outs) {
   const int d = wrap_dim(dim, x.ndim());
   const Dims shape = x.ndim() ? reduced(x.shape(), d, keepdim) : Dims();
-  if (x.ndim() && x.shape()[d] == 0)
-    throw IndexError(with_values ? (largest ? "max" : "min") : (largest ? "argmax" : "argmin"),
-                     "(): Expected reduction dim ", d, " to have non-zero size. (shape ", x.shape(),
-                     ")");
+  const char* const name =
+      with_values ? (largest ? "max" : "min") : (largest ? "argmax" : "argmin");
+  if (x.ndim()) check_size(name, d, x.shape());
   std::vector<NDArray> out;
   if (with_values) out.push_back(result_in(outs[0], shape, x.dtype(), x.device(), {&x}));
   out.push_back(

@@ -231,19 +231,8 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   }
   if (y.numel() > 0) {
     const WithoutGil unlocked(batch.numel() + y.numel() > kGilGrain);
-    switch (pool_kind(batch.dtype())) {
-      case 0:
-        run<float>(y, args, axes);
-        break;
-      case 1:
-        run<double>(y, args, axes);
-        break;
-      case 2:
-        run<int64_t>(y, args, axes);
-        break;
-      default:
-        run<uint8_t>(y, args, axes);
-    }
+    constexpr decltype(&run<float>) kRuns[] = {run<float>, run<double>, run<int64_t>, run<uint8_t>};
+    kRuns[pool_kind(batch.dtype())](y, args, axes);
   }
   return batched_as(y, x);
 }

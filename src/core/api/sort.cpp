@@ -37,9 +37,7 @@ std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wa
                                   const Outs& outs, Kernel&& kernel) {
   const int dim = wrap_dim(wanted, x.ndim());
   if (x.ndim() == 0) return results_of_scalar(x);
-  if (x.shape()[dim] == 0)
-    throw IndexError(name, "(): Expected reduction dim ", dim, " to have non-zero size. (shape ",
-                     x.shape(), ")");
+  check_size(name, dim, x.shape());
   std::vector<NDArray> out = results(x, reduced(x.shape(), dim, keepdim), outs), lines = out;
   if (!keepdim)
     for (NDArray& array : lines) array = array.unsqueeze(dim);
