@@ -23,7 +23,8 @@ inline Box box_of(const MaxPoolArgs& g, const int64_t* at) {
 }
 
 // Offset of a window's tap 0, which may be outside of x.
-inline int64_t window_offset(const MaxPoolArgs& g, int64_t n, int64_t c, const int64_t* at) {
+__attribute__((always_inline)) inline int64_t window_offset(const MaxPoolArgs& g, int64_t n,
+                                                            int64_t c, const int64_t* at) {
   return n * g.x_strides[0] + c * g.x_strides[1] + g.axis[0].start[at[0]] * g.x_strides[2] +
          g.axis[1].start[at[1]] * g.x_strides[3] + g.axis[2].start[at[2]] * g.x_strides[4];
 }
@@ -180,7 +181,8 @@ inline void max_pairs(const int64_t* tap, int64_t rows, const T* x, int64_t i, T
 
 // A row of y: outputs along W of a channel, or the channels of all pixels along W.
 template <class T, class W>
-void max_row(const MaxPoolArgs& g, bool pairs, int64_t n, int64_t c, int64_t* at) {
+__attribute__((always_inline)) inline void max_row(const MaxPoolArgs& g, bool pairs, int64_t n,
+                                                   int64_t c, int64_t* at) {
   const T* x = static_cast<const T*>(g.x);
   T* y = static_cast<T*>(g.y);
   W* where = static_cast<W*>(g.where);
@@ -195,7 +197,7 @@ void max_row(const MaxPoolArgs& g, bool pairs, int64_t n, int64_t c, int64_t* at
       max_pairs<decltype(lanes)::value>(g.tap, rows == 2 ? 2 : rows, x, i, y, where);
     });
   }
-  const auto run = [&](int64_t w, int64_t count, int64_t step) {
+  const auto run = [&](int64_t w, int64_t count, int64_t step) __attribute__((always_inline)) {
     at[2] = w;
     max_run(g, box_of(g, at), x + window_offset(g, n, c, at), step, count,
             y + offset_of(g.y_strides, n, c, at), where + offset_of(g.where_strides, n, c, at));

@@ -24,7 +24,7 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* wh
                    T* x) {
   constexpr int n = lanes<T>;
   using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
-  const auto put = [&](int64_t i) {
+  const auto put = [&](int64_t i) __attribute__((always_inline)) {
     Ids ids;
     __builtin_memcpy(&ids, where + i, sizeof ids);
     const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
@@ -69,7 +69,7 @@ struct Pairs {
 template <class T, class W>
 void scatter_pairs(const MaxPoolArgs& g, const Box& box, const T* y, const W* where, int64_t count,
                    T* x) {
-  by_lanes<T, true>(count, [&](auto lanes, int64_t i) {
+  by_lanes<T, true>(count, [&](auto lanes, int64_t i) __attribute__((always_inline)) {
     const Pairs<decltype(lanes)::value, T, W> pairs(y + i, where + i);
     for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
       for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
