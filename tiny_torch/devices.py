@@ -1,8 +1,8 @@
 """Devices: what names them, which module makes their arrays, and copies from one to another.
 
 A device's arrays come from a module of functions (empty, full, arange, cat, ...): ``cpu`` from the
-C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python, ``meta``
-and what `register` adds from ``_core`` with the name of the device.
+C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python, ``meta``,
+``cuda-emulated`` and what `register` adds from ``_core`` with the name of the device.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import os
 import re
 import threading
 from operator import index as as_index
+from pathlib import Path
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import is_int, wrong_kind
 
-TYPES = ["cpu", "cuda", "meta", "ref"]
+TYPES = ["cpu", "cuda", "cuda-emulated", "meta", "ref"]
 OF_PYTORCH = (
     *("fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "mkldnn", "mps", "mtia"),
     *("opencl", "opengl", "privateuseone", "ve", "vulkan", "xla", "xpu"),
@@ -150,13 +151,13 @@ def parse(text: str) -> tuple[str, int | None]:
     """The type and index that a string like "cpu" or "cpu:0" names."""
     if not text:
         raise RuntimeError("Device string must not be empty")
-    match = re.fullmatch(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?", text)
+    match = re.fullmatch(r"([a-zA-Z_]+|cuda-emulated)(?::(0|[1-9][0-9]*))?", text)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     name, index = match.groups()
     if name in OF_PYTORCH:
         raise NotImplementedError(
-            f"device '{name}' is not in tiny_torch, which has cpu, meta and ref"
+            f"device '{name}' is not in tiny_torch, which has cpu, cuda-emulated, meta and ref"
         )
     if name not in TYPES:
         raise RuntimeError(
@@ -183,7 +184,24 @@ def array_module(where: Any = None) -> Any:
         from tiny_torch import reference  # slow to load, and for readers and tests only
 
         return modules.setdefault(name, reference)
+    if name == "cuda-emulated":
+        return _load_emulated()
     raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def _load_emulated() -> Any:
+    """Loads the kernels of CUDA that run on the host: a library of its own, which few need."""
+    with _loading:
+        if "cuda-emulated" not in modules:
+            library = Path(_core.__file__).with_name("_cuda_emulated.so")
+            if not library.exists():
+                raise RuntimeError(
+                    "this build has no device 'cuda-emulated': it was made with "
+                    "TINY_TORCH_CUDA_EMULATED=OFF"
+                )
+            _core.load_device("cuda-emulated", str(library))
+            modules["cuda-emulated"] = CoreArrays("cuda-emulated")
+    return modules["cuda-emulated"]
 
 
 class CoreArrays:
@@ -218,6 +236,7 @@ class CoreArrays:
 
 
 modules: dict[str, Any] = {"cpu": _core, "meta": CoreArrays("meta")}
+_loading = threading.Lock()
 
 
 def register(name: str, arrays: Any) -> None:

@@ -18,34 +18,34 @@ template <class V>
 constexpr bool is_float = std::is_floating_point_v<Element<V>>;
 
 template <class V>
-V one() {
+TT_HOST_DEVICE V one() {
   return broadcast<V>(Element<V>(1));
 }
 template <class V>
-V lowest() {
+TT_HOST_DEVICE V lowest() {
   using Limits = std::numeric_limits<Element<V>>;
   return broadcast<V>(Element<V>(Limits::has_infinity ? -Limits::infinity() : Limits::lowest()));
 }
 template <class V>
-V highest() {
+TT_HOST_DEVICE V highest() {
   using Limits = std::numeric_limits<Element<V>>;
   return broadcast<V>(Element<V>(Limits::has_infinity ? Limits::infinity() : Limits::max()));
 }
 
 template <class V>
-V constant(double value) {
+TT_HOST_DEVICE V constant(double value) {
   return broadcast<V>(static_cast<Element<V>>(value));
 }
 
 template <class V>
-auto is_infinite(V x) {
+TT_HOST_DEVICE auto is_infinite(V x) {
   if constexpr (is_float<V>)
     return abs(x) == highest<V>();
   else
     return x != x;
 }
 template <class V>
-auto is_finite(V x) {
+TT_HOST_DEVICE auto is_finite(V x) {
   if constexpr (is_float<V>)
     return abs(x) < highest<V>();
   else
@@ -53,7 +53,7 @@ auto is_finite(V x) {
 }
 // -0 has it, too.
 template <class V>
-auto has_sign(V x) {
+TT_HOST_DEVICE auto has_sign(V x) {
   if constexpr (is_float<V>)
     return sign_bit(x) != 0;
   else
@@ -62,29 +62,29 @@ auto has_sign(V x) {
 
 // NaN wins.
 template <class V>
-V maximum(V x, V y) {
+TT_HOST_DEVICE V maximum(V x, V y) {
   return (x > y) | (x != x) ? x : y;
 }
 template <class V>
-V minimum(V x, V y) {
+TT_HOST_DEVICE V minimum(V x, V y) {
   return (x < y) | (x != x) ? x : y;
 }
 // NaN loses.
 template <class V>
-V fmax(V x, V y) {
+TT_HOST_DEVICE V fmax(V x, V y) {
   return (x >= y) | (y != y) ? x : y;
 }
 template <class V>
-V fmin(V x, V y) {
+TT_HOST_DEVICE V fmin(V x, V y) {
   return (x <= y) | (y != y) ? x : y;
 }
 template <class V>
-V sign(V x) {
+TT_HOST_DEVICE V sign(V x) {
   return select(x > V{}, one<V>(), V{}) - select(x < V{}, one<V>(), V{});
 }
 // Scaled by the larger of the two, so that no square overflows.
 template <class V>
-V hypot(V x, V y) {
+TT_HOST_DEVICE V hypot(V x, V y) {
   const V zero{}, inf = highest<V>(), a = abs(x), b = abs(y);
   const V larger = maximum(a, b), ratio = minimum(a, b) / larger;
   const V length = larger * sqrt(one<V>() + ratio * ratio);
@@ -92,7 +92,7 @@ V hypot(V x, V y) {
 }
 // Symmetric around 1/2, so that lerp(x, y, 1) is y (as PyTorch's).
 template <class V>
-V lerp(V x, V y, V weight) {
+TT_HOST_DEVICE V lerp(V x, V y, V weight) {
   const V magnitude = select(weight < V{}, -weight, weight);
   return select(magnitude < one<V>() / 2, x + weight * (y - x), y - (y - x) * (one<V>() - weight));
 }
@@ -100,7 +100,7 @@ V lerp(V x, V y, V weight) {
 // Python's x // y: the floor of the exact quotient. Rounded first, x / y may reach the next
 // integer.
 template <class V>
-std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
+TT_HOST_DEVICE std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
   const V zero{}, quotient = x / y, rest = fmod(x, y);
   const V exact =
       (x - rest) / y - select((rest != zero) & ((y < zero) != (rest < zero)), one<V>(), zero);
@@ -111,19 +111,19 @@ std::enable_if_t<is_float<V>, V> floor_divide(V x, V y) {
 
 // div(rounding_mode="trunc"), as PyTorch rounds it.
 template <class V>
-std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
+TT_HOST_DEVICE std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
   return trunc(x / y);
 }
 
 #include "core/activations.h"
 #include "core/losses.h"
 
-#define TT_FUNCTOR(Answer, name, expr, ...) \
-  struct name##_op {                        \
-    template <class V>                      \
-    static Answer apply(__VA_ARGS__) {      \
-      return expr;                          \
-    }                                       \
+#define TT_FUNCTOR(Answer, name, expr, ...)           \
+  struct name##_op {                                  \
+    template <class V>                                \
+    TT_HOST_DEVICE static Answer apply(__VA_ARGS__) { \
+      return expr;                                    \
+    }                                                 \
   };
 #define UNARY(name, result, dtypes, domain, expr) TT_FUNCTOR(V, name, expr, V x)
 #define TEST(name, dtypes, expr) TT_FUNCTOR(auto, name, expr, V x)
@@ -134,19 +134,19 @@ std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
 #define REDUCE(name, result, dtypes, empty, initial, step_expr, combine_expr, finish_expr) \
   struct name##_op {                                                                       \
     template <class V>                                                                     \
-    static V init() {                                                                      \
+    TT_HOST_DEVICE static V init() {                                                       \
       return initial;                                                                      \
     }                                                                                      \
     template <class V>                                                                     \
-    static V step(V s, V x) {                                                              \
+    TT_HOST_DEVICE static V step(V s, V x) {                                               \
       return step_expr;                                                                    \
     }                                                                                      \
     template <class V>                                                                     \
-    static V combine(V s, V t) {                                                           \
+    TT_HOST_DEVICE static V combine(V s, V t) {                                            \
       return combine_expr;                                                                 \
     }                                                                                      \
     template <class T>                                                                     \
-    static T finish(T s, [[maybe_unused]] T n) {                                           \
+    TT_HOST_DEVICE static T finish(T s, [[maybe_unused]] T n) {                            \
       return finish_expr;                                                                  \
     }                                                                                      \
   };

@@ -4,15 +4,17 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/host_device.h"
+
 namespace tt {
 
-inline uint32_t bits_of(float value) {
+TT_HOST_DEVICE inline uint32_t bits_of(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-inline float float_of(uint32_t bits) {
+TT_HOST_DEVICE inline float float_of(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -23,7 +25,7 @@ struct Half {
   uint16_t bits = 0;
 
   Half() = default;
-  explicit Half(float value) {
+  TT_HOST_DEVICE explicit Half(float value) {
     const uint32_t word = bits_of(value), magnitude = word & 0x7fffffff;
     uint32_t result;
     if (magnitude > 0x7f800000)  // NaN
@@ -36,7 +38,7 @@ struct Half {
       result = (magnitude + 0xfff + ((magnitude >> 13) & 1) - ((127 - 15) << 23)) >> 13;
     bits = static_cast<uint16_t>(result | ((word >> 16) & 0x8000));
   }
-  operator float() const {
+  TT_HOST_DEVICE operator float() const {
     const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
     const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fff) << 13;
     const uint32_t special = magnitude >= 0x0f800000 ? 0x7f800000 : 0;  // infinity and NaN
@@ -49,12 +51,12 @@ struct BFloat16 {
   uint16_t bits = 0;
 
   BFloat16() = default;
-  explicit BFloat16(float value) {
+  TT_HOST_DEVICE explicit BFloat16(float value) {
     const uint32_t word = bits_of(value);
     const bool nan = (word & 0x7fffffff) > 0x7f800000;
     bits = static_cast<uint16_t>(nan ? 0x7fc0 : (word + 0x7fff + ((word >> 16) & 1)) >> 16);
   }
-  operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
+  TT_HOST_DEVICE operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
 };
 
 }  // namespace tt

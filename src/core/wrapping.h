@@ -6,6 +6,8 @@
 #pragma once
 #include <type_traits>
 
+#include "core/host_device.h"
+
 namespace tt {
 namespace {
 
@@ -27,19 +29,19 @@ template <class V>
 using Wrapping = typename WrappingOf<V>::type;
 
 template <class V>
-inline V wrapping_neg(V x) {
+TT_HOST_DEVICE inline V wrapping_neg(V x) {
   return (V)(-(Wrapping<V>)x);
 }
 template <class V>
-inline V wrapping_add(V x, V y) {
+TT_HOST_DEVICE inline V wrapping_add(V x, V y) {
   return (V)((Wrapping<V>)x + (Wrapping<V>)y);
 }
 template <class V>
-inline V wrapping_sub(V x, V y) {
+TT_HOST_DEVICE inline V wrapping_sub(V x, V y) {
   return (V)((Wrapping<V>)x - (Wrapping<V>)y);
 }
 template <class V>
-inline V wrapping_mul(V x, V y) {
+TT_HOST_DEVICE inline V wrapping_mul(V x, V y) {
   return (V)((Wrapping<V>)x * (Wrapping<V>)y);
 }
 

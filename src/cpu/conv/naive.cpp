@@ -4,7 +4,7 @@
 #include "core/tables/conv.h"
 #include "core/threads.h"
 #include "core/wrapping.h"
-#include "cpu/vec/dtype_sets.h"
+#include "core/dtype_sets.h"
 
 namespace tt::cpu {
 

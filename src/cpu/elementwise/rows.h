@@ -6,9 +6,9 @@
 // vector code wherever it stands: run() gathers what does not lie side by side, and a tail is a
 // vector of which not all lanes are read and written.
 #pragma once
+#include "core/dtype_sets.h"
 #include "core/tables/elementwise.h"
 #include "cpu/infra/run.h"
-#include "cpu/vec/dtype_sets.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_bessel.h"
 #include "cpu/vec/vec_half.h"

@@ -7,7 +7,7 @@
 #include "core/tables/matmul.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/vec/dtype_sets.h"
+#include "core/dtype_sets.h"
 
 namespace tt::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/tables/reduce.h"
 #include "cpu/reduce/driver.h"
-#include "cpu/vec/dtype_sets.h"
+#include "core/dtype_sets.h"
 #include "cpu/vec/vec_machine.h"
 
 namespace tt::cpu {

@@ -5,7 +5,7 @@
 #include "core/tables/reduce.h"
 #include "cpu/reduce/arg_kernels.h"
 #include "cpu/reduce/driver.h"
-#include "cpu/vec/dtype_sets.h"
+#include "core/dtype_sets.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_fold.h"
 #include "cpu/vec/vec_half.h"

@@ -21,7 +21,7 @@ inline T number(double x) {
 }
 template <class T>
 inline T quotient(T x, T divisor) {
-  if constexpr (std::is_integral_v<T>) return T(divide(Signed<T>(x), Signed<T>(divisor)));
+  if constexpr (std::is_integral_v<T>) return T(int_divide(Signed<T>(x), Signed<T>(divisor)));
   return x / divisor;
 }
 

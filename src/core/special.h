@@ -1,17 +1,27 @@
 // Special functions of one double, for what libm does not have and makes no speed claim.
+//
+// In an anonymous namespace, because files built per instruction set include it (Note [No weak
+// symbols]).
 #pragma once
+#include <cmath>
 #include <cstdint>
 
-namespace tt::cpu {
+#include "core/host_device.h"
+
+namespace tt {
 namespace {
 
 // libm's lgamma writes a global variable.
-inline double log_gamma(double x) {
+TT_HOST_DEVICE inline double log_gamma(double x) {
+#ifdef __CUDA_ARCH__
+  return lgamma(x);
+#else
   int sign;
   return __builtin_lgamma_r(x, &sign);
+#endif
 }
 
-inline double integer_power(double x, int64_t n) {
+TT_HOST_DEVICE inline double integer_power(double x, int64_t n) {
   double result = 1;
   for (; n > 0; n >>= 1, x *= x)
     if (n & 1) result *= x;
@@ -20,7 +30,7 @@ inline double integer_power(double x, int64_t n) {
 
 // The sum of 1 / (q + k)^s over k >= 0, for q > 0 and s >= 2: ten terms, then the Euler-Maclaurin
 // formula for the rest: an integral, half a term, and derivatives with Bernoulli's numbers.
-inline double zeta_of_positive(int64_t s, double q) {
+TT_HOST_DEVICE inline double zeta_of_positive(int64_t s, double q) {
   double sum = 0;
   for (int k = 0; k < 10; ++k) sum += 1 / integer_power(q + k, s);
   const double a = q + 10, term = 1 / integer_power(a, s);
@@ -38,17 +48,17 @@ inline double zeta_of_positive(int64_t s, double q) {
 }
 
 // Hurwitz's zeta function. Of negative q the terms below 0 are those of two sums above it.
-inline double hurwitz_zeta(int64_t s, double q) {
+TT_HOST_DEVICE inline double hurwitz_zeta(int64_t s, double q) {
   if (!(q <= 0)) return zeta_of_positive(s, q);
-  const double below = __builtin_floor(q);
-  if (q == below) return __builtin_inf();
+  const double below = std::floor(q);
+  if (q == below) return INFINITY;
   const double up = q - below, down = 1 - up;
   const double between = zeta_of_positive(s, down) - zeta_of_positive(s, down - below);
   return zeta_of_positive(s, up) + (s % 2 ? -between : between);
 }
 
 // The n-th derivative of digamma, n >= 2: (-1)^(n + 1) n! zeta(n + 1, x).
-inline double polygamma_of(double order, double x) {
+TT_HOST_DEVICE inline double polygamma_of(double order, double x) {
   const int64_t n = static_cast<int64_t>(order < 1e9 ? order : 1e9);
   double factorial = n % 2 ? 1 : -1;
   for (int64_t k = 2; k <= n && factorial - factorial == 0; ++k)
@@ -57,4 +67,4 @@ inline double polygamma_of(double order, double x) {
 }
 
 }  // namespace
-}  // namespace tt::cpu
+}  // namespace tt

@@ -5,7 +5,7 @@
 
 #include "core/dtype.h"
 
-namespace tt::cpu {
+namespace tt {
 namespace {
 
 // Has kernels of its own; the half types are converted to one that has.
@@ -43,4 +43,4 @@ struct Rare : Float {
 };
 
 }  // namespace
-}  // namespace tt::cpu
+}  // namespace tt

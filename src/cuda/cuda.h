@@ -1,0 +1,66 @@
+// What every kernel file includes: CUDA, by nvcc or on the host (cuda/host), and launches:
+//
+//   __global__ void fill(float* out, int64_t n, float value) { ... }
+//   launch<fill>({blocks, threads}, out, n, value);
+//
+// Everything is in an anonymous namespace, as kernels are: their files are built for two devices.
+#pragma once
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+
+#include "core/error.h"
+#else
+#include "cuda/host/cuda.h"
+#endif
+
+namespace tt::cuda {
+namespace {
+
+struct Grid {
+  dim3 blocks, threads;
+  size_t shared_bytes = 0;  // of dynamic shared memory
+};
+
+// The kernel's dynamic shared memory.
+template <class T>
+__device__ T* dynamic_shared() {
+#ifdef __CUDACC__
+  extern __shared__ __align__(16) char memory[];
+  return reinterpret_cast<T*>(memory);
+#else
+  return static_cast<T*>(tt::emulated::dynamic_shared());
+#endif
+}
+
+#ifdef __CUDACC__
+inline void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess)
+    throw RuntimeError("CUDA error in ", what, ": ", cudaGetErrorString(error));
+}
+
+template <auto kernel, class... Parameters>
+void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
+               const std::common_type_t<Parameters>&... values) {
+  kernel<<<grid.blocks, grid.threads, grid.shared_bytes>>>(values...);
+  check(cudaGetLastError(), name);
+}
+#else
+template <auto kernel, class... Parameters>
+void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
+               const std::common_type_t<Parameters>&... values) {
+  const auto call = [=] { kernel(values...); };
+  using Call = decltype(call);
+  tt::emulated::launch({name, grid.blocks, grid.threads, grid.shared_bytes,
+                        [](const void* of) { (*static_cast<Call*>(of))(); }, &call, sizeof call});
+}
+#endif
+
+// Starts a kernel. The values are converted to its parameters.
+template <auto kernel, class... Values>
+void launch(const Grid& grid, const Values&... values) {
+  if (grid.blocks.x == 0) return;
+  launch_as<kernel>(kernel, __PRETTY_FUNCTION__, grid, values...);
+}
+
+}  // namespace
+}  // namespace tt::cuda

@@ -1,0 +1,129 @@
+#include "cuda/host/accesses.h"
+
+#include <link.h>
+
+#include "core/error.h"
+#include "cuda/host/memory.h"
+
+namespace tt::emulated {
+
+void Accesses::open(const Launch& what, const char* dynamic) {
+  const auto code = reinterpret_cast<const void*>(what.call);
+  const auto known = modules_.find(code);
+  module_ =
+      &(known != modules_.end() ? known : modules_.emplace(code, module_of(code)).first)->second;
+  const char* const arguments = static_cast<const char*>(what.arguments);
+  arguments_ = {arguments, arguments + what.argument_bytes};
+  dynamic_ = {dynamic, dynamic + what.shared_bytes};
+  if (dynamic_bytes_.size() < what.shared_bytes) dynamic_bytes_.resize(what.shared_bytes);
+  warp_times_.assign((what.block.x * what.block.y * what.block.z + kWarp - 1) / kWarp, 0);
+}
+
+void Accesses::begin_block() { block_began_ = ++now_; }
+void Accesses::block_met() { ++now_; }
+void Accesses::warp_met(int warp) { ++warp_times_[warp]; }
+
+// What a kernel may write of its library's variables is what kernels declare __shared__: no other
+// variable of the host is known there.
+Accesses::Module Accesses::module_of(const void* code) {
+  struct Search {
+    const void* code;
+    Module found;
+  } search{code, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& [code, found] = *static_cast<Search*>(data);
+        bool is_here = false;
+        for (int k = 0; k < info->dlpi_phnum; ++k) {
+          const ElfW(Phdr) & part = info->dlpi_phdr[k];
+          const char* const begin = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+          const Range range{begin, begin + part.p_memsz};
+          if (part.p_type == PT_LOAD && part.p_flags & PF_W)
+            found.statics = range;
+          else if (part.p_type == PT_LOAD || part.p_type == PT_GNU_RELRO)
+            found.read_only.push_back(range);
+          is_here |= part.p_type == PT_LOAD && range.has(code);
+        }
+        if (!is_here) found = {};
+        return int{is_here};
+      },
+      &search);
+  const size_t size = search.found.statics.end - search.found.statics.begin;
+  search.found.bytes.reset(static_cast<Byte*>(std::calloc(size, sizeof(Byte))));
+  return std::move(search.found);
+}
+
+std::string Accesses::fault(const void* address, size_t bytes, Access kind, int thread) {
+  const char* const does = kind == Access::Read ? "reads " : "writes ";
+  if (reinterpret_cast<uintptr_t>(address) % bytes != 0)
+    return format(does, bytes, " bytes at a misaligned address");
+  const Memory& memory = Memory::instance();
+  if (memory.contains(address)) {
+    if (memory.is_valid(address, bytes)) return {};
+    return format(does, bytes, " bytes of global memory ", memory.describe(address));
+  }
+  if (dynamic_.has(address, bytes))
+    return shared_fault("dynamic shared memory", bytes, kind, thread,
+                        &dynamic_bytes_[static_cast<const char*>(address) - dynamic_.begin]);
+  if (kind == Access::Read) {
+    const char* const built_in = reinterpret_cast<const char*>(&position);
+    if (arguments_.has(address) || Range{built_in, built_in + sizeof position}.has(address))
+      return {};
+    for (const Range& range : module_->read_only)
+      if (range.has(address)) return {};
+  }
+  if (module_->statics.has(address, bytes))
+    return shared_fault(
+        "shared memory", bytes, kind, thread,
+        &module_->bytes[static_cast<const char*>(address) - module_->statics.begin]);
+  if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
+      address < dynamic_.end + 4096)
+    return format(does, bytes, " bytes outside of the ", dynamic_.end - dynamic_.begin,
+                  " bytes of dynamic shared memory, at ",
+                  static_cast<const char*>(address) - dynamic_.begin);
+  return format(does, bytes, " bytes that are not the device's memory");
+}
+
+// Whether what thread `other` did then is before what `thread` does now: a barrier of the block, or
+// of their warp, was between.
+bool Accesses::are_ordered(Time then, Time warp_then, int other, int thread) const {
+  if (then != now_ || other == thread) return true;
+  if (other == kSeveral) return false;
+  const bool is_same_warp = other == kSeveralInWarp || other / kWarp == thread / kWarp;
+  return is_same_warp && warp_then != warp_times_[thread / kWarp];
+}
+
+std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind, int thread,
+                                   Byte* to) {
+  const Time warp_now = warp_times_[thread / kWarp];
+  for (Byte* byte = to; byte < to + bytes; ++byte) {
+    if (kind != Access::Write && byte->written < block_began_)
+      return format("reads ", bytes, " bytes of ", where,
+                    " that no thread of the block has written");
+    const bool are_both_atomic = kind == Access::Atomic && byte->written_atomically;
+    if (!are_both_atomic &&
+        !are_ordered(byte->written, byte->writer_warp_time, byte->writer, thread))
+      return format("a race: ", kind == Access::Read ? "reads " : "writes ", bytes, " bytes of ",
+                    where, " that thread number ", byte->writer,
+                    " has written with no barrier between");
+    if (kind == Access::Read) {
+      const bool is_alone = byte->read != now_ || byte->reader == thread;
+      const bool is_in_warp = byte->reader >= 0 ? byte->reader / kWarp == thread / kWarp
+                                                : byte->reader == kSeveralInWarp;
+      byte->reader = is_alone ? thread : is_in_warp ? kSeveralInWarp : kSeveral;
+      byte->read = now_;
+      byte->reader_warp_time = warp_now;
+      continue;
+    }
+    if (!are_ordered(byte->read, byte->reader_warp_time, byte->reader, thread))
+      return format("a race: writes ", bytes, " bytes of ", where,
+                    " that another thread has read with no barrier between");
+    byte->written = now_;
+    byte->writer = thread;
+    byte->writer_warp_time = warp_now;
+    byte->written_atomically = kind == Access::Atomic;
+  }
+  return {};
+}
+
+}  // namespace tt::emulated

@@ -1,0 +1,77 @@
+// What the threads of a block read and write: which addresses they may, and for shared memory who
+// did so last, which shows reads of what nobody wrote and races.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/host/emulator.h"
+
+namespace tt::emulated {
+
+enum class Access { Read, Write, Atomic };
+
+// Called before an access (hooks.cpp); outside of kernels it does nothing.
+void check(const void* address, size_t bytes, Access kind, void* place);
+bool is_in_kernel();
+// Ends the running kernel; only from within one.
+[[noreturn]] void fail(const std::string& what, void* place);
+
+class Accesses {
+ public:
+  void open(const Launch& what, const char* dynamic);
+  void begin_block();
+  void block_met();         // all threads have passed a barrier
+  void warp_met(int warp);  // all lanes have passed __syncwarp
+
+  // What is wrong with the access, or "". By thread number `thread` of the block, of memory that is
+  // not its own stack.
+  std::string fault(const void* address, size_t bytes, Access kind, int thread);
+
+ private:
+  struct Range {
+    const char *begin = nullptr, *end = nullptr;
+
+    bool has(const void* address, size_t bytes) const {
+      const char* const at = static_cast<const char*>(address);
+      return begin <= at && at + bytes <= end;
+    }
+    bool has(const void* address) const { return begin <= address && address < end; }
+  };
+
+  // A time counts barriers, of all blocks that have run.
+  using Time = uint64_t;
+  // Who last wrote and read a byte of shared memory, and when. Readers may be several.
+  struct Byte {
+    Time written = 0, read = 0;
+    Time writer_warp_time = 0, reader_warp_time = 0;
+    int16_t writer = 0, reader = 0;
+    bool written_atomically = false;
+  };
+  static constexpr int16_t kSeveral = -1, kSeveralInWarp = -2;
+
+  std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, Byte* to);
+  bool are_ordered(Time then, Time warp_then, int other, int thread) const;
+
+  // Of a library that holds kernels.
+  struct Module {
+    Range statics;
+    std::vector<Range> read_only;
+    std::unique_ptr<Byte[], void (*)(void*)> bytes{nullptr, std::free};  // of statics; 0 at first
+  };
+
+  static Module module_of(const void* code);
+
+  Range arguments_, dynamic_;
+  std::vector<Byte> dynamic_bytes_;
+  std::map<const void*, Module> modules_;  // by a kernel in them
+  Module* module_ = nullptr;               // of the running kernel
+  Time now_ = 1, block_began_ = 1;
+  std::vector<Time> warp_times_;
+};
+
+}  // namespace tt::emulated

@@ -1,0 +1,61 @@
+// Runs CUDA kernels on the host: every thread of a block is a fiber, blocks come one after the
+// other, and a launch is over when it returns.
+//
+// Kernel files include cuda/host/cuda.h, which makes their CUDA C++ into C++ over this. They are
+// compiled with -fsanitize=thread and -fsanitize=bounds, whose calls before each access arrive in
+// hooks.cpp instead of the compiler's own libraries. What is found is thrown by launch() as
+// RuntimeError; it says which kernel, block and thread did it and where.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tt::emulated {
+
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+struct Extent {
+  unsigned x, y, z;
+
+  constexpr Extent(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+
+// What the running thread sees, as CUDA's threadIdx, blockIdx, blockDim and gridDim.
+struct Position {
+  Index thread, block;
+  Extent block_size, grid_size;
+};
+extern Position position;
+
+// A kernel and its arguments; they lie in the host's memory, where the kernel may read them.
+struct Launch {
+  const char* name;  // a text that names it, as __PRETTY_FUNCTION__ does
+  Extent grid, block;
+  size_t shared_bytes;  // of dynamic shared memory
+  void (*call)(const void* arguments);
+  const void* arguments;
+  size_t argument_bytes;
+};
+void launch(const Launch& what);
+
+void* dynamic_shared();
+
+// Waits for every thread of the block.
+void wait_for_block();
+
+// Waits for the lanes of `mask` in the warp and lays what each passed (at most kLaneBytes) side by
+// side into `all`, by lane. Returns the mask. `what`: the function that a kernel called.
+constexpr int kWarp = 32;
+constexpr size_t kLaneBytes = 64;
+void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all);
+
+// The index of the thread in its warp.
+int lane();
+
+// Checks an access that no hook sees, as that of an atomic function.
+void check_atomic(const void* address, size_t bytes);
+
+// Ends the running kernel, which has read another lane's value although its mask lacks that lane.
+[[noreturn]] void fail_on_lane(const char* what, int lane);
+
+}  // namespace tt::emulated

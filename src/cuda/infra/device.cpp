@@ -1,0 +1,73 @@
+// The device cuda-emulated.
+#include "core/device.h"
+
+#include <cstring>
+
+#include "core/entries.h"
+#include "core/error.h"
+#include "cuda/host/memory.h"
+#include "cuda/infra/scratch.h"
+#include "cuda/infra/tables.h"
+
+namespace tt::cuda {
+
+namespace {
+
+using emulated::Memory;
+
+// Leaves, in place of a kernel that CUDA has not yet, one that says so.
+struct Refuse {
+  template <class Result, class... Args>
+  void operator()(Result (*&kernel)(Args...)) const {
+    if (kernel)
+      kernel = [](Args...) -> Result {
+        throw NotImplementedError("cuda-emulated has no kernel for this op yet");
+      };
+  }
+};
+
+const Backend& backend(const Backend& cpu) {
+  static const Backend all = [&] {
+    Backend tables = changed(cpu, Refuse{});
+    tables.name = "cuda-emulated";
+    tables.instruction_set = "CUDA on the host";
+    tables.cast = &cast_table;
+    tables.softmax = &softmax_table;
+    static const ElementwiseTable elementwise = elementwise_table();
+    tables.elementwise = &elementwise;
+    return tables;
+  }();
+  return all;
+}
+
+void copy(void* to, const void* from, size_t bytes) {
+  Memory::instance().begin();
+  if (bytes) std::memcpy(to, from, bytes);
+  Memory::instance().end();
+}
+
+const Device* make(const Device& cpu) {
+  static const Device device{
+      "cuda-emulated",
+      &backend(*cpu.backend),
+      [](size_t bytes) { return Memory::instance().allocate(bytes); },
+      [](void* block, size_t bytes) { Memory::instance().release(block, bytes); },
+      copy,
+      copy,
+      copy,
+      [] { Memory::instance().begin(); },
+      [] { Memory::instance().end(); }};
+  return &device;
+}
+
+}  // namespace
+
+void* allocate_scratch(size_t bytes) { return Memory::instance().allocate(bytes); }
+void release_scratch(void* block, size_t bytes) { Memory::instance().release(block, bytes); }
+// Kernels have ended when launch() returns, and during a call the host reaches the memory.
+void copy_to_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+void copy_to_device(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+}  // namespace tt::cuda
+
+TT_DEVICE(tt::cuda::make);

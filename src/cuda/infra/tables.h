@@ -1,0 +1,12 @@
+// CUDA's kernels, by family.
+#pragma once
+#include "core/tables.h"
+
+namespace tt::cuda {
+
+extern const CastTable cast_table;
+extern const SoftmaxTable softmax_table;
+ElementwiseTable elementwise_table();
+void fill_unary(ElementwiseTable& table);  // the part of it that has one input
+
+}  // namespace tt::cuda

@@ -1,0 +1,198 @@
+// Kernels with one fault each, and one without: what test_emulator.py starts by name.
+#include <cstdio>
+#include <exception>
+
+#include "cuda/cuda.h"
+#include "cuda/host/memory.h"
+
+namespace {
+
+using namespace tt::cuda;
+
+constexpr unsigned kAll = ~0u;
+
+// ---- right ones ---------------------------------------------------------------------------------
+// out[0] = the sum of x: within threads, warps, the block. 256 threads.
+__global__ void sum(const float* x, float* out, int n) {
+  __shared__ float of_warps[8];
+  float mine = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) mine += x[i];
+  for (int d = 16; d > 0; d /= 2) mine += __shfl_down_sync(kAll, mine, d);
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < 8; ++w) mine += of_warps[w];
+    out[0] = mine;
+  }
+}
+
+// out = x turned by 90 degrees, by tiles of 16 rows: a block of (16, 16).
+__global__ void transpose(const float* x, float* out, int rows, int columns) {
+  __shared__ float tile[16][17];
+  int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+  if (row < rows && column < columns) tile[threadIdx.y][threadIdx.x] = x[row * columns + column];
+  __syncthreads();
+  row = blockIdx.x * 16 + threadIdx.y, column = blockIdx.y * 16 + threadIdx.x;
+  if (row < columns && column < rows) out[row * rows + column] = tile[threadIdx.x][threadIdx.y];
+}
+
+__global__ void histogram(const float* x, float* out, int n) {
+  __shared__ int counts[16];
+  if (threadIdx.x < 16) counts[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&counts[int(x[i]) % 16], 1);
+  __syncthreads();
+  if (threadIdx.x < 16) out[threadIdx.x] = counts[threadIdx.x];
+}
+
+// Lanes of a warp write and read in turns, which __syncwarp keeps apart.
+__global__ void warp_turns(const float* x, float* out, int) {
+  __shared__ float mine[32];
+  mine[threadIdx.x] = x[threadIdx.x];
+  __syncwarp();
+  const float next = mine[(threadIdx.x + 1) % 32];
+  __syncwarp();
+  mine[threadIdx.x] = next;
+  __syncwarp();
+  out[threadIdx.x] = mine[(threadIdx.x + 1) % 32];
+}
+
+__global__ void votes(const float* x, float* out, int) {
+  const bool is_odd = int(x[threadIdx.x]) % 2;
+  const unsigned odd = __ballot_sync(kAll, is_odd);
+  if (!is_odd) return;
+  out[threadIdx.x] = __popc(odd) + (__any_sync(odd, threadIdx.x == 1) ? 100 : 0);
+}
+
+// ---- each with a fault --------------------------------------------------------------------------
+__global__ void reads_behind(const float* x, float* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) out[0] = x[i];
+}
+__global__ void writes_before(const float*, float* out, int) { out[int(threadIdx.x) - 1] = 1; }
+__global__ void missing_barrier(const float* x, float* out, int) {
+  __shared__ float tile[64];
+  tile[63 - threadIdx.x] = x[threadIdx.x];
+  if (threadIdx.x > 31) out[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void write_race(const float* x, float* out, int) {
+  __shared__ float last;
+  last = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = last;
+}
+__global__ void late_race(const float* x, float* out, int) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+  tile[threadIdx.x] = 0;
+}
+__global__ void never_written(const float* x, float* out, int) {
+  __shared__ float tile[64];
+  if (threadIdx.x != 63) tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void shared_off_by_one(const float* x, float* out, int) {
+  __shared__ float tile[8][8];
+  tile[threadIdx.x / 8][threadIdx.x % 8] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x / 8][threadIdx.x % 8 + 1];
+}
+__global__ void dynamic_off_by_one(const float* x, float* out, int) {
+  float* const tile = dynamic_shared<float>();
+  tile[threadIdx.x + 1] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x + 1];
+}
+__global__ void divergent_barrier(const float*, float* out, int) {
+  if (threadIdx.x < 40) __syncthreads();
+  out[threadIdx.x] = 1;
+}
+__global__ void wrong_mask(const float* x, float* out, int) {
+  float mine = x[threadIdx.x];
+  if (threadIdx.x < 16) mine += __shfl_down_sync(kAll, mine, 1);
+  out[threadIdx.x] = mine;
+}
+__global__ void mask_without_caller(const float* x, float* out, int) {
+  out[threadIdx.x] = __shfl_sync(0xffff, x[threadIdx.x], 0);
+}
+__global__ void lane_outside_of_mask(const float* x, float* out, int) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffff, x[threadIdx.x], 20);
+}
+__global__ void misaligned(const float*, float* out, int) {
+  *reinterpret_cast<float*>(reinterpret_cast<char*>(out) + 2) = 1;
+}
+__global__ void host_memory(const float*, float* out, int) { out[0] = 1; }
+__global__ void endless_wait(const float*, float*, int) {
+  if (threadIdx.x % 2)
+    __syncwarp(0xaaaaaaaa);
+  else
+    __syncwarp();
+}
+__global__ void different_calls(const float* x, float* out, int) {
+  if (threadIdx.x % 2)
+    out[0] = __shfl_sync(kAll, x[0], 0);
+  else
+    out[0] = __ballot_sync(kAll, 1);
+}
+
+struct Case {
+  const char* name;
+  void (*start)(const float* x, float* out);
+};
+constexpr int kSize = 64;
+
+#define CASE(kernel, blocks, threads)                                         \
+  {#kernel, [](const float* x, float* out) {                                  \
+     launch<kernel>({blocks, threads, kSize * sizeof(float)}, x, out, kSize); \
+   }}
+const Case kCases[] = {
+    CASE(sum, 1, 256),
+    CASE(histogram, 1, 64),
+    CASE(warp_turns, 1, 32),
+    CASE(votes, 1, 32),
+    {"transpose",
+     [](const float* x, float* out) { launch<transpose>({1, dim3(16, 16)}, x, out, 4, 16); }},
+    CASE(reads_behind, 2, 64),
+    CASE(writes_before, 1, 64),
+    CASE(missing_barrier, 1, 64),
+    CASE(write_race, 1, 64),
+    CASE(late_race, 1, 64),
+    CASE(never_written, 1, 64),
+    CASE(shared_off_by_one, 1, 64),
+    CASE(dynamic_off_by_one, 1, 64),
+    CASE(divergent_barrier, 1, 64),
+    CASE(wrong_mask, 1, 32),
+    CASE(mask_without_caller, 1, 32),
+    CASE(lane_outside_of_mask, 1, 32),
+    CASE(misaligned, 1, 1),
+    CASE(host_memory, 1, 1),
+    CASE(endless_wait, 1, 32),
+    CASE(different_calls, 1, 32)};
+
+}  // namespace
+
+// kernels NAME: starts a kernel with x = 0, 1, 2, ... and prints what it wrote, or the error.
+int main(int, char** arguments) {
+  auto& memory = tt::emulated::Memory::instance();
+  const size_t bytes = kSize * sizeof(float);
+  float* const x = static_cast<float*>(memory.allocate(bytes));
+  float* out = static_cast<float*>(memory.allocate(bytes));
+  float on_host[kSize];
+  if (std::strcmp(arguments[1], "host_memory") == 0) out = on_host;
+  memory.begin();
+  for (int i = 0; i < kSize; ++i) x[i] = i, out[i] = -1;
+  for (const Case& it : kCases) {
+    if (std::strcmp(it.name, arguments[1]) != 0) continue;
+    try {
+      it.start(x, out);
+      for (int i = 0; i < kSize; ++i) std::printf("%g ", out[i]);
+    } catch (const std::exception& error) {
+      std::puts(error.what());
+    }
+    return 0;
+  }
+  return 1;
+}

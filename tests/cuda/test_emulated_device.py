@@ -1,0 +1,64 @@
+"""The device `cuda-emulated`: CUDA's kernels on the host give what the CPU's give.
+
+An op whose kernel CUDA does not have says so (NotImplementedError); which those are is told by
+FAMILIES, the families whose kernels are there.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from all_cases import CASES
+from helpers import compare, gradients, operands, outcome
+from op_cases import SHAPES
+
+import tiny_torch as torch
+
+DEVICE = "cuda-emulated"
+MISSING = "cuda-emulated has no kernel"
+
+
+EVERY_OP = pytest.mark.parametrize(
+    ("case", "dtype"),
+    [pytest.param(case, d, id=f"{case.name}-{d}") for case in CASES for d in case.dtypes],
+)
+
+
+def run(case, dtype, layout, device):
+    shapes = (case.shapes or SHAPES[case.arity])[0]
+    inputs = case.domains, shapes, [layout] * case.arity, [dtype] * case.arity
+    if case.gradient and dtype == "float64":
+        return outcome(lambda: gradients(torch, case, inputs, device))
+    return outcome(lambda: case(torch, *operands(torch, *inputs, device)))
+
+
+@EVERY_OP
+def test_every_op_gives_what_the_cpu_gives(case, dtype):
+    takes_gradients = case.gradient and dtype == "float64"
+    for layout in "contiguous", "permuted":
+        error, expected = run(case, dtype, layout, "cpu")
+        its_error, found = run(case, dtype, layout, DEVICE)
+        if isinstance(its_error, NotImplementedError) and MISSING in str(its_error):
+            pytest.skip(str(its_error))
+        assert repr(error) == repr(its_error)
+        ulps = case.gradient_ulps * 16 if takes_gradients else case.ulps
+        for ours, theirs in zip(found, expected, strict=True):
+            compare(ours, theirs, f"{case.name} {dtype} {layout}", ulps=ulps)
+
+
+def test_what_is_missing_says_so():
+    with pytest.raises(NotImplementedError, match=MISSING):
+        torch.ones(3, device=DEVICE).sort()
+
+
+def test_the_host_cannot_reach_its_memory():
+    program = (
+        "import ctypes; import tiny_torch as torch\n"
+        f"x = torch.ones(3, device='{DEVICE}') + 1; assert x.tolist() == [2, 2, 2]\n"
+        "print('before', flush=True); ctypes.string_at(x.data_ptr(), 12)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("before\n", -signal.SIGSEGV), done.stderr

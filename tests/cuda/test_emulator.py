@@ -1,0 +1,94 @@
+"""The emulator of CUDA (src/cuda/host): kernels compute what they say, and faults are reported.
+
+kernels.cu has the kernels; each fault names the kernel, block and thread, and the line.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import SOURCES
+
+KERNELS = SOURCES.parent / "tests" / "cuda" / "kernels.cu"
+INSTRUMENTED = (
+    *("-O1", "-g1", "-fsanitize=thread", "-fsanitize=bounds"),
+    *("--param", "tsan-instrument-func-entry-exit=0", "-Wno-unused-function"),
+)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """start(kernel): what it wrote, or the text of its error."""
+    compiler = shutil.which("g++")
+    if compiler is None or not SOURCES.is_dir():
+        pytest.skip("needs g++ and the sources")
+    folder = tmp_path_factory.mktemp("kernels")
+    common = [compiler, "-std=c++17", "-I", str(SOURCES)]
+    kernels = str(folder / "kernels.o")
+    subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", KERNELS, "-o", kernels], check=True)
+    host = map(str, (SOURCES / "cuda" / "host").glob("*.cpp"))
+    program = str(folder / "kernels")
+    subprocess.run([*common, "-O1", "-o", program, kernels, *host, "-ldl"], check=True)
+
+    def run(name):
+        done = subprocess.run([program, name], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done
+        return done.stdout.strip()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("sum", [sum(range(64))]),
+        ("transpose", [16 * (i % 4) + i // 4 for i in range(64)]),
+        ("histogram", [4] * 16),
+        ("warp_turns", [(i + 2) % 32 for i in range(32)]),
+        ("votes", [-1, 116] * 16),
+    ],
+)
+def test_a_kernel_writes(start, kernel, expected):
+    written = [float(number) for number in start(kernel).split()]
+    assert written[: len(expected)] == expected
+    assert set(written[len(expected) :]) <= {-1}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "thread", "fault"),
+    [
+        ("reads_behind", (0, 1), "reads 4 bytes of global memory 0 bytes behind a block of 256"),
+        ("writes_before", (0, 0), "writes 4 bytes of global memory"),
+        (
+            "missing_barrier",
+            (32, 0),
+            "a race: reads 4 bytes of shared memory that thread number 31",
+        ),
+        ("write_race", (1, 0), "a race: writes 4 bytes of shared memory that thread number 0 has"),
+        ("late_race", (32, 0), "a race: reads 4 bytes of shared memory that thread number 31 has"),
+        ("never_written", (63, 0), "reads 4 bytes of shared memory that no thread of the block"),
+        ("shared_off_by_one", (7, 0), "index 8 is out of bounds of 'float [8]'"),
+        ("dynamic_off_by_one", (63, 0), "writes 4 bytes outside of the 256 bytes of dynamic"),
+        ("divergent_barrier", (39, 0), "waits in __syncthreads"),
+        ("wrong_mask", (0, 0), "waits in __shfl_down_sync"),
+        ("mask_without_caller", (16, 0), "__shfl_sync with a mask, 0xffff, that lacks the calling"),
+        ("lane_outside_of_mask", (15, 0), "__shfl_sync reads lane 20, which its mask lacks"),
+        ("misaligned", (0, 0), "writes 4 bytes at a misaligned address"),
+        ("host_memory", (0, 0), "writes 4 bytes that are not the device's memory"),
+        ("endless_wait", (0, 0), "waits in __syncwarp"),
+        ("different_calls", (1, 0), "__shfl_sync where another lane of the mask calls __ballot"),
+    ],
+)
+def test_a_fault_is_reported(start, kernel, thread, fault):
+    x, block = thread
+    said = start(kernel)
+    assert said.startswith(f"CUDA error in kernel {kernel}, block ({block}, 0, 0)"), said
+    assert f"thread ({x}, 0, 0)" in said and fault in said, said
+    line = int(re.search(r"\(at kernels\.cu:(\d+)\)", said)[1])
+    source = KERNELS.read_text().splitlines()
+    first = next(k for k, text in enumerate(source, 1) if f" {kernel}(" in text)
+    last = next(k for k, text in enumerate(source[first - 1 :], first) if text.endswith("}"))
+    assert first <= line <= last + 6, (line, first, last)
