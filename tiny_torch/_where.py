@@ -23,6 +23,7 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.compat import absent
 
 SPACES = ("", "nn.functional.", "Tensor.", "nn.", "optim.", "linalg.", "utils.data.", "autograd.")
+DEVICES = "cpu", "cuda"  # that have kernels in src
 OURS = re.compile(r"tiny_torch(?!\.autograd)")  # whose functions lead to the ops that they are for
 Found = tuple[Path, int, str]  # a line of a file
 
@@ -111,6 +112,10 @@ def files(folder: str, *endings: str) -> tuple[Path, ...]:
     return tuple(sorted([path for path in paths if path.suffix in endings]))
 
 
+def sources_of(device: str) -> tuple[Path, ...]:
+    return files(f"src/{device}", ".cpp", ".h", ".cu")
+
+
 def find(pattern: str, paths: Iterable[Path]) -> Iterator[Found]:
     has = re.compile(pattern).search
     lines = ((p, n, text) for p in paths for n, text in enumerate(getlines(str(p)), 1))
@@ -119,18 +124,20 @@ def find(pattern: str, paths: Iterable[Path]) -> Iterator[Found]:
 
 def cpp(entry: str) -> Iterator[tuple[str, Found]]:
     """From a name in _core to its kernels: by its record in ops.def, or by its function."""
-    sources, cpu = files("src", ".cpp", ".h"), files("src/cpu", ".cpp", ".h")
+    sources = files("src", ".cpp", ".h")
     for record in find(rf"^[A-Z]+\({entry},", files("src", ".def")):
         yield "record", record
         kind, *words = re.findall(r"(\w+)\(", record[2])
         for word in words:
             yield from [("formula", x) for x in find(rf"^[\w<> ]* {word}\([\w<>]+ x", sources)][:1]
-        yield from [("cpu", x) for x in find(rf"^#define {kind}\(", cpu)]
+        for device in DEVICES:
+            yield from [(device, x) for x in find(rf"^#define {kind}\(", sources_of(device))]
         return
     bound = " ".join([text for _, _, text in find(rf'\("{entry}"', sources)])
     pair = re.search(rf'<(\w+)>+\("{entry}"|\("{entry}", (\w+)', bound)
     name = (pair[1] or pair[2]) if pair else entry
-    api = [path for path in files("src", ".cpp") if path not in cpu]
+    of_devices = [path for device in DEVICES for path in sources_of(device)]
+    api = [path for path in files("src", ".cpp") if path not in of_devices]
     for found in find(rf"^[A-Za-z][\w:<>,&* ]*[ *]{name}\([^;]*$", api):
         yield "C++", found
         text = getlines(str(found[0]))
@@ -151,9 +158,10 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
                     kinds = "|".join(re.findall(r"\b[A-Z]\w+", row[2])) or word
                     for _, _, alias in find(rf"^ *using ({kinds}) = ", [header]):
                         kinds = "|".join(re.findall(r"\b[A-Z]\w+", alias.partition("=")[2]))
-                    takers = list(find(rf"^[^/]*\b({kinds})\b", files("src/cpu", ".cpp", ".h")))
-                    same = [x for x in takers if re.search(rf"\b(run_)?{word}\b", x[2])]
-                    yield from [("cpu", x) for x in (same or takers)[:2]]
+                    for device in DEVICES:
+                        takers = list(find(rf"^[^/]*\b({kinds})\b", sources_of(device)))
+                        same = [x for x in takers if re.search(rf"\b(run_)?{word}\b", x[2])]
+                        yield from [(device, x) for x in (same or takers)[:2]]
 
 
 def way(name: str, value: Any) -> Iterator[tuple[str, Found | None]]:

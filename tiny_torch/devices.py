@@ -193,7 +193,7 @@ def _load_emulated() -> Any:
     """Loads the kernels of CUDA that run on the host: a library of its own, which few need."""
     with _loading:
         if "cuda-emulated" not in modules:
-            library = Path(_core.__file__).with_name("_cuda_emulated.so")
+            library = Path(_core.__file__).parent / "lib" / "cuda_emulated.so"
             if not library.exists():
                 raise RuntimeError(
                     "this build has no device 'cuda-emulated': it was made with "

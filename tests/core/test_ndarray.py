@@ -421,7 +421,7 @@ def test_device_is_pytorchs(call, expected):
 
 
 def test_what_devices_there_are():
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, meta, ref"):
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, cuda-emulated, meta, ref"):
         devices.device("tpu")
     for name in (None, "cpu", "cpu:0", devices.device("cpu")):
         assert devices.array_module(name) is _core

@@ -19,19 +19,23 @@ INSTRUMENTED = (
 )
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory):
-    """start(kernel): what it wrote, or the text of its error."""
+def build(source, folder):
+    """The program of a file of kernels."""
     compiler = shutil.which("g++")
     if compiler is None or not SOURCES.is_dir():
         pytest.skip("needs g++ and the sources")
-    folder = tmp_path_factory.mktemp("kernels")
     common = [compiler, "-std=c++17", "-I", str(SOURCES)]
-    kernels = str(folder / "kernels.o")
-    subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", KERNELS, "-o", kernels], check=True)
+    kernels, program = str(folder / "kernels.o"), str(folder / "kernels")
+    subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", source, "-o", kernels], check=True)
     host = map(str, (SOURCES / "cuda" / "host").glob("*.cpp"))
-    program = str(folder / "kernels")
     subprocess.run([*common, "-O1", "-o", program, kernels, *host, "-ldl"], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """start(kernel): what it wrote, or the text of its error."""
+    program = build(KERNELS, tmp_path_factory.mktemp("kernels"))
 
     def run(name):
         done = subprocess.run([program, name], capture_output=True, text=True, timeout=60)
@@ -39,6 +43,30 @@ def start(tmp_path_factory):
         return done.stdout.strip()
 
     return run
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "32640"),
+        (
+            "    __syncthreads();\n  }",
+            "  }",
+            "(1, 0, 0): a race: writes 4 bytes of shared memory that several",
+        ),
+        (
+            "half = 128",
+            "half = 256",
+            "thread (0, 0, 0): index 256 is out of bounds of 'float [256]'",
+        ),
+    ],
+)
+def test_the_example_of_the_page(tmp_path, old, new, said):
+    page = (SOURCES.parent / "docs" / "cuda.md").read_text()
+    source = tmp_path / "mine.cu"
+    source.write_text(page.partition("```cuda\n")[2].partition("```")[0].replace(old, new, 1))
+    done = subprocess.run([build(source, tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and said in done.stdout, done
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,10 @@ std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind,
       continue;
     }
     if (!are_ordered(byte->read, byte->reader_warp_time, byte->reader, thread))
-      return format("a race: writes ", bytes, " bytes of ", where,
-                    " that another thread has read with no barrier between");
+      return format("a race: writes ", bytes, " bytes of ", where, " that ",
+                    byte->reader < 0 ? "several threads have"
+                                     : format("thread number ", byte->reader, " has"),
+                    " read with no barrier between");
     byte->written = now_;
     byte->writer = thread;
     byte->writer_warp_time = warp_now;
