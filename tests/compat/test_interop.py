@@ -106,7 +106,7 @@ def test_devices_that_only_pytorch_has(oracle):
         assert oracle.device(name).type == name
         with pytest.raises(NotImplementedError, match=f"device '{name}' is not in tiny_torch"):
             tiny_torch.ones(2, device=name)
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, meta, ref"):
+    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, cuda-emulated, meta, ref"):
         tiny_torch.device("mta")
 
 

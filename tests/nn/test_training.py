@@ -78,7 +78,7 @@ BAD = {  # options -> (exit code, what is said)
     "--lr nan": (2, "argument --lr: nan is no positive number"),
     "--optimiser none": (2, "argument --optimiser: invalid choice"),
     "--device cuda": (2, "argument --device: Torch not compiled with CUDA enabled"),
-    "--device moon": (2, "argument --device: Expected one of cpu, cuda, meta, ref"),
+    "--device moon": (2, "argument --device: Expected one of cpu, cuda, cuda-emulated, meta, ref"),
     "--seed 1e5": (2, "argument --seed"),
     "--fast": (2, "unrecognized arguments: --fast"),
     f"--out {APP}": (1, "cannot write to the output folder"),
