@@ -33,6 +33,7 @@ const Backend& backend(const Backend& cpu) {
     tables.instruction_set = "CUDA on the host";
     tables.cast = &cast_table;
     tables.creation = &creation_table;
+    tables.join = &join_table;
     tables.softmax = &softmax_table;
     static const ElementwiseTable elementwise = elementwise_table();
     tables.elementwise = &elementwise;

@@ -6,6 +6,7 @@ namespace tt::cuda {
 
 extern const CastTable cast_table;
 extern const CreationTable creation_table;
+extern const JoinTable join_table;
 extern const SoftmaxTable softmax_table;
 ElementwiseTable elementwise_table();
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
