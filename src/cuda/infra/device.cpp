@@ -32,6 +32,7 @@ const Backend& backend(const Backend& cpu) {
     tables.name = "cuda-emulated";
     tables.instruction_set = "CUDA on the host";
     tables.cast = &cast_table;
+    tables.arrange = &arrange_table;
     tables.creation = &creation_table;
     tables.join = &join_table;
     tables.softmax = &softmax_table;

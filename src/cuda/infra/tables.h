@@ -5,6 +5,7 @@
 namespace tt::cuda {
 
 extern const CastTable cast_table;
+extern const ArrangeTable arrange_table;
 extern const CreationTable creation_table;
 extern const JoinTable join_table;
 extern const SoftmaxTable softmax_table;
