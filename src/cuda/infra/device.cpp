@@ -35,6 +35,7 @@ const Backend& backend(const Backend& cpu) {
     tables.arrange = &arrange_table;
     tables.creation = &creation_table;
     tables.join = &join_table;
+    tables.masks = &masks_table;
     tables.softmax = &softmax_table;
     static const ElementwiseTable elementwise = elementwise_table();
     tables.elementwise = &elementwise;

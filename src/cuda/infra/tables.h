@@ -8,6 +8,7 @@ extern const CastTable cast_table;
 extern const ArrangeTable arrange_table;
 extern const CreationTable creation_table;
 extern const JoinTable join_table;
+extern const MasksTable masks_table;
 extern const SoftmaxTable softmax_table;
 ElementwiseTable elementwise_table();
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
