@@ -37,6 +37,7 @@ const Backend& backend(const Backend& cpu) {
     tables.join = &join_table;
     tables.masks = &masks_table;
     tables.softmax = &softmax_table;
+    tables.sort = &sort_table;
     static const ElementwiseTable elementwise = elementwise_table();
     tables.elementwise = &elementwise;
     return tables;

@@ -10,6 +10,7 @@ extern const CreationTable creation_table;
 extern const JoinTable join_table;
 extern const MasksTable masks_table;
 extern const SoftmaxTable softmax_table;
+extern const SortTable sort_table;
 ElementwiseTable elementwise_table();
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
 
