@@ -36,6 +36,7 @@ const Backend& backend(const Backend& cpu) {
     tables.creation = &creation_table;
     tables.join = &join_table;
     tables.masks = &masks_table;
+    tables.search = &search_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
     static const ElementwiseTable elementwise = elementwise_table();

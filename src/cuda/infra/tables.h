@@ -9,6 +9,7 @@ extern const ArrangeTable arrange_table;
 extern const CreationTable creation_table;
 extern const JoinTable join_table;
 extern const MasksTable masks_table;
+extern const SearchTable search_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
 ElementwiseTable elementwise_table();
