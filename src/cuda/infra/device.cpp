@@ -39,6 +39,7 @@ const Backend& backend(const Backend& cpu) {
     tables.search = &search_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
+    tables.unique = &unique_table;
     static const ElementwiseTable elementwise = elementwise_table();
     tables.elementwise = &elementwise;
     return tables;

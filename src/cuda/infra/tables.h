@@ -12,6 +12,7 @@ extern const MasksTable masks_table;
 extern const SearchTable search_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
+extern const UniqueTable unique_table;
 ElementwiseTable elementwise_table();
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
 
