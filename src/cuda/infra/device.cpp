@@ -34,6 +34,7 @@ const Backend& backend(const Backend& cpu) {
     tables.cast = &cast_table;
     tables.arrange = &arrange_table;
     tables.creation = &creation_table;
+    tables.gather = &gather_table;
     tables.join = &join_table;
     tables.masks = &masks_table;
     tables.search = &search_table;

@@ -7,6 +7,7 @@ namespace tt::cuda {
 extern const CastTable cast_table;
 extern const ArrangeTable arrange_table;
 extern const CreationTable creation_table;
+extern const GatherTable gather_table;
 extern const JoinTable join_table;
 extern const MasksTable masks_table;
 extern const SearchTable search_table;
