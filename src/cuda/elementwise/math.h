@@ -6,6 +6,7 @@
 #pragma once
 #include <cfloat>
 
+#include "core/half.h"
 #include "core/int_math.h"
 #include "core/special.h"
 #include "core/wrapping.h"

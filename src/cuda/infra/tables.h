@@ -10,6 +10,8 @@ extern const CreationTable creation_table;
 extern const GatherTable gather_table;
 extern const JoinTable join_table;
 extern const MasksTable masks_table;
+extern const ForeachTable foreach_table;  // of optim_table
+extern const OptimTable optim_table;
 extern const SearchTable search_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;

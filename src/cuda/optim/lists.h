@@ -1,0 +1,76 @@
+// What is done to each element of a list of arrays: one launch for the whole list.
+//
+// A block has kThreads neighbours of one array; which array that is, it finds by its number.
+#pragma once
+#include <vector>
+
+#include "core/tables/optim.h"
+#include "cuda/infra/block.h"
+#include "cuda/infra/scratch.h"
+
+namespace tt::cuda {
+namespace {
+
+struct Listed {
+  Chunk chunk;
+  int64_t first_block;
+};
+
+// An element of a chunk.
+template <class T>
+struct Element {
+  const Chunk& chunk;
+  int64_t i;
+
+  __device__ T& param() const { return static_cast<T*>(chunk.param)[i]; }
+  __device__ T grad() const { return static_cast<const T*>(chunk.grad)[i]; }
+  __device__ T& state(int k) const { return static_cast<T*>(chunk.state[k])[i]; }
+  __device__ T scale(int k) const { return static_cast<T>(chunk.scale[k]); }
+};
+
+// Kernel::step(args, element) for each element of `count` > 0 arrays.
+template <class T, class Kernel>
+__global__ void update(const Listed* list, const int64_t count, const typename Kernel::Args args) {
+  int64_t low = 0, high = count;  // the last of those that start at this block or before it
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (list[middle].first_block <= blockIdx.x ? low : high) = middle;
+  }
+  const int64_t i = (blockIdx.x - list[low].first_block) * kThreads + threadIdx.x;
+  if (i < list[low].chunk.numel) Kernel::step(args, Element<T>{list[low].chunk, i});
+}
+
+template <class T, class Kernel>
+void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
+  std::vector<Listed> list;
+  int64_t blocks = 0;
+  for (int64_t c = 0; c < count; ++c) {
+    list.push_back({chunks[c], blocks});
+    blocks += (chunks[c].numel + kThreads - 1) / kThreads;
+  }
+  const Scratch<Listed> there(count);
+  copy_to_device(there.data(), list.data(), count * sizeof(Listed));
+  launch<update<T, Kernel>>({static_cast<unsigned>(blocks), kThreads}, there.data(), count, args);
+}
+
+template <class Kernel>
+constexpr Steps<typename Kernel::Args> steps() {
+  return {update_all<float, Kernel>, update_all<double, Kernel>};
+}
+
+// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
+template <class T>
+__device__ T average(T old, T x, T weight) {
+  const bool near_old = weight > T(-0.5) && weight < T(0.5);
+  return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
+}
+
+// NaN stays.
+template <class T>
+__device__ T clamped(T x, T low, T high) {
+  if (x < low) x = low;
+  return x > high ? high : x;
+}
+
+}  // namespace
+}  // namespace tt::cuda
