@@ -21,8 +21,8 @@ NUMBERS = [*INTEGERS, *HALVES, "float32", "float64"]
 EVERY_DTYPE = pytest.mark.parametrize("dtype", ["bool", *NUMBERS])
 
 
-def same(call, where):
-    """call(device) gives on both what the CPU gives, bit by bit, or raises what it raises."""
+def same(call, where, ulps=0):
+    """call(device) gives on the device what it gives on the CPU, or raises what it raises."""
 
     def result(device):
         with torch.device(device):
@@ -34,11 +34,11 @@ def same(call, where):
     expected_error, expected = outcome(lambda: result("cpu"))
     assert repr(error).replace(f"torch.{DEVICE}.", "torch.") == repr(expected_error)
     for ours, theirs in zip(found, expected, strict=True):
-        compare(ours, theirs, where, ulps=0)
+        compare(ours, theirs, where, ulps=ulps)
 
 
-def tensors_on(device, layout):
-    names = tensors(torch, layout)
+def tensors_on(device, layout, dtype="float32"):
+    names = tensors(torch, layout, dtype)
     return {
         k: v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for k, v in names.items()
     }
@@ -59,6 +59,26 @@ def test_write(case, layout):
         return [names[name] for name in (*SHAPES, "n", "u")]
 
     same(written, case)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "permuted"])
+@pytest.mark.parametrize("case", [*cases(READS), *cases(WRITES)])
+def test_gradients(case, layout):
+    def gradients(device):
+        names = tensors_on(device, layout, "float64")
+        leaves = [names[name].requires_grad_() for name in SHAPES]
+        names.update({name: x * 1 for name, x in zip(SHAPES, leaves, strict=True)})
+        if case in cases(READS):
+            found = eval(case, names)
+            results = found if isinstance(found, tuple) else (found,)
+        else:
+            exec(case, names)
+            results = [names[name] for name in SHAPES]
+        results = [r for r in results if getattr(r, "requires_grad", False)]
+        weights = [torch.arange(1.0, r.numel() + 1).to(r.dtype).view(r.shape) for r in results]
+        return torch.autograd.grad(results, leaves, weights, allow_unused=True)
+
+    same(gradients, case, ulps=16)  # of sums
 
 
 # ---- arrays of several blocks and tiles ---------------------------------------------------------
