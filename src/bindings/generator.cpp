@@ -3,7 +3,10 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/api/cast.h"
+#include "core/extent.h"
 #include "core/launch.h"
+#include "core/tables/cast.h"
 #include "core/tables/random.h"
 
 namespace tt::py {
@@ -19,10 +22,33 @@ using handle_for = pb::handle;
 template <class... Args>
 using Entry = void (*RandomTable::*)(Args...);
 
-// Calls the kernel of x's device that stands there.
-template <class... Args, class... Given>
-void call(const NDArray& x, Entry<Args...> entry, Given&&... args) {
-  launch(x)(backend_of(x).random->*entry, std::forward<Given>(args)...);
+// An uninitialised array of the host whose elements lie as x's do: samplers follow the strides.
+NDArray host_like(const NDArray& x) {
+  if (x.numel() == 0) return NDArray::empty(x.shape(), x.dtype(), cpu_device());
+  return NDArray::empty({reach_of(x)}, x.dtype(), cpu_device())
+      .as_strided(x.shape(), x.strides(), 0);
+}
+// out = x, which is the host's.
+void put(const NDArray& out, const NDArray& x) {
+  const NDArray there = to_device(x, out.device());
+  const Operand input = &there;
+  launch(out)->cast->copy(Iter(out, &input, 1, out.dtype(), out.dtype()));
+}
+template <class T>
+T host_of(T number) {
+  return number;
+}
+NDArray host_of(const NDArray& x) { return on_host(x); }
+
+// Fills `out` with draws, which depend on the others. A device without samplers takes the CPU's.
+template <class... Args, class... Others>
+void draw_into(const NDArray& out, Entry<Generator&, const NDArray&, Args...> entry,
+               Generator& generator, const Others&... others) {
+  if (const auto kernel = backend_of(out).random->*entry)
+    return launch(out)(kernel, generator, out, others...);
+  const NDArray host = host_like(out);
+  launch(host)(backend_of(host).random->*entry, generator, host, host_of(others)...);
+  put(out, host);
 }
 
 // A sampler of a target and numbers, as a Python function.
@@ -31,7 +57,7 @@ auto sampler(Entry<Generator&, const NDArray&, Numbers...> draw) {
   return [draw](pb::handle out, Generator& generator, Numbers... numbers) {
     const NDArray& x = array_arg(out);
     check_writable(x);
-    write_into(x, [&] { call(x, draw, generator, x, numbers...); });
+    write_into(x, [&] { draw_into(x, draw, generator, numbers...); });
   };
 }
 
@@ -42,13 +68,14 @@ pb::bytes state_bytes(const Generator& generator) {
 
 pb::object multinomial(pb::handle weights, Generator& generator, int64_t samples,
                        bool replacement) {
-  const NDArray& p = array_arg(weights);
+  const NDArray &given = array_arg(weights),
+                p = backend_of(given).random->multinomial ? given : on_host(given);
   Dims shape = p.shape();
   if (shape.empty()) throw RuntimeError("prob_dist must be 1 or 2 dim");
   shape[shape.size() - 1] = samples;
   NDArray out = p.new_empty(shape, DType::Int64);
   launch(p)->random->multinomial(generator, p, samples, replacement, data_of<int64_t>(out));
-  return wrap(std::move(out));
+  return wrap(to_device(out, given.device()));
 }
 
 pb::object randperm(int64_t n, Generator& generator, pb::handle dtype, pb::handle wanted) {
@@ -73,7 +100,7 @@ auto drawn(Entry<Generator&, const NDArray&, Parameters...> draw) {
   return [draw](Generator& generator, handle_for<Parameters>... parameters) {
     const NDArray& like = alike(array_arg(parameters)...);
     NDArray out = like.new_empty(like.shape(), like.dtype());
-    call(like, draw, generator, out, array_arg(parameters)...);
+    draw_into(out, draw, generator, array_arg(parameters)...);
     return wrap(std::move(out));
   };
 }
@@ -86,7 +113,7 @@ auto computed(Entry<const NDArray&, Inputs...> compute) {
     const Operand operands[] = {&array_arg(inputs)...};
     const Dims strides = result_strides(like.shape(), operands, sizeof...(inputs), like.dtype());
     NDArray out = like.new_empty_strided(like.shape(), strides, like.dtype());
-    call(like, compute, out, array_arg(inputs)...);
+    launch(out)(backend_of(out).random->*compute, out, array_arg(inputs)...);
     return wrap(std::move(out));
   };
 }
@@ -121,7 +148,7 @@ void add_generator(pb::module_& module) {
     if (chance.shape() != x.shape())
       throw RuntimeError("[bernoulli] expected p of shape ", x.shape(), ", got ", chance.shape());
     check_writable(x);
-    write_into(x, [&] { call(x, &RandomTable::bernoulli_each, generator, x, chance); });
+    write_into(x, [&] { draw_into(x, &RandomTable::bernoulli_each, generator, chance); });
   });
   module.def("poisson", drawn(&RandomTable::poisson));
   module.def("binomial", drawn(&RandomTable::binomial));

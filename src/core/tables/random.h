@@ -4,8 +4,9 @@
 // exactly. Draws go to increasing addresses, not increasing indices: like TensorIterator, samplers
 // put the dim of the smallest stride innermost, as Iter does. The stream is serial, so no sampler
 // uses threads. Each checks its arguments before the first draw, holds the generator's lock while
-// it draws, and leaves an empty target and the generator untouched. Not here: autograd, version
-// stamps, overlap of the target with itself (callers refuse it).
+// it draws, and leaves an empty target and the generator untouched. A device that has no sampler of
+// its own (null) takes the CPU's draws. Not here: autograd, version stamps, overlap of the target
+// with itself (callers refuse it).
 #pragma once
 #include <cstdint>
 #include <optional>
