@@ -38,6 +38,7 @@ const Backend& backend(const Backend& cpu) {
     tables.join = &join_table;
     tables.masks = &masks_table;
     tables.optim = &optim_table;
+    tables.random = &random_table;
     tables.search = &search_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;

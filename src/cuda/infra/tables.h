@@ -12,6 +12,7 @@ extern const JoinTable join_table;
 extern const MasksTable masks_table;
 extern const ForeachTable foreach_table;  // of optim_table
 extern const OptimTable optim_table;
+extern const RandomTable random_table;
 extern const SearchTable search_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
