@@ -4,6 +4,7 @@
 
 namespace tt::cuda {
 
+extern const AttentionTable attention_table;
 extern const CastTable cast_table;
 extern const ArrangeTable arrange_table;
 extern const CreationTable creation_table;
@@ -14,6 +15,13 @@ extern const ForeachTable foreach_table;  // of optim_table
 extern const OptimTable optim_table;
 extern const RandomTable random_table;
 extern const SearchTable search_table;
+extern const ConvTable conv_table;
+extern const EmbeddingTable embedding_table;
+extern const FoldTable fold_table;
+extern const MatmulTable matmul_table;
+extern const PoolTable pool_table;
+extern const RecurrentTable recurrent_table;
+extern const ResampleTable resample_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
 extern const UniqueTable unique_table;
