@@ -40,6 +40,7 @@ const Backend& backend(const Backend& cpu) {
     tables.optim = &optim_table;
     tables.random = &random_table;
     tables.search = &search_table;
+    tables.embedding = &embedding_table;
     tables.matmul = &matmul_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;

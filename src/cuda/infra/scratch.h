@@ -18,6 +18,10 @@ class Scratch {
   explicit Scratch(int64_t count) : bytes_(count * sizeof(T)) {
     if (count) data_ = static_cast<T*>(allocate_scratch(bytes_));
   }
+  // A copy of what the host has.
+  Scratch(const T* host, int64_t count) : Scratch(count) {
+    if (count) copy_to_device(data_, host, bytes_);
+  }
   ~Scratch() {
     if (data_) release_scratch(data_, bytes_);
   }

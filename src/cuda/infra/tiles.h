@@ -14,13 +14,6 @@ inline Grid grid_of_tiles(int64_t tiles) {
 }
 TT_HOST_DEVICE inline int64_t tiles_of(int64_t size) { return (size + kTile - 1) / kTile; }
 
-// Where a block is in an array of tiles whose last dim changes fastest: takes the last off.
-__device__ inline int64_t next_tile(int64_t& block, int64_t tiles) {
-  const int64_t tile = block % tiles;
-  block /= tiles;
-  return tile;
-}
-
 // A tile of A (rows, depth) @ B (depth, columns): the thread's element (threadIdx.y, threadIdx.x).
 // a(row, k) and b(k, column) answer elements, and 0 where there is none.
 //

@@ -6,8 +6,8 @@
 // threads compute a tile of C together: what one of them reads, all of its row or column use
 // (infra/tiles.h).
 #include "core/tables/matmul.h"
-
 #include "core/wrapping.h"
+#include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/tables.h"
@@ -80,9 +80,9 @@ __global__ void naive(const Product<T> g) {
 // written.
 template <class T>
 __global__ void tiled(const Product<T> g) {
-  int64_t block = blockIdx.x;
-  const int64_t first_column = next_tile(block, tiles_of(g.n)) * kTile;
-  const int64_t first_row = next_tile(block, tiles_of(g.m)) * kTile, item = block;
+  int64_t item = blockIdx.x;
+  const int64_t first_column = next_dim(item, tiles_of(g.n)) * kTile;
+  const int64_t first_row = next_dim(item, tiles_of(g.m)) * kTile;
   const T* const a = g.a + g.batch.offset(0, item) + first_row * g.a_row;
   const T* const b = g.b + g.batch.offset(1, item) + first_column * g.b_col;
   const auto sum = product_of_tile<Wrapping<T>>(

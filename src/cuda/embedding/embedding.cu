@@ -1,0 +1,203 @@
+// Embeddings: bags of rows of a table, and the table's gradient.
+//
+// Forward has a thread per element of a bag. The gradient of a row is the sum of what its entries
+// got, which are anywhere among all: the row's block looks for them, kThreads entries at a time,
+// and adds those that it finds in their order. So no two threads add to one element, and the bits
+// are the same in every run.
+#include "core/tables/embedding.h"
+#include "cuda/infra/operands.h"
+#include "cuda/infra/scratch.h"
+#include "cuda/infra/tables.h"
+
+namespace tt::cuda {
+namespace {
+
+__device__ int64_t start(const BagArgs& a, int64_t bag) { return a.starts ? a.starts[bag] : bag; }
+
+template <class T>
+__device__ T element(const BagArgs& a, const char* data, int64_t index) {
+  return load_as<T>(data + index * int64_t(itemsize(a.dtype)), a.dtype);
+}
+template <class T>
+__device__ void set_element(const BagArgs& a, char* data, int64_t index, T value) {
+  store_as<T>(data + index * int64_t(itemsize(a.dtype)), a.dtype, value);
+}
+
+__device__ int64_t entries_that_count(const BagArgs& a, int64_t bag) {
+  int64_t count = 0;
+  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) count += a.index[k] != a.padding;
+  return count;
+}
+
+// ---- forward: a thread per (bag, column) --------------------------------------------------------
+
+template <class T>
+__global__ void sum_of_bag(const BagArgs a) {
+  const int64_t index = thread_index();
+  if (index >= a.bags * a.columns) return;
+  const int64_t bag = index / a.columns, column = index % a.columns;
+  T sum = 0;
+  int64_t count = 0;
+  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+    if (a.index[k] == a.padding) continue;
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
+    sum += a.weights ? x * element<T>(a, a.weights, k) : x;
+    ++count;
+  }
+  if (a.mode == Bag::Mean && count > 0) sum /= static_cast<T>(count);
+  set_element(a, a.out, bag * a.out_row + column, sum);
+}
+
+// Of an empty bag 0, from no row.
+template <class T>
+__global__ void max_of_bag(const BagArgs a) {
+  const int64_t index = thread_index();
+  if (index >= a.bags * a.columns) return;
+  const int64_t bag = index / a.columns, column = index % a.columns;
+  T peak = 0;
+  int64_t row = -1;
+  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+    if (a.index[k] == a.padding) continue;
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
+    if (row < 0 || x > peak) {
+      peak = x;
+      row = a.index[k];
+    }
+  }
+  a.largest[index] = row;
+  set_element(a, a.out, bag * a.out_row + column, peak);
+}
+
+// ---- backward -----------------------------------------------------------------------------------
+
+// What each entry of a bag gets of the bag's gradient, its own weight aside.
+template <class T>
+__global__ void shares_of_bags(const BagArgs a, T* const shares) {
+  const int64_t bag = thread_index();
+  if (bag >= a.bags) return;
+  shares[bag] = a.mode == Bag::Mean ? 1 / static_cast<T>(entries_that_count(a, bag)) : T(1);
+}
+
+// The bag of an entry: the last one that starts at it or before.
+__device__ int64_t bag_of(const BagArgs& a, int64_t entry) {
+  if (!a.starts) return entry;
+  int64_t low = 0, high = a.bags;  // starts[low] <= entry < starts[high]
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (a.starts[middle] <= entry ? low : high) = middle;
+  }
+  return low;
+}
+
+// A block per row of the table.
+template <class T>
+__global__ void gradient_of_row(const BagArgs a, const T* const shares) {
+  __shared__ int64_t found_bag[kThreads];
+  __shared__ T found_factor[kThreads];
+  __shared__ int found_by[kThreads / 32];  // each warp
+  const int64_t row = blockIdx.x;
+  char* const to = a.table + row * a.columns * int64_t(itemsize(a.dtype));
+  if (!a.accumulate)
+    for (int64_t j = threadIdx.x; j < a.columns; j += kThreads) set_element(a, to, j, T(0));
+  if (row == a.padding) return;
+  int64_t frequency = 0;
+  if (a.by_frequency) {
+    for (int64_t k = threadIdx.x; k < a.entries; k += kThreads) frequency += a.index[k] == row;
+    frequency = sum_of_block(frequency);
+  }
+  for (int64_t first = 0; first < a.entries; first += kThreads) {
+    const int64_t k = first + threadIdx.x;
+    const bool is_here = k < a.entries && a.index[k] == row;
+    // Where it is among those that are found: behind those of lower lanes and of lower warps.
+    const unsigned votes = __ballot_sync(kAllLanes, is_here);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (lane == 0) found_by[warp] = __popc(votes);
+    __syncthreads();
+    int place = __popc(votes & ((1u << lane) - 1)), count = 0;
+    for (int w = 0; w < kThreads / 32; ++w) {
+      if (w < warp) place += found_by[w];
+      count += found_by[w];
+    }
+    if (is_here) {
+      const int64_t bag = bag_of(a, k);
+      T factor = shares[bag];
+      if (a.by_frequency) factor /= static_cast<T>(frequency);
+      if (a.weights) factor *= element<T>(a, a.weights, k);
+      found_bag[place] = bag;
+      found_factor[place] = factor;
+    }
+    __syncthreads();
+    for (int64_t j = threadIdx.x; count > 0 && j < a.columns; j += kThreads) {
+      T sum = element<T>(a, to, j);
+      for (int i = 0; i < count; ++i)
+        sum += element<T>(a, a.out, found_bag[i] * a.out_row + j) * found_factor[i];
+      set_element(a, to, j, sum);
+    }
+    __syncthreads();
+  }
+}
+
+// A thread per column, which alone adds to that column of the table.
+template <class T>
+__global__ void gradient_of_largest(const BagArgs a) {
+  const int64_t column = thread_index();
+  if (column >= a.columns) return;
+  for (int64_t row = 0; !a.accumulate && row < a.rows; ++row)
+    set_element(a, a.table, row * a.columns + column, T(0));
+  for (int64_t bag = 0; bag < a.bags; ++bag) {
+    const int64_t row = a.largest[bag * a.columns + column];
+    if (row < 0) continue;
+    const int64_t to = row * a.columns + column;
+    const T sum = element<T>(a, a.table, to) + element<T>(a, a.out, bag * a.out_row + column);
+    set_element(a, a.table, to, sum);
+  }
+}
+
+template <class T>
+void forward(const BagArgs& a) {
+  const Grid grid = grid_of(a.bags * a.columns);
+  a.mode == Bag::Max ? launch<max_of_bag<T>>(grid, a) : launch<sum_of_bag<T>>(grid, a);
+}
+
+template <class T>
+void backward(const BagArgs& a) {
+  if (a.largest) return launch<gradient_of_largest<T>>(grid_of(a.columns), a);
+  BagArgs counted = a;
+  if (a.bags == 0) counted.entries = 0;  // which none of them are then in a bag
+  const Scratch<T> shares(a.bags);
+  launch<shares_of_bags<T>>(grid_of(a.bags), a, shares.data());
+  launch<gradient_of_row<T>>({static_cast<unsigned>(a.rows), kThreads}, counted, shares.data());
+}
+
+void bag_forward(const BagArgs& a) {
+  a.dtype == DType::Float64 ? forward<double>(a) : forward<float>(a);
+}
+void bag_backward(const BagArgs& a) {
+  a.dtype == DType::Float64 ? backward<double>(a) : backward<float>(a);
+}
+
+// ---- bags ---------------------------------------------------------------------------------------
+
+// Copies the offsets, and marks what is wrong with them or with an index.
+__global__ void find_starts(const BagStartArgs a, int* const wrong) {
+  const int64_t i = thread_index();
+  const auto offset = [&](int64_t bag) { return bag < a.bags ? a.offsets[bag] : a.entries; };
+  bool valid = i >= a.entries || (a.index[i] >= 0 && a.index[i] < a.rows);
+  if (i <= a.bags) a.starts[i] = offset(i);
+  if (i < a.bags) valid = valid && offset(i) <= offset(i + 1) && (i > 0 || offset(0) == 0);
+  if (!valid) atomicExch(wrong, 1);
+}
+
+bool bag_starts(const BagStartArgs& a) {
+  Scratch<int> wrong(1);
+  wrong.put(0);
+  const int64_t most = a.entries > a.bags ? a.entries : a.bags + 1;
+  launch<find_starts>(grid_of(most), a, wrong.data());
+  return wrong.fetch() == 0;
+}
+
+}  // namespace
+
+const EmbeddingTable embedding_table = {bag_forward, bag_backward, bag_starts};
+
+}  // namespace tt::cuda
