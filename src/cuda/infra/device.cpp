@@ -42,6 +42,7 @@ const Backend& backend(const Backend& cpu) {
     tables.search = &search_table;
     tables.embedding = &embedding_table;
     tables.matmul = &matmul_table;
+    tables.pool = &pool_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
     tables.unique = &unique_table;
