@@ -41,6 +41,7 @@ const Backend& backend(const Backend& cpu) {
     tables.random = &random_table;
     tables.search = &search_table;
     tables.embedding = &embedding_table;
+    tables.fold = &fold_table;
     tables.matmul = &matmul_table;
     tables.pool = &pool_table;
     tables.softmax = &softmax_table;
