@@ -40,6 +40,7 @@ const Backend& backend(const Backend& cpu) {
     tables.optim = &optim_table;
     tables.random = &random_table;
     tables.search = &search_table;
+    tables.conv = &conv_table;
     tables.embedding = &embedding_table;
     tables.fold = &fold_table;
     tables.matmul = &matmul_table;

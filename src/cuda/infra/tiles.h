@@ -14,8 +14,15 @@ inline Grid grid_of_tiles(int64_t tiles) {
 }
 TT_HOST_DEVICE inline int64_t tiles_of(int64_t size) { return (size + kTile - 1) / kTile; }
 
+// An element of an array that zeros surround. Products with those count as 0, with infinity, too.
+template <class T>
+struct Padded {
+  T value;
+  bool is_inside;
+};
+
 // A tile of A (rows, depth) @ B (depth, columns): the thread's element (threadIdx.y, threadIdx.x).
-// a(row, k) and b(k, column) answer elements, and 0 where there is none.
+// a(row, k) and b(k, column) answer elements, and 0 where there is none; b may answer a Padded.
 //
 // Each element that is read serves kTile threads. For every kTile of the depth the threads carry
 // one element each of A and of B into shared memory, and meet; then each of them sums kTile
@@ -23,15 +30,25 @@ TT_HOST_DEVICE inline int64_t tiles_of(int64_t size) { return (size + kTile - 1)
 // more exact than one long sum.
 template <class T, class A, class B>
 __device__ T product_of_tile(int64_t depth, const A& a, const B& b) {
+  constexpr bool is_padded = std::is_same_v<decltype(b(0, 0)), Padded<T>>;
   __shared__ T a_tile[kTile][kTile], b_tile[kTile][kTile];
+  __shared__ unsigned inside[kTile];  // of each row of the tile of B, a bit per column
   const int row = threadIdx.y, column = threadIdx.x;
   T sum = 0;
   for (int64_t first = 0; first < depth; first += kTile) {
     a_tile[row][column] = first + column < depth ? a(row, first + column) : T(0);
-    b_tile[row][column] = first + row < depth ? b(first + row, column) : T(0);
+    if constexpr (is_padded) {
+      const Padded<T> x = first + row < depth ? b(first + row, column) : Padded<T>{0, true};
+      b_tile[row][column] = x.value;
+      const unsigned two_rows = __ballot_sync(kAllLanes, x.is_inside);  // of the warp
+      if (column == 0) inside[row] = two_rows >> row % 2 * kTile;
+    } else {
+      b_tile[row][column] = first + row < depth ? b(first + row, column) : T(0);
+    }
     __syncthreads();
     T part = 0;
-    for (int k = 0; k < kTile; ++k) part += a_tile[row][k] * b_tile[k][column];
+    for (int k = 0; k < kTile; ++k)
+      if (!is_padded || inside[k] >> column & 1) part += a_tile[row][k] * b_tile[k][column];
     sum += part;
     __syncthreads();
   }

@@ -1,0 +1,224 @@
+// Convolutions of float32 and float64 as products of matrices that are never stored: a block
+// computes a tile of the product (infra/tiles.h), and reads what the matrices would hold from where
+// it lies in x, w and y.
+//
+//   y or x   (rows, pixels)           = (rows, taps * channels) @ (taps * channels, pixels)
+//   w        (y_channels, channels *) = (y_channels, pixels) @ (pixels, x_channels * taps)
+//
+// Where every channel is a group of its own there is nothing to share: those have a thread per
+// element of y or x, and a block per element of w. Integers are in naive.h.
+#include <vector>
+
+#include "core/tables/conv.h"
+#include "cuda/conv/naive.h"
+#include "cuda/infra/images.h"
+#include "cuda/infra/operands.h"
+#include "cuda/infra/scratch.h"
+#include "cuda/infra/tables.h"
+#include "cuda/infra/tiles.h"
+
+namespace tt::cuda {
+namespace {
+
+// ---- y or x: a part of its pixels, which see the source through the same taps -------------------
+
+// Pixel `index` of a part, and what it sees.
+struct PartPixel {
+  int64_t n, at[3];
+
+  __device__ PartPixel(const ConvPart& part, int64_t index) {
+    for (int d = 2; d >= 0; --d) at[d] = next_dim(index, part.size[d]);
+    n = index;
+  }
+  __device__ int64_t offset(const ConvSum& g, const ConvPart& part, int64_t channel) const {
+    return n * g.result_batch + channel * g.result_row + part.result + at[0] * part.strides[0] +
+           at[1] * part.strides[1] + at[2] * part.strides[2];
+  }
+  template <class T>
+  __device__ Padded<T> seen(const ConvSum& g, const ConvTap& tap, int64_t channel) const {
+    int64_t from = n * g.source_strides[0] + channel * g.source_strides[1];
+    bool is_inside = true;
+    for (int d = 0; d < 3; ++d) {
+      const int64_t i = at[d] * g.step[d] + tap.shift[d];
+      is_inside = is_inside && 0 <= i && i < g.source_size[d];
+      from += i * g.source_strides[d + 2];
+    }
+    return {is_inside ? static_cast<const T*>(g.source)[from] : T(0), is_inside};
+  }
+};
+
+TT_HOST_DEVICE inline int64_t pixels_of(const ConvSum& g, const ConvPart& part) {
+  return g.batch * part.size[0] * part.size[1] * part.size[2];
+}
+
+template <class T>
+__device__ T bias_of(const ConvSum& g, int64_t channel) {
+  return g.bias ? static_cast<const T*>(g.bias)[channel * g.bias_stride] : T(0);
+}
+
+// A block per tile of the (rows, pixels) of each group.
+template <class T>
+__global__ void sum_of_part(const ConvSum g, const ConvPart part) {
+  int64_t group = blockIdx.x;
+  const int64_t pixels = pixels_of(g, part);
+  const int64_t index = next_dim(group, tiles_of(pixels)) * kTile + threadIdx.x;
+  const int64_t first_row = next_dim(group, tiles_of(g.rows)) * kTile;
+  const int64_t row = first_row + threadIdx.y;
+  const PartPixel pixel(part, index < pixels ? index : 0);
+  const T* const weight = static_cast<const T*>(g.weight) + group * g.weight_group;
+  const T sum = product_of_tile<T>(
+      part.tap_count * g.channels,
+      [&](int, int64_t k) {
+        const int64_t tap = k / g.channels, channel = k % g.channels;
+        return row < g.rows
+                   ? weight[part.taps[tap].weight + row * g.weight_row + channel * g.weight_channel]
+                   : T(0);
+      },
+      [&](int64_t k, int) {
+        const int64_t tap = k / g.channels, channel = group * g.channels + k % g.channels;
+        return pixel.seen<T>(g, part.taps[tap], channel);
+      });
+  if (row >= g.rows || index >= pixels) return;
+  const int64_t channel = group * g.rows + row;
+  static_cast<T*>(g.result)[pixel.offset(g, part, channel)] = sum + bias_of<T>(g, channel);
+}
+
+// A thread per element.
+template <class T>
+__global__ void depthwise_part(const ConvSum g, const ConvPart part) {
+  int64_t channel = thread_index();
+  const int64_t index = next_dim(channel, pixels_of(g, part));
+  if (channel >= g.groups) return;
+  const PartPixel pixel(part, index);
+  const T* const weight = static_cast<const T*>(g.weight) + channel * g.weight_group;
+  T sum = 0;
+  for (int64_t k = 0; k < part.tap_count; ++k) {
+    const Padded<T> x = pixel.seen<T>(g, part.taps[k], channel);
+    if (x.is_inside) sum += weight[part.taps[k].weight] * x.value;
+  }
+  static_cast<T*>(g.result)[pixel.offset(g, part, channel)] = sum + bias_of<T>(g, channel);
+}
+
+// Calls run(sum, part) for each part, of which no pointer is the host's any more.
+template <class Run>
+void for_each_part(const ConvSum& g, const Run& run) {
+  std::vector<ConvTap> taps;
+  for (int64_t i = 0; i < g.part_count; ++i)
+    taps.insert(taps.end(), g.parts[i].taps, g.parts[i].taps + g.parts[i].tap_count);
+  const Scratch<ConvTap> copy(taps.data(), static_cast<int64_t>(taps.size()));
+  const ConvTap* next = copy.data();
+  ConvSum sum = g;
+  sum.parts = nullptr;
+  for (int64_t i = 0; i < g.part_count; ++i) {
+    ConvPart part = g.parts[i];
+    part.taps = next;
+    next += part.tap_count;
+    run(sum, part);
+  }
+}
+
+template <class T>
+void sum(const ConvSum& all) {
+  for_each_part(all, [](const ConvSum& g, const ConvPart& part) {
+    const int64_t tiles = g.groups * tiles_of(g.rows) * tiles_of(pixels_of(g, part));
+    launch<sum_of_part<T>>(grid_of_tiles(tiles), g, part);
+  });
+}
+template <class T>
+void depthwise(const ConvSum& all) {
+  for_each_part(all, [](const ConvSum& g, const ConvPart& part) {
+    launch<depthwise_part<T>>(grid_of(g.groups * pixels_of(g, part)), g, part);
+  });
+}
+
+// No product with what lies outside of the source is made, so that no infinite weight shows there.
+bool is_finite(const ConvSum&) { return true; }
+
+// ---- w ------------------------------------------------------------------------------------------
+
+// A block per tile of the (y_channels, x_channels * taps) of each group.
+template <class T>
+__global__ void weight_tile(const ConvArgs g) {
+  int64_t group = blockIdx.x;
+  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2], columns = g.x_channels * taps;
+  const int64_t column = next_dim(group, tiles_of(columns)) * kTile + threadIdx.x;
+  const int64_t row = next_dim(group, tiles_of(g.y_channels)) * kTile + threadIdx.y;
+  const int64_t o = group * g.y_channels + row, c = column / taps;
+  int64_t tap[3], rest = column % taps;
+  for (int d = 2; d >= 0; --d) tap[d] = next_dim(rest, g.taps[d]);
+  // Pixel `index` of y, and of x what it sees through the tap.
+  const auto y = [&](int, int64_t index) {
+    const Pixel pixel = pixel_at(index, 1, g.y_size, false);
+    return row < g.y_channels
+               ? static_cast<const T*>(g.y)[pixel.offset(g.y_strides) + o * g.y_strides[1]]
+               : T(0);
+  };
+  const auto x = [&](int64_t index, int) -> Padded<T> {
+    Pixel pixel = pixel_at(index, 1, g.y_size, false);
+    bool is_inside = column < columns;
+    for (int d = 0; d < 3; ++d) {
+      pixel.at[d] = pixel.at[d] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+      is_inside = is_inside && 0 <= pixel.at[d] && pixel.at[d] < g.x_size[d];
+    }
+    pixel.c = group * g.x_channels + c;
+    return {is_inside ? static_cast<const T*>(g.x)[pixel.offset(g.x_strides)] : T(0), is_inside};
+  };
+  const T sum = product_of_tile<T>(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2], y, x);
+  if (row >= g.y_channels || column >= columns) return;
+  static_cast<T*>(g.w)[o * g.w_strides[0] + c * g.w_strides[1] + tap[0] * g.w_strides[2] +
+                       tap[1] * g.w_strides[3] + tap[2] * g.w_strides[4]] = sum;
+}
+
+template <class T>
+void weight(const ConvArgs& g) {
+  const int64_t columns = g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+  launch<weight_tile<T>>(grid_of_tiles(g.groups * tiles_of(g.y_channels) * tiles_of(columns)), g);
+}
+
+// A block per element: a channel and a tap.
+template <class T>
+__global__ void depthwise_weight_element(const ConvSum g, const ConvPart part, T* const w) {
+  int64_t channel = blockIdx.x;
+  const ConvTap tap = part.taps[next_dim(channel, part.tap_count)];
+  T sum = 0;
+  for (int64_t i = threadIdx.x; i < pixels_of(g, part); i += kThreads) {
+    const PartPixel pixel(part, i);
+    const Padded<T> x = pixel.seen<T>(g, tap, channel);
+    if (x.is_inside)
+      sum += static_cast<const T*>(g.result)[pixel.offset(g, part, channel)] * x.value;
+  }
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) w[channel * g.weight_group + tap.weight] = sum;
+}
+
+template <class T>
+void depthwise_weight(const ConvSum& all, void* w) {
+  for_each_part(all, [w](const ConvSum& g, const ConvPart& part) {
+    const Grid grid{static_cast<unsigned>(g.groups * part.tap_count), kThreads};
+    launch<depthwise_weight_element<T>>(grid, g, part, static_cast<T*>(w));
+  });
+}
+
+template <class T>
+constexpr void set_naive(ConvTable& table, DType dtype) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    table.naive[static_cast<int>(dtype)] = naive<T>;
+}
+constexpr ConvTable make_table() {
+  ConvTable table = {{},
+                     {sum<float>, sum<double>},
+                     {weight<float>, weight<double>},
+                     {depthwise<float>, depthwise<double>},
+                     {depthwise_weight<float>, depthwise_weight<double>},
+                     {is_finite, is_finite}};
+#define X(name, type, text, category) set_naive<type>(table, DType::name);
+  TT_FOR_EACH_DTYPE(X)
+#undef X
+  return table;
+}
+
+}  // namespace
+
+const ConvTable conv_table = make_table();
+
+}  // namespace tt::cuda
