@@ -180,7 +180,67 @@ FOLD = {
         floats(1, 8, 9, dtype=BFLOAT),
     ),
 }
+
+
+def conv(spatial, **options):
+    return option((F.conv1d, F.conv2d, F.conv3d)[spatial - 1], **options)
+
+
+def transposed(**options):
+    return option(F.conv_transpose2d, **options)
+
+
+def infinite(x, w):
+    """Padding meets an infinite weight as nothing, not as a zero."""
+    return F.conv2d(x, w / (w.abs() > 0.3), padding=1)
+
+
+CONV = {
+    "2d": (conv(2, padding=1), floats(2, 3, 7, 6), floats(4, 3, 3, 3), floats(4)),
+    "tiles": (conv(2), floats(2, 17, 6, 5), floats(18, 17, 3, 2), floats(18)),
+    "last": (
+        conv(2, padding=1),
+        *(floats(2, 3, 7, 6, last=True), floats(4, 3, 3, 3, last=True), floats(4)),
+    ),
+    "stride, dilation": (
+        conv(2, stride=(2, 3), padding=(2, 1), dilation=(1, 2)),
+        *(floats(2, 3, 9, 11, dtype=DOUBLE), floats(4, 3, 3, 2, dtype=DOUBLE)),
+    ),
+    "groups": (conv(2, groups=2), floats(2, 6, 5, 5), floats(8, 3, 2, 2), floats(8)),
+    "1d": (conv(1, padding=2), floats(2, 3, 20), floats(5, 3, 4)),
+    "3d": (conv(3, stride=2, padding=1), floats(1, 2, 4, 5, 6), floats(3, 2, 2, 3, 3)),
+    "points": (conv(2), floats(2, 5, 4, 6), floats(7, 5, 1, 1), floats(7)),
+    "whole image": (conv(2), floats(3, 2, 5, 4), floats(6, 2, 5, 4)),
+    "depthwise": (conv(2, groups=6, padding=1), floats(2, 6, 7, 5), floats(6, 1, 3, 3), floats(6)),
+    "depthwise, strides": (
+        conv(2, groups=3, stride=2, dilation=2),
+        *(floats(2, 3, 20, 30, dtype=DOUBLE), floats(3, 1, 2, 3, dtype=DOUBLE)),
+    ),
+    "transposed": (
+        transposed(stride=2, padding=1, output_padding=1),
+        *(floats(2, 4, 4, 5), floats(4, 3, 3, 3), floats(3)),
+    ),
+    "transposed, unseen": (transposed(stride=3), floats(1, 2, 3, 3), floats(2, 2, 1, 2)),
+    "transposed, groups": (
+        transposed(stride=2, groups=2),
+        *(floats(1, 4, 3, 3, last=True), floats(4, 3, 2, 3)),
+    ),
+    "half": (conv(2), floats(1, 2, 4, 4, dtype=HALF), floats(3, 2, 2, 2, dtype=HALF)),
+    "infinite weights": (infinite, floats(1, 2, 4, 5), floats(3, 2, 3, 3)),
+    "integers": (
+        conv(2, padding=1, stride=2),
+        *(numbers(2, 3, 5, 6, below=99), numbers(4, 3, 3, 2, low=-99), numbers(4)),
+    ),
+    "bytes": (
+        conv(2, groups=2, dilation=2),
+        *(numbers(2, 4, 5, 6, below=255, dtype=torch.uint8),),
+        *(numbers(6, 2, 2, 2, below=255, dtype=torch.uint8),),
+    ),
+    "transposed, integers": (transposed(stride=2), numbers(1, 4, 3, 3), numbers(4, 2, 2, 3)),
+}
+
 FAMILIES = {
+    "conv": CONV,
     "matmul": MATMUL,
     "embedding": EMBEDDING,
     "pool": POOL,
