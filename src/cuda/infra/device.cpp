@@ -31,6 +31,7 @@ const Backend& backend(const Backend& cpu) {
     Backend tables = changed(cpu, Refuse{});
     tables.name = "cuda-emulated";
     tables.instruction_set = "CUDA on the host";
+    tables.attention = &attention_table;
     tables.cast = &cast_table;
     tables.arrange = &arrange_table;
     tables.creation = &creation_table;
