@@ -46,6 +46,7 @@ const Backend& backend(const Backend& cpu) {
     tables.fold = &fold_table;
     tables.matmul = &matmul_table;
     tables.pool = &pool_table;
+    tables.recurrent = &recurrent_table;
     tables.resample = &resample_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
