@@ -239,7 +239,76 @@ CONV = {
     "transposed, integers": (transposed(stride=2), numbers(1, 4, 3, 3), numbers(4, 2, 2, 3)),
 }
 
+
+def attention(**options):
+    return option(F.scaled_dot_product_attention, **options)
+
+
+def heads(*shape, dtype=torch.float32):
+    """q, k and v of (*, queries, keys, width, value_width)."""
+    *batch, queries, keys, width, value_width = shape
+    sizes = (queries, width), (keys, width), (keys, value_width)
+    return [floats(*batch, *size, dtype=dtype) for size in sizes]
+
+
+def seen(queries, keys):
+    """A mask, one row of which hides all keys."""
+    return lambda: (torch.rand(queries, keys) > 0.4).index_fill(0, torch.tensor([1]), False)
+
+
+def masked(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+ATTENTION = {
+    "one tile": (attention(), *heads(1, 2, 5, 7, 8, 8)),
+    "tiles": (attention(scale=0.3), *heads(2, 3, 33, 40, 20, 18)),
+    "whole tiles, double": (attention(), *heads(1, 1, 32, 16, 16, 64, dtype=DOUBLE)),
+    "chunks": (attention(), *heads(1, 5, 6, 70, 130)),
+    "causal": (attention(is_causal=True), *heads(1, 2, 40, 40, 8, 8)),
+    "causal, fewer keys": (attention(is_causal=True), *heads(1, 2, 40, 20, 8, 8)),
+    "causal, more keys": (attention(is_causal=True), *heads(1, 2, 18, 40, 8, 8)),
+    "bool mask": (masked, *heads(1, 2, 20, 30, 8, 8), seen(20, 30)),
+    "float mask": (masked, *heads(2, 1, 6, 5, 4, 4), lambda: torch.randn(2, 1, 6, 5)),
+    "half": (attention(is_causal=True), *heads(1, 1, 5, 5, 4, 4, dtype=BFLOAT)),
+    "large scores": (attention(scale=30.0), *heads(1, 1, 18, 40, 8, 8)),
+    "module": (
+        lambda module, x: module(x, x, x)[0],
+        module(nn.MultiheadAttention, 8, 2, batch_first=True),
+        floats(2, 5, 8),
+    ),
+}
+
+
+def packed(module, x):
+    sequences = nn.utils.rnn.PackedSequence(x, torch.tensor([3, 3, 2, 1]))  # sizes: on the CPU
+    out, state = module(sequences)
+    return out.data, *(state if isinstance(state, tuple) else (state,))
+
+
+def padded(module, x):
+    out, state = module(x)
+    return out, *(state if isinstance(state, tuple) else (state,))
+
+
+RNN = {"input_size": 3, "hidden_size": 5, "num_layers": 2, "bidirectional": True}
+WIDE = {"input_size": 4, "hidden_size": 20}
+RECURRENT = {
+    "rnn": (packed, module(nn.RNN, **RNN), floats(9, 3)),
+    "rnn, relu": (padded, module(nn.RNN, nonlinearity="relu", **WIDE), floats(6, 18, 4)),
+    "lstm": (packed, module(nn.LSTM, **RNN), floats(9, 3)),
+    "lstm, padded": (padded, module(nn.LSTM, **WIDE), floats(6, 18, 4)),
+    "lstm, double": (padded, module(nn.LSTM, dtype=DOUBLE, **RNN), floats(3, 2, 3, dtype=DOUBLE)),
+    "gru": (packed, module(nn.GRU, **RNN), floats(9, 3)),
+    "gru, padded": (padded, module(nn.GRU, **WIDE), floats(6, 18, 4)),
+    "gru, no bias": (padded, module(nn.GRU, bias=False, **WIDE), floats(5, 3, 4)),
+    "lstm cell": (lambda module, x: module(x), module(nn.LSTMCell, 3, 4), floats(5, 3)),
+    "gru cell": (lambda module, x: module(x), module(nn.GRUCell, 3, 4), floats(5, 3)),
+}
+
 FAMILIES = {
+    "attention": ATTENTION,
+    "recurrent": RECURRENT,
     "conv": CONV,
     "matmul": MATMUL,
     "embedding": EMBEDDING,
