@@ -353,6 +353,16 @@ def test_gives_what_the_cpu_gives(case):
         compare(ours, theirs, f"result {k}", ulps=32)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int16, torch.int64])
+def test_products_by_tiles_are_those_of_the_definition(dtype):
+    a, b, bias = (torch.randint(-9, 9, s).to(dtype) for s in [(3, 33, 20), (20, 17), (17,)])
+    fast, naive = (
+        getattr(a.to(DEVICE).array, name)(b.to(DEVICE).array, bias.to(DEVICE).array)
+        for name in ("matmul", "matmul_naive")
+    )
+    assert fast.tolist() == naive.tolist() == (a @ b + bias).tolist()
+
+
 WRONG = {
     "first offset": (F.embedding_bag, numbers(9), floats(7, 8), values(1, 2)),
     "offsets that decrease": (F.embedding_bag, numbers(9), floats(7, 8), values(0, 4, 3)),
