@@ -98,7 +98,8 @@ __device__ T score(const Attention<T>& g, int64_t head, int64_t query, int64_t k
       [&](int row, int64_t e) {
         return query + row < g.queries ? q.at(query + row, e) * g.scale : T(0);
       },
-      [&](int64_t e, int column) { return key + column < g.keys ? k.at(key + column, e) : T(0); });
+      [&](int64_t e, int column) { return key + column < g.keys ? k.at(key + column, e) : T(0); },
+      /*a_turned=*/false, /*b_turned=*/true);
   const int64_t i = query + threadIdx.y, j = key + threadIdx.x;
   if (i >= g.queries || j >= g.keys || (g.causal && j > i)) return -INFINITY;
   return g.arrays[kMask].data ? product + g.of_head(kMask, head).at(i, j) : product;
@@ -199,7 +200,8 @@ __device__ Gradient<T> gradient(const Attention<T>& g, const T* dots, int64_t he
   const T dp = product_of_tile<T>(
       g.value_width,
       [&](int row, int64_t e) { return query + row < g.queries ? grad.at(query + row, e) : T(0); },
-      [&](int64_t e, int column) { return key + column < g.keys ? v.at(key + column, e) : T(0); });
+      [&](int64_t e, int column) { return key + column < g.keys ? v.at(key + column, e) : T(0); },
+      /*a_turned=*/false, /*b_turned=*/true);
   const int64_t row = query + threadIdx.y;
   if (row >= g.queries) return {0, 0};
   const T p = exp(s - g.log_sums[head * g.queries + row]);

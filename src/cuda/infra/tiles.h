@@ -28,22 +28,33 @@ struct Padded {
 // one element each of A and of B into shared memory, and meet; then each of them sums kTile
 // products, and they meet before the tiles are overwritten. Those sums are added in order, which is
 // more exact than one long sum.
+//
+// Threads side by side (x) read a row of each tile, or where `a_turned`, `b_turned` say so a
+// column: whichever lies side by side in memory, for a warp reads that at once. The odd width of
+// the tiles keeps the elements of a column in different banks of shared memory.
 template <class T, class A, class B>
-__device__ T product_of_tile(int64_t depth, const A& a, const B& b) {
+__device__ T product_of_tile(int64_t depth, const A& a, const B& b, bool a_turned = false,
+                             bool b_turned = false) {
   constexpr bool is_padded = std::is_same_v<decltype(b(0, 0)), Padded<T>>;
-  __shared__ T a_tile[kTile][kTile], b_tile[kTile][kTile];
+  __shared__ T a_tile[kTile][kTile + 1], b_tile[kTile][kTile + 1];
   __shared__ unsigned inside[kTile];  // of each row of the tile of B, a bit per column
   const int row = threadIdx.y, column = threadIdx.x;
   T sum = 0;
   for (int64_t first = 0; first < depth; first += kTile) {
-    a_tile[row][column] = first + column < depth ? a(row, first + column) : T(0);
+    const auto carry_a = [&](int i, int k) {
+      a_tile[i][k] = first + k < depth ? a(i, first + k) : T(0);
+    };
+    a_turned ? carry_a(column, row) : carry_a(row, column);
     if constexpr (is_padded) {
       const Padded<T> x = first + row < depth ? b(first + row, column) : Padded<T>{0, true};
       b_tile[row][column] = x.value;
       const unsigned two_rows = __ballot_sync(kAllLanes, x.is_inside);  // of the warp
       if (column == 0) inside[row] = two_rows >> row % 2 * kTile;
     } else {
-      b_tile[row][column] = first + row < depth ? b(first + row, column) : T(0);
+      const auto carry_b = [&](int k, int j) {
+        b_tile[k][j] = first + k < depth ? b(first + k, j) : T(0);
+      };
+      b_turned ? carry_b(column, row) : carry_b(row, column);
     }
     __syncthreads();
     T part = 0;

@@ -94,7 +94,8 @@ __global__ void tiled(const Product<T> g) {
       [&](int64_t p, int column) {
         return static_cast<Wrapping<T>>(
             first_column + column < g.n ? b[p * g.b_row + column * g.b_col] : T(0));
-      });
+      },
+      g.a_row < g.a_col, g.b_row < g.b_col);
   const int64_t row = first_row + threadIdx.y, column = first_column + threadIdx.x;
   if (row < g.m && column < g.n) g.finish(item, row, column, sum);
 }
