@@ -136,25 +136,42 @@ bool is_finite(const ConvSum&) { return true; }
 
 // ---- w ------------------------------------------------------------------------------------------
 
-// A block per tile of the (y_channels, x_channels * taps) of each group.
+// Sums are over all pixels of y, of which there may be many, and tiles of w few: so the pixels are
+// cut into parts, each of which has blocks of its own. How many depends on the shapes alone.
+struct Cut {
+  int64_t pixels, parts, tiles;
+
+  explicit Cut(const ConvArgs& g) : pixels(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2]) {
+    constexpr int64_t kFewest = 1024, kBlocks = 512;  // pixels of a part; blocks in all
+    const int64_t columns = g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+    tiles = g.groups * tiles_of(g.y_channels) * tiles_of(columns);
+    const int64_t most = ceil_div(pixels, kFewest), wanted = ceil_div(kBlocks, tiles);
+    parts = most < wanted ? most : wanted;
+  }
+  __device__ int64_t first(int64_t part) const { return pixels * part / parts; }
+};
+
+// A block per tile of the (y_channels, x_channels * taps) of each group, and part of the pixels.
+// sums (parts, groups * y_channels, x_channels * taps).
 template <class T>
-__global__ void weight_tile(const ConvArgs g) {
-  int64_t group = blockIdx.x;
-  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2], columns = g.x_channels * taps;
-  const int64_t column = next_dim(group, tiles_of(columns)) * kTile + threadIdx.x;
-  const int64_t row = next_dim(group, tiles_of(g.y_channels)) * kTile + threadIdx.y;
-  const int64_t o = group * g.y_channels + row, c = column / taps;
-  int64_t tap[3], rest = column % taps;
-  for (int d = 2; d >= 0; --d) tap[d] = next_dim(rest, g.taps[d]);
+__global__ void weight_tile(const ConvArgs g, const Cut cut, T* const sums) {
+  int64_t part = blockIdx.x;
+  const int64_t columns = g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+  const int64_t column = next_dim(part, tiles_of(columns)) * kTile + threadIdx.x;
+  const int64_t row = next_dim(part, tiles_of(g.y_channels)) * kTile + threadIdx.y;
+  const int64_t group = next_dim(part, g.groups), first = cut.first(part);
+  const int64_t o = group * g.y_channels + row;
+  int64_t tap[3], c = column;
+  for (int d = 2; d >= 0; --d) tap[d] = next_dim(c, g.taps[d]);
   // Pixel `index` of y, and of x what it sees through the tap.
   const auto y = [&](int, int64_t index) {
-    const Pixel pixel = pixel_at(index, 1, g.y_size, false);
+    const Pixel pixel = pixel_at(first + index, 1, g.y_size, false);
     return row < g.y_channels
                ? static_cast<const T*>(g.y)[pixel.offset(g.y_strides) + o * g.y_strides[1]]
                : T(0);
   };
   const auto x = [&](int64_t index, int) -> Padded<T> {
-    Pixel pixel = pixel_at(index, 1, g.y_size, false);
+    Pixel pixel = pixel_at(first + index, 1, g.y_size, false);
     bool is_inside = column < columns;
     for (int d = 0; d < 3; ++d) {
       pixel.at[d] = pixel.at[d] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
@@ -163,16 +180,29 @@ __global__ void weight_tile(const ConvArgs g) {
     pixel.c = group * g.x_channels + c;
     return {is_inside ? static_cast<const T*>(g.x)[pixel.offset(g.x_strides)] : T(0), is_inside};
   };
-  const T sum = product_of_tile<T>(g.batch * g.y_size[0] * g.y_size[1] * g.y_size[2], y, x);
-  if (row >= g.y_channels || column >= columns) return;
-  static_cast<T*>(g.w)[o * g.w_strides[0] + c * g.w_strides[1] + tap[0] * g.w_strides[2] +
-                       tap[1] * g.w_strides[3] + tap[2] * g.w_strides[4]] = sum;
+  const T sum = product_of_tile<T>(cut.first(part + 1) - first, y, x);
+  if (row < g.y_channels && column < columns)
+    sums[(part * g.groups * g.y_channels + o) * columns + column] = sum;
+}
+
+// A thread per element of w adds the sums of the parts.
+template <class T>
+__global__ void add_parts(const ConvArgs g, const Cut cut, const T* const sums) {
+  const Pixel to = pixel_at(thread_index(), g.x_channels, g.taps, false);  // n is its O
+  if (to.n >= g.groups * g.y_channels) return;
+  const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+  T sum = 0;
+  for (int64_t part = 0; part < cut.parts; ++part) sum += sums[part * numel + thread_index()];
+  static_cast<T*>(g.w)[to.offset(g.w_strides)] = sum;
 }
 
 template <class T>
 void weight(const ConvArgs& g) {
-  const int64_t columns = g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
-  launch<weight_tile<T>>(grid_of_tiles(g.groups * tiles_of(g.y_channels) * tiles_of(columns)), g);
+  const Cut cut(g);
+  const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+  const Scratch<T> sums(cut.parts * numel);
+  launch<weight_tile<T>>(grid_of_tiles(cut.parts * cut.tiles), g, cut, sums.data());
+  launch<add_parts<T>>(grid_of(numel), g, cut, sums.data());
 }
 
 // A block per element: a channel and a tap.

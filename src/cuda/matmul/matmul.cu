@@ -1,10 +1,11 @@
-// Products of matrices, twice: `naive`, which is the definition, and `tiled`, which reads memory
-// kTile times less often.
+// Products of matrices: `naive`, which is the definition, and `tiled`, which reads memory kTile
+// times less often.
 //
 // C (m, n) = A (m, k) @ B (k, n) does 2 m n k operations on m k + k n elements. naive reads two
 // elements for each multiply-add, so that it waits for memory all the time. tiled has a block of
 // threads compute a tile of C together: what one of them reads, all of its row or column use
-// (infra/tiles.h).
+// (infra/tiles.h). Where C is small and k long, as in the product of two vectors, a GPU would be
+// idle but for a few blocks, and so a block makes a single element (`summed`).
 #include "core/tables/matmul.h"
 #include "core/wrapping.h"
 #include "cuda/infra/images.h"
@@ -100,22 +101,41 @@ __global__ void tiled(const Product<T> g) {
   if (row < g.m && column < g.n) g.finish(item, row, column, sum);
 }
 
+// A block per element of C, whose threads share out the sum.
+template <class T>
+__global__ void summed(const Product<T> g) {
+  int64_t item = blockIdx.x;
+  const int64_t column = next_dim(item, g.n), row = next_dim(item, g.m);
+  const T* const a = g.a + g.batch.offset(0, item) + row * g.a_row;
+  const T* const b = g.b + g.batch.offset(1, item) + column * g.b_col;
+  Wrapping<T> sum = 0;
+  for (int64_t p = threadIdx.x; p < g.k; p += kThreads)
+    sum += static_cast<Wrapping<T>>(a[p * g.a_col]) * static_cast<Wrapping<T>>(b[p * g.b_row]);
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) g.finish(item, row, column, sum);
+}
+
 template <class T>
 void run_naive(const MatmulArgs& args) {
   const Product<T> g(args);
   launch<naive<T>>(grid_of(g.items * g.m * g.n), g);
 }
 template <class T>
-void run_tiled(const MatmulArgs& args) {
+void run_product(const MatmulArgs& args) {
+  constexpr int64_t kFew = 256, kLong = 4 * kThreads;
   const Product<T> g(args);
-  launch<tiled<T>>(grid_of_tiles(g.items * tiles_of(g.m) * tiles_of(g.n)), g);
+  const int64_t numel = g.items * g.m * g.n;
+  if (numel <= kFew && g.k >= kLong)
+    launch<summed<T>>({static_cast<unsigned>(numel), kThreads}, g);
+  else
+    launch<tiled<T>>(grid_of_tiles(g.items * tiles_of(g.m) * tiles_of(g.n)), g);
 }
 
 // Halves have no kernel: they are computed in float32 (core/api/matmul.cpp).
 template <class T>
 constexpr void set(MatmulTable& table, DType dtype) {
   if constexpr (!std::is_same_v<T, bool> && !is_half_type<T>) {
-    table.product[static_cast<int>(dtype)] = run_tiled<T>;
+    table.product[static_cast<int>(dtype)] = run_product<T>;
     table.naive[static_cast<int>(dtype)] = run_naive<T>;
   }
 }
