@@ -2,8 +2,8 @@
 // computes a tile of the product (infra/tiles.h), and reads what the matrices would hold from where
 // it lies in x, w and y.
 //
-//   y or x   (rows, pixels)           = (rows, taps * channels) @ (taps * channels, pixels)
-//   w        (y_channels, channels *) = (y_channels, pixels) @ (pixels, x_channels * taps)
+//   y or x (rows, pixels)                = (rows, taps * channels) @ (taps * channels, pixels)
+//   w      (y_channels, channels * taps) = (y_channels, pixels) @ (pixels, channels * taps)
 //
 // Where every channel is a group of its own there is nothing to share: those have a thread per
 // element of y or x, and a block per element of w. Integers are in naive.h.
