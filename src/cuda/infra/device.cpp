@@ -51,6 +51,10 @@ const Backend& backend(const Backend& cpu) {
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
     tables.unique = &unique_table;
+    tables.scan = &scan_table;
+    tables.softmax = &softmax_table;
+    static const ReduceTable reduce = reduce_table();
+    tables.reduce = &reduce;
     static const ElementwiseTable elementwise = elementwise_table();
     tables.elementwise = &elementwise;
     return tables;

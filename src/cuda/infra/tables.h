@@ -25,6 +25,10 @@ extern const ResampleTable resample_table;
 extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
 extern const UniqueTable unique_table;
+extern const ScanTable scan_table;
+extern const SoftmaxTable softmax_table;
+ReduceTable reduce_table();
+void fill_extremes(ReduceTable& table);  // argmax, argmin and logsumexp
 ElementwiseTable elementwise_table();
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
 
