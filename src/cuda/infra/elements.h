@@ -6,6 +6,12 @@
 namespace tt::cuda {
 namespace {
 
+// Memory of a table's struct as the Ts that it holds.
+template <class T>
+TT_HOST_DEVICE T* numbers(const char* data) {
+  return reinterpret_cast<T*>(const_cast<char*>(data));
+}
+
 // One dtype's value as another's. An integer that does not hold a float takes the lowest one of a
 // wider type, as on the CPU.
 template <class To, class From>

@@ -68,7 +68,7 @@ void extremes(const ArgArgs& args) {
 
 template <class T>
 void logsumexp_as(const LogSumExpArgs& args) {
-  run_fold(LogSumExp<T>{reinterpret_cast<T*>(args.out)}, folded_of(args.lines));
+  run_fold(LogSumExp<T>{numbers<T>(args.out)}, folded_of(args.lines));
 }
 void logsumexp(const LogSumExpArgs& args) {
   args.lines.compute == DType::Float32 ? logsumexp_as<float>(args) : logsumexp_as<double>(args);

@@ -34,7 +34,7 @@ void reduce(const ReduceArgs& args) {
   using R = std::conditional_t<result == Result::Bool, bool, Type>;
   const Folded all = folded_of(args.x, args.dtype, args.kept, args.kept_strides, args.reduced,
                                args.reduced_strides);
-  run_fold(Reduction<F, Type, R>{reinterpret_cast<R*>(args.out), all.length}, all);
+  run_fold(Reduction<F, Type, R>{numbers<R>(args.out), all.length}, all);
 }
 
 template <class F, class Set, Result result>

@@ -180,7 +180,7 @@ void values(const ScanArgs& args) {
     using T = decltype(type);
     if constexpr (Set<T>::value) {
       Op<T> op;
-      op.out = reinterpret_cast<T*>(args.out);
+      op.out = numbers<T>(args.out);
       run<T>(op, args);
     }
   });
@@ -194,7 +194,7 @@ template <bool kLargest>
 void extreme(const ScanArgs& args) {
   with_type(args.dtype, [&](auto type) {
     using T = decltype(type);
-    run<T>(Extreme<T, kLargest>{reinterpret_cast<T*>(args.out), args.indices}, args);
+    run<T>(Extreme<T, kLargest>{numbers<T>(args.out), args.indices}, args);
   });
 }
 
@@ -202,8 +202,8 @@ void linear(const ScanArgs& args) {
   with_type(args.dtype, [&](auto type) {
     using T = decltype(type);
     if constexpr (is_float_type<T>) {
-      T* const out = reinterpret_cast<T*>(args.out);
-      const T* const factors = reinterpret_cast<const T*>(args.factors);
+      T* const out = numbers<T>(args.out);
+      const T* const factors = numbers<T>(args.factors);
       if (args.reverse)
         run<T>(Linear<T, true>{out, factors}, args);
       else

@@ -1,0 +1,138 @@
+// Layer norm and RMS norm: one block per line, whose threads take every kThreads-th element. The
+// gradients of the weights go down the lines: a thread per element of a line and group of lines.
+#include "core/tables/layer_norm.h"
+#include "cuda/elementwise/math.h"
+#include "cuda/infra/operands.h"
+#include "cuda/infra/positions.h"
+#include "cuda/infra/tables.h"
+
+namespace tt::cuda {
+namespace {
+
+template <class T>
+__global__ void layer_norm_line(const DeviceLines lines, const bool centered, const T* const weight,
+                                const T* const bias, const T eps, T* const stats) {
+  const Line<T> x(lines, 0, blockIdx.x), y(lines, 1, blockIdx.x);
+  const T n = static_cast<T>(lines.size);
+  T mean = 0;
+  if (centered) {
+    for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) mean += x[k];
+    mean = sum_of_block(mean) / n;
+  }
+  T rest = 0, squares = 0;  // rest: what rounding has left of the mean
+  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
+    const T distance = x[k] - mean;
+    rest += distance;
+    squares += distance * distance;
+  }
+  squares = sum_of_block(squares);
+  if (centered) {
+    rest = sum_of_block(rest);
+    squares -= rest / n * rest;
+    mean += rest / n;
+  }
+  const T rstd = T(1) / sqrt(squares / n + eps);
+  if (threadIdx.x == 0) {
+    stats[2 * blockIdx.x] = mean;
+    stats[2 * blockIdx.x + 1] = rstd;
+  }
+  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
+    T value = (x[k] - mean) * rstd;
+    if (weight) value *= weight[k];
+    if (bias) value += bias[k];
+    y.set(k, value);
+  }
+}
+
+// dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
+template <class T>
+__global__ void layer_norm_line_backward(const DeviceLines lines, const bool centered,
+                                         const T* const weight, const T* const stats) {
+  const Line<T> grad(lines, 0, blockIdx.x), x(lines, 1, blockIdx.x), dx(lines, 2, blockIdx.x);
+  const T mean = stats[2 * blockIdx.x], rstd = stats[2 * blockIdx.x + 1];
+  const auto weighted = [&](int64_t k) { return weight ? grad[k] * weight[k] : grad[k]; };
+  T sum = 0, moment = 0;
+  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
+    const T g = weighted(k);
+    sum += g;
+    moment += g * ((x[k] - mean) * rstd);
+  }
+  const T n = static_cast<T>(lines.size);
+  const T middle = centered ? sum_of_block(sum) / n : T(0), slope = sum_of_block(moment) / n;
+  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
+    const T scaled = (x[k] - mean) * rstd;
+    dx.set(k, (weighted(k) - middle - scaled * slope) * rstd);
+  }
+}
+
+// sums[g] = the gradients of weight and bias from the lines of group g.
+template <class T>
+__global__ void weight_sums(const DeviceLines lines, const T* const stats, const int64_t group,
+                            const int64_t groups, T* const sums) {
+  const int64_t i = thread_index();
+  if (i >= groups * lines.size) return;
+  const int64_t g = i / lines.size, k = i % lines.size;
+  const int64_t end = (g + 1) * group < lines.count ? (g + 1) * group : lines.count;
+  T weight_grad = 0, bias_grad = 0;
+  for (int64_t line = g * group; line < end; ++line) {
+    const Line<T> grad(lines, 0, line), x(lines, 1, line);
+    weight_grad += grad[k] * ((x[k] - stats[2 * line]) * stats[2 * line + 1]);
+    bias_grad += grad[k];
+  }
+  sums[2 * g * lines.size + k] = weight_grad;
+  sums[(2 * g + 1) * lines.size + k] = bias_grad;
+}
+
+// The groups' sums, one after the other.
+template <class T>
+__global__ void add_groups(const T* const sums, const int64_t groups, const int64_t size,
+                           T* const weight_grad, T* const bias_grad) {
+  const int64_t k = thread_index();
+  if (k >= size) return;
+  T weight = 0, bias = 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    weight += sums[2 * g * size + k];
+    bias += sums[(2 * g + 1) * size + k];
+  }
+  weight_grad[k] = weight;
+  bias_grad[k] = bias;
+}
+
+Grid block_per_line(const Lines& lines) { return {static_cast<unsigned>(lines.count), kThreads}; }
+
+template <class T>
+void forward(const LayerNormArgs& a) {
+  launch<layer_norm_line<T>>(block_per_line(a.lines), on_device(a.lines), a.centered,
+                             numbers<T>(a.weight), numbers<T>(a.bias), static_cast<T>(a.eps),
+                             numbers<T>(a.stats));
+}
+
+// The weights first: dx may lie over x.
+template <class T>
+void backward(const LayerNormArgs& a) {
+  const DeviceLines lines = on_device(a.lines);
+  const T* const stats = numbers<T>(a.stats);
+  if (a.sums) {
+    const int64_t groups = lines.size ? (lines.count + a.group - 1) / a.group : 0;
+    launch<weight_sums<T>>(grid_of(groups * lines.size), lines, stats, a.group, groups,
+                           numbers<T>(a.sums));
+    launch<add_groups<T>>(grid_of(lines.size), numbers<T>(a.sums), groups, lines.size,
+                          numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));
+  }
+  if (lines.size)
+    launch<layer_norm_line_backward<T>>(block_per_line(a.lines), lines, a.centered,
+                                        numbers<T>(a.weight), stats);
+}
+
+void layer_norm(const LayerNormArgs& a) {
+  a.lines.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
+}
+void layer_norm_backward(const LayerNormArgs& a) {
+  a.lines.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
+}
+
+}  // namespace
+
+const LayerNormTable layer_norm_table = {layer_norm, layer_norm_backward};
+
+}  // namespace tt::cuda
