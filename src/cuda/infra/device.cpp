@@ -51,6 +51,7 @@ const Backend& backend(const Backend& cpu) {
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
     tables.unique = &unique_table;
+    tables.batch_norm = &batch_norm_table;
     tables.layer_norm = &layer_norm_table;
     tables.scan = &scan_table;
     tables.softmax = &softmax_table;
