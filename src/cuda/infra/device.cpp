@@ -52,6 +52,7 @@ const Backend& backend(const Backend& cpu) {
     tables.sort = &sort_table;
     tables.unique = &unique_table;
     tables.batch_norm = &batch_norm_table;
+    tables.cross_entropy = &cross_entropy_table;
     tables.layer_norm = &layer_norm_table;
     tables.scan = &scan_table;
     tables.softmax = &softmax_table;

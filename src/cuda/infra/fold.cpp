@@ -47,9 +47,13 @@ Folded folded_of(const char* x, DType dtype, const Dims& kept, const Dims& kept_
   return all;
 }
 
-Folded folded_of(const Lines& lines, int stream) {
-  const LineStream& x = lines.stream[stream];
+Folded folded_of(const Lines& lines) {
+  const LineStream& x = lines.stream[0];
   return folded_of(x.data, x.dtype, lines.shape, x.strides, {lines.size}, {x.step});
+}
+
+Folded folded_line(const char* x, DType dtype, int64_t size) {
+  return folded_of(x, dtype, {}, {}, {size}, {static_cast<int64_t>(itemsize(dtype))});
 }
 
 Folded folded_states(const Folded& before, const void* states, int64_t bytes) {

@@ -30,7 +30,8 @@ struct Folded {
 };
 Folded folded_of(const char* x, DType dtype, const Dims& kept, const Dims& kept_strides,
                  const Dims& reduced, const Dims& reduced_strides);
-Folded folded_of(const Lines& lines, int stream = 0);  // an output per line
+Folded folded_of(const Lines& lines);  // stream 0, an output per line
+Folded folded_line(const char* x, DType dtype, int64_t size);
 // Of the states that a fold in chunks leaves.
 Folded folded_states(const Folded& before, const void* states, int64_t bytes);
 

@@ -26,6 +26,7 @@ extern const SoftmaxTable softmax_table;
 extern const SortTable sort_table;
 extern const UniqueTable unique_table;
 extern const BatchNormTable batch_norm_table;
+extern const CrossEntropyTable cross_entropy_table;
 extern const LayerNormTable layer_norm_table;
 extern const ScanTable scan_table;
 extern const SoftmaxTable softmax_table;

@@ -1,0 +1,143 @@
+// Cross-entropy: one block per line, whose threads take every kThreads-th class. nll.h has the
+// entries that take a thread per line.
+#include "core/tables/cross_entropy.h"
+#include "cuda/cross_entropy/nll.h"
+#include "cuda/elementwise/math.h"
+#include "cuda/infra/block.h"
+#include "cuda/infra/positions.h"
+#include "cuda/infra/tables.h"
+
+namespace tt::cuda {
+namespace {
+
+constexpr int kStats = 3;  // of a line: peak, log of the sum, mass
+
+// What kernels take of CrossEntropyArgs.
+template <class T>
+struct Call {
+  DeviceLines lines;
+  const int64_t* classes;  // null: targets are probabilities
+  const T* weight;
+  int64_t ignore_index;
+  T kept, share;  // of a target: what smoothing leaves it, what it gives to each class
+  T *stats, *loss;
+  const T *grad, *divisor;
+  bool grad_per_line;
+
+  __device__ bool counts(int64_t line) const { return !classes || classes[line] != ignore_index; }
+  __device__ T weight_of(int64_t k) const { return weight ? weight[k] : T(1); }
+  __device__ T grad_of(int64_t line) const {
+    const T scale = divisor ? static_cast<T>(1 / static_cast<double>(*divisor)) : T(1);
+    return grad[grad_per_line ? line : 0] * scale;
+  }
+};
+
+// How much of each class a line's target has, after smoothing, times the class's weight.
+template <class T>
+class Masses {
+ public:
+  __device__ Masses(const Call<T>& call, int64_t line)
+      : call_(call),
+        probabilities_(call.lines, 1, line),
+        target_(call.classes ? call.classes[line] : -1) {}
+
+  // Others have none; they do not count, be they infinite.
+  __device__ bool has(int64_t k) const {
+    return !call_.classes || call_.share != 0 || k == target_;
+  }
+  __device__ T operator[](int64_t k) const {
+    const T own = call_.classes ? static_cast<T>(k == target_) : probabilities_[k];
+    return call_.weight_of(k) * (own * call_.kept + call_.share);
+  }
+
+ private:
+  const Call<T>& call_;
+  const Line<T> probabilities_;
+  const int64_t target_;
+};
+
+// loss = sum over classes of mass (log sum exp x - x).
+template <class T>
+__global__ void cross_entropy_line(const Call<T> call) {
+  const int64_t line = blockIdx.x, size = call.lines.size;
+  const Line<T> x(call.lines, 0, line);
+  const Masses<T> masses(call, line);
+  T peak = -INFINITY;
+  for (int64_t k = threadIdx.x; k < size; k += kThreads) {
+    const T value = x[k];
+    peak = value > peak || value != value ? value : peak;
+  }
+  peak = max_of_block(peak);
+  T sum = 0;
+  for (int64_t k = threadIdx.x; k < size; k += kThreads) sum += exp(x[k] - peak);
+  const T log_sum = log(sum_of_block(sum));
+  T loss = 0, mass = 0;
+  for (int64_t k = threadIdx.x; k < size; k += kThreads)
+    if (masses.has(k)) {
+      loss += masses[k] * (log_sum - (x[k] - peak));
+      mass += masses[k];
+    }
+  loss = sum_of_block(loss);
+  mass = sum_of_block(mass);
+  if (threadIdx.x > 0) return;
+  const bool counts = call.counts(line);
+  T* const stats = call.stats + line * kStats;
+  stats[0] = peak, stats[1] = log_sum, stats[2] = counts ? mass : T(0);
+  call.loss[line] = counts ? loss : T(0);
+}
+
+// dx = (softmax(x) sum of masses - mass) grad.
+template <class T>
+__global__ void cross_entropy_line_backward(const Call<T> call) {
+  const int64_t line = blockIdx.x;
+  const Line<T> x(call.lines, 0, line), dx(call.lines, call.classes ? 1 : 2, line);
+  const Masses<T> masses(call, line);
+  const T* const stats = call.stats + line * kStats;
+  const T peak = stats[0], log_sum = stats[1], grad = call.grad_of(line), factor = grad * stats[2];
+  const bool counts = call.counts(line);
+  for (int64_t k = threadIdx.x; k < call.lines.size; k += kThreads) {
+    T value = exp((x[k] - peak) - log_sum) * factor;
+    if (masses.has(k)) value -= masses[k] * grad;
+    dx.set(k, counts ? value : T(0));
+  }
+}
+
+template <class T>
+Call<T> call_of(const CrossEntropyArgs& a) {
+  Call<T> call{};
+  call.lines = on_device(a.lines);
+  call.classes = a.classes;
+  call.weight = numbers<T>(a.weight);
+  call.ignore_index = a.ignore_index;
+  call.kept = static_cast<T>(1 - a.smoothing);
+  call.share = static_cast<T>(a.smoothing / static_cast<double>(a.lines.size));
+  call.stats = numbers<T>(a.stats);
+  call.loss = numbers<T>(a.loss);
+  call.grad = numbers<T>(a.grad);
+  call.divisor = numbers<T>(a.divisor);
+  call.grad_per_line = a.grad_per_line;
+  return call;
+}
+Grid grid_for(const CrossEntropyArgs& a) {
+  return {static_cast<unsigned>(a.lines.size ? a.lines.count : 0), kThreads};
+}
+
+void cross_entropy(const CrossEntropyArgs& a) {
+  if (a.lines.compute == DType::Float32)
+    launch<cross_entropy_line<float>>(grid_for(a), call_of<float>(a));
+  else
+    launch<cross_entropy_line<double>>(grid_for(a), call_of<double>(a));
+}
+void cross_entropy_backward(const CrossEntropyArgs& a) {
+  if (a.lines.compute == DType::Float32)
+    launch<cross_entropy_line_backward<float>>(grid_for(a), call_of<float>(a));
+  else
+    launch<cross_entropy_line_backward<double>>(grid_for(a), call_of<double>(a));
+}
+
+}  // namespace
+
+const CrossEntropyTable cross_entropy_table = {
+    cross_entropy, cross_entropy_backward, nll, nll_backward, labels, average};
+
+}  // namespace tt::cuda
