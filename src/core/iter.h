@@ -35,6 +35,20 @@ struct Iter {
   int64_t shape[kMaxDims];
   Entry operands[kMaxOperands];
 
+  // Of contiguous memory, which add_flat() and add_number() name, the output first: where there are
+  // no arrays.
+  Iter(int64_t numel, DType dtype) : ndim(1), numel(numel), compute(dtype), result(dtype) {
+    shape[0] = numel;
+  }
+  void add_flat(char* data, bool single) {  // `single`: one element, for all
+    operands[count++] = {data, compute, {single ? 0 : static_cast<int64_t>(itemsize(compute))}};
+  }
+  void add_number(const Scalar& number) {
+    number.write(compute, scalars_[count]);
+    operands[count] = {scalars_[count], compute, {0}};
+    ++count;
+  }
+
   // The inputs must broadcast to out.shape(), and be on its device; a 0-d array of the host is
   // taken for the number that it holds.
   Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result);

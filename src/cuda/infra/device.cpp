@@ -54,6 +54,7 @@ const Backend& backend(const Backend& cpu) {
     tables.batch_norm = &batch_norm_table;
     tables.cross_entropy = &cross_entropy_table;
     tables.layer_norm = &layer_norm_table;
+    tables.losses = &losses_table;
     tables.scan = &scan_table;
     tables.softmax = &softmax_table;
     static const ReduceTable reduce = reduce_table();
