@@ -55,6 +55,7 @@ const Backend& backend(const Backend& cpu) {
     tables.cross_entropy = &cross_entropy_table;
     tables.layer_norm = &layer_norm_table;
     tables.losses = &losses_table;
+    tables.vectors = &vectors_table;
     tables.scan = &scan_table;
     tables.softmax = &softmax_table;
     static const ReduceTable reduce = reduce_table();

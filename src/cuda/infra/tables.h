@@ -29,6 +29,7 @@ extern const BatchNormTable batch_norm_table;
 extern const CrossEntropyTable cross_entropy_table;
 extern const LayerNormTable layer_norm_table;
 extern const LossesTable losses_table;
+extern const VectorsTable vectors_table;
 extern const ScanTable scan_table;
 extern const SoftmaxTable softmax_table;
 ReduceTable reduce_table();
