@@ -84,7 +84,7 @@ def histc(
         )
     low, high = limits("histc", x, low, high, low != high)
     wide = widened(x.array)
-    edges = linspace(low, high, bins + 1, dtype=wide.dtype)
+    edges = linspace(low, high, bins + 1, dtype=wide.dtype, device=x.device)
     counts = wide.histogram(edges.array, None, True, False)
     return into(out, wrap(narrowed(counts, x.array.dtype)))
 
@@ -141,7 +141,7 @@ def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
         check_floats("histogramdd", x)
         low, high = (0.0, 0.0) if range is None else range
         low, high = limits("histogramdd", x, low, high, range is not None)
-        return linspace(low, high, bins + 1, dtype=dtype)
+        return linspace(low, high, bins + 1, dtype=dtype, device=x.device)
     if range is not None:
         raise TypeError("histogram(): range is for a number of bins, not for their edges")
     if bins.array.ndim != 1 or bins.array.size < 1:
