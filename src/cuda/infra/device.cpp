@@ -53,6 +53,7 @@ const Backend& backend(const Backend& cpu) {
     tables.unique = &unique_table;
     tables.batch_norm = &batch_norm_table;
     tables.cross_entropy = &cross_entropy_table;
+    tables.ctc = &ctc_table;
     tables.histogram = &histogram_table;
     tables.layer_norm = &layer_norm_table;
     tables.losses = &losses_table;

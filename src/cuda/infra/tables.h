@@ -27,6 +27,7 @@ extern const SortTable sort_table;
 extern const UniqueTable unique_table;
 extern const BatchNormTable batch_norm_table;
 extern const CrossEntropyTable cross_entropy_table;
+extern const CtcTable ctc_table;
 extern const HistogramTable histogram_table;
 extern const LayerNormTable layer_norm_table;
 extern const LossesTable losses_table;
