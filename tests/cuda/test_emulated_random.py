@@ -11,7 +11,6 @@ import tiny_torch as torch
 from tiny_torch.nn import functional as F
 
 DEVICE = "cuda-emulated"
-MISSING = "cuda-emulated has no kernel"
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 LAYOUTS = {
     "number": lambda x: x[0, 0, 0],
@@ -71,8 +70,6 @@ def same(call, where, ulps=0):
     for device in ("cpu", DEVICE):
         torch.manual_seed(3)
         error, tensors = outcome(lambda device=device: call(device))
-        if isinstance(error, NotImplementedError) and MISSING in str(error):
-            pytest.skip(str(error))
         found[device] = repr(error), tensors, torch.get_rng_state()
         assert {x.device.type for x in tensors} <= {device}
     (error, expected, state), (its_error, results, its_state) = found.values()
@@ -107,4 +104,4 @@ def test_draws_follow_their_parameters(name, dtype):
         weights = torch.arange(1.0, 25, dtype=a.dtype, device=device).view(result.shape)
         return result.detach(), *torch.autograd.grad(result, a, weights)
 
-    same(slopes, name, ulps=16)
+    same(slopes, name, ulps=32)  # sums in another order

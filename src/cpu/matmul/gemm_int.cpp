@@ -4,10 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/dtype_sets.h"
 #include "core/tables/matmul.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
-#include "core/dtype_sets.h"
 
 namespace tt::cpu {
 namespace {

@@ -2,10 +2,10 @@
 // the other dtypes (integers.cpp, once). Note [Reductions] in src/README.md says why the lanes
 // are 32 whatever the width of a vector.
 #pragma once
+#include "core/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cpu/reduce/arg_kernels.h"
 #include "cpu/reduce/driver.h"
-#include "core/dtype_sets.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_fold.h"
 #include "cpu/vec/vec_half.h"

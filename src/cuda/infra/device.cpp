@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "core/entries.h"
-#include "core/error.h"
 #include "cuda/host/memory.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -15,55 +13,43 @@ namespace {
 
 using emulated::Memory;
 
-// Leaves, in place of a kernel that CUDA has not yet, one that says so.
-struct Refuse {
-  template <class Result, class... Args>
-  void operator()(Result (*&kernel)(Args...)) const {
-    if (kernel)
-      kernel = [](Args...) -> Result {
-        throw NotImplementedError("cuda-emulated has no kernel for this op yet");
-      };
-  }
-};
-
-const Backend& backend(const Backend& cpu) {
-  static const Backend all = [&] {
-    Backend tables = changed(cpu, Refuse{});
+const Backend& backend() {
+  static const ElementwiseTable elementwise = elementwise_table();
+  static const ReduceTable reduce = reduce_table();
+  static const Backend all = [] {
+    Backend tables;
     tables.name = "cuda-emulated";
     tables.instruction_set = "CUDA on the host";
-    tables.attention = &attention_table;
-    tables.cast = &cast_table;
+    tables.elementwise = &elementwise;
+    tables.reduce = &reduce;
     tables.arrange = &arrange_table;
-    tables.creation = &creation_table;
-    tables.gather = &gather_table;
-    tables.join = &join_table;
-    tables.masks = &masks_table;
-    tables.optim = &optim_table;
-    tables.random = &random_table;
-    tables.search = &search_table;
+    tables.attention = &attention_table;
+    tables.batch_norm = &batch_norm_table;
+    tables.cast = &cast_table;
     tables.conv = &conv_table;
+    tables.creation = &creation_table;
+    tables.cross_entropy = &cross_entropy_table;
+    tables.ctc = &ctc_table;
     tables.embedding = &embedding_table;
     tables.fold = &fold_table;
+    tables.gather = &gather_table;
+    tables.histogram = &histogram_table;
+    tables.join = &join_table;
+    tables.layer_norm = &layer_norm_table;
+    tables.losses = &losses_table;
+    tables.masks = &masks_table;
     tables.matmul = &matmul_table;
+    tables.optim = &optim_table;
     tables.pool = &pool_table;
+    tables.random = &random_table;
     tables.recurrent = &recurrent_table;
     tables.resample = &resample_table;
+    tables.scan = &scan_table;
+    tables.search = &search_table;
     tables.softmax = &softmax_table;
     tables.sort = &sort_table;
     tables.unique = &unique_table;
-    tables.batch_norm = &batch_norm_table;
-    tables.cross_entropy = &cross_entropy_table;
-    tables.ctc = &ctc_table;
-    tables.histogram = &histogram_table;
-    tables.layer_norm = &layer_norm_table;
-    tables.losses = &losses_table;
     tables.vectors = &vectors_table;
-    tables.scan = &scan_table;
-    tables.softmax = &softmax_table;
-    static const ReduceTable reduce = reduce_table();
-    tables.reduce = &reduce;
-    static const ElementwiseTable elementwise = elementwise_table();
-    tables.elementwise = &elementwise;
     return tables;
   }();
   return all;
@@ -75,10 +61,10 @@ void copy(void* to, const void* from, size_t bytes) {
   Memory::instance().end();
 }
 
-const Device* make(const Device& cpu) {
+const Device* make(const Device&) {
   static const Device device{
       "cuda-emulated",
-      &backend(*cpu.backend),
+      &backend(),
       [](size_t bytes) { return Memory::instance().allocate(bytes); },
       [](void* block, size_t bytes) { Memory::instance().release(block, bytes); },
       copy,
