@@ -33,21 +33,31 @@ enum class DType : uint8_t {
 // Promotion compares categories before sizes.
 enum class Category : uint8_t { Bool, Int, Float };
 
+#define X(...) +1
+constexpr int kDTypes = TT_FOR_EACH_DTYPE(X);
+#undef X
+
 struct TypeFacts {
   size_t size;
   Category category;
   const char* name;
 };
-constexpr TypeFacts kTypeFacts[] = {
-#define X(name, type, text, category) {sizeof(type), Category::category, text},
+// Not an array: kernels of a GPU ask, too, and nvcc makes of an array that only the host has a
+// trap.
+constexpr TypeFacts facts_of(DType dtype) {
+  switch (dtype) {
+#define X(name, type, text, category) \
+  case DType::name:                   \
+    return {sizeof(type), Category::category, text};
     TT_FOR_EACH_DTYPE(X)
 #undef X
-};
-constexpr int kDTypes = std::size(kTypeFacts);
+  }
+  return {};
+}
 
-constexpr size_t itemsize(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].size; }
-constexpr Category category(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].category; }
-constexpr const char* name(DType dtype) { return kTypeFacts[static_cast<int>(dtype)].name; }
+constexpr size_t itemsize(DType dtype) { return facts_of(dtype).size; }
+constexpr Category category(DType dtype) { return facts_of(dtype).category; }
+constexpr const char* name(DType dtype) { return facts_of(dtype).name; }
 
 constexpr bool is_floating(DType dtype) { return category(dtype) == Category::Float; }
 
