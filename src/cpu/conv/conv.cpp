@@ -4,18 +4,17 @@
 // panels are gathered from the source (window.h, columns.h) and met by panels of weights
 // (pack.h), a block of pixels at a time (block.h, rows.h). Every element is a sum
 // over blocks of channels, and in these over (tap, channel). Where a pixel sees itself alone, that
-// matrix is the source, and matmul/gemm.cpp multiplies it. In weight.h is the gradient of w, whose
-// sum is over pixels; in depthwise.h and depthwise_weight.h, channels that do not mix; in
-// naive.cpp, the definition of all.
+// matrix is the source, and matmul/gemm.cpp multiplies it. In weight.cpp is the gradient of w,
+// whose sum is over pixels; in depthwise.h, channels that do not mix; in naive.cpp, the definition
+// of all.
 #include "core/tables/conv.h"
 
 #include <utility>
 
 #include "core/tables/matmul.h"
 #include "cpu/conv/block.h"
-#include "cpu/conv/depthwise_weight.h"
+#include "cpu/conv/depthwise.h"
 #include "cpu/conv/rows.h"
-#include "cpu/conv/weight.h"
 #include "cpu/infra/tasks.h"
 
 namespace tt::cpu {
@@ -234,13 +233,9 @@ void sum(const ConvSum& g) {
 }  // namespace
 
 namespace TT_ISA {
-// What is missing here is in naive.cpp.
-extern const ConvTable conv_table = {{},
-                                     {sum<float>, sum<double>},
-                                     {sum_weight<float>, sum_weight<double>},
-                                     {depthwise<float>, depthwise<double>},
-                                     {depthwise_weight<float>, depthwise_weight<double>},
-                                     {}};
+// What is missing here is in weight.cpp and naive.cpp.
+extern const ConvTable conv_table = {
+    {}, {sum<float>, sum<double>}, {}, {depthwise<float>, depthwise<double>}, {}, {}};
 }  // namespace TT_ISA
 
 }  // namespace tt::cpu

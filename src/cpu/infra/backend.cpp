@@ -51,6 +51,8 @@ void complete(Entry (&entries)[count], const Entry (&others)[count]) {
 
 void complete(ConvTable& table, const ConvTable& other) {
   complete(table.naive, other.naive);
+  complete(table.weight, other.weight);
+  complete(table.depthwise_weight, other.depthwise_weight);
   complete(table.is_finite, other.is_finite);
 }
 void complete(ElementwiseTable& table, const ElementwiseTable& other) {
@@ -69,6 +71,7 @@ void complete(ReduceTable& table, const ReduceTable& other) {
   complete(table.kernels, other.kernels);
   complete(table.argmax, other.argmax);
   complete(table.argmin, other.argmin);
+  complete(table.logsumexp, other.logsumexp);
 }
 
 struct Isa {
@@ -86,13 +89,18 @@ struct Isa {
 #define TT_ISA(isa, is_supported)                                                      \
   namespace isa {                                                                      \
   TT_BUILT_PER_ISA(TT_DECLARE)                                                         \
+  extern const ConvTable conv_weight_table;                                            \
   extern const ElementwiseTable elementwise_unary_table;                               \
+  extern const ReduceTable reduce_extremes_table, reduce_logsumexp_table;              \
   extern const ConversionTable conversion_table;                                       \
   extern const BoxMullerTable box_muller_table;                                        \
   static const Isa kIsa = {#isa, [] { return is_supported != 0; },                     \
                            [](Backend& backend) {                                      \
                              TT_BUILT_PER_ISA(TT_OWN)                                  \
+                             complete(own<ConvTable>, conv_weight_table);              \
                              complete(own<ElementwiseTable>, elementwise_unary_table); \
+                             complete(own<ReduceTable>, reduce_extremes_table);        \
+                             complete(own<ReduceTable>, reduce_logsumexp_table);       \
                            },                                                          \
                            &conversion_table, &box_muller_table};                      \
   }

@@ -1,10 +1,9 @@
-// The pieces of every reduction of ops.def, over floats (reduce.cpp, once per instruction set) and
-// the other dtypes (integers.cpp, once). Note [Reductions] in src/README.md says why the lanes
-// are 32 whatever the width of a vector.
+// The pieces of every reduction of ops.def, over floats (reduce.cpp and
+// extremes.cpp, once per instruction set) and the other dtypes (integers.cpp, once). Note
+// [Reductions] in src/README.md says why the lanes are 32 whatever the width of a vector.
 #pragma once
 #include "core/dtype_sets.h"
 #include "core/tables/reduce.h"
-#include "cpu/reduce/arg_kernels.h"
 #include "cpu/reduce/driver.h"
 #include "cpu/vec/int_math.h"
 #include "cpu/vec/vec_fold.h"
@@ -320,14 +319,13 @@ constexpr void fill(ReduceKernel (&entries)[kDTypes]) {
 #undef X
 }
 
-// All but logsumexp.
+// What is_here of ops.def's reductions.
 constexpr ReduceTable make_reduce_table() {
   ReduceTable table{};
-  int op = 0;
-#define REDUCE(name, result, set, ...) fill<name##_op, set, Result::result>(table.kernels[op++]);
+#define REDUCE(name, result, set, ...) \
+  if constexpr (is_here(Reduce::name)) \
+    fill<name##_op, set, Result::result>(table.kernels[static_cast<int>(Reduce::name)]);
 #include "core/ops.def"
-  fill_arg<true>(table.argmax);
-  fill_arg<false>(table.argmin);
   return table;
 }
 

@@ -1,7 +1,6 @@
 // logsumexp of lines, which are read while they are in the first cache. Built once per instruction
 // set.
-#include "cpu/reduce/logsumexp.h"
-
+#include "core/tables/reduce.h"
 #include "cpu/infra/line_ops.h"
 
 namespace tt::cpu {
@@ -32,11 +31,15 @@ struct LogSumExp {
   }
 };
 
-}  // namespace
-
-void TT_ISA::logsumexp(const LogSumExpArgs& args) {
+void logsumexp(const LogSumExpArgs& args) {
   args.lines.compute == DType::Float32 ? run<float, LogSumExp<float>>(args)
                                        : run<double, LogSumExp<double>>(args);
+}
+
+}  // namespace
+
+namespace TT_ISA {
+extern const ReduceTable reduce_logsumexp_table = {{}, {}, {}, logsumexp};
 }
 
 }  // namespace tt::cpu

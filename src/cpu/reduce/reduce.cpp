@@ -1,18 +1,15 @@
-// Reductions over float32 and float64, built once per instruction set.
+// Sums, products and means over float32 and float64, built once per instruction set.
+#include "core/tables/reduce.h"
+
 namespace tt::cpu {
 namespace {
 constexpr bool kFloatKernels = true;
-}
+constexpr bool is_here(Reduce op) { return op < Reduce::amax; }
+}  // namespace
 }  // namespace tt::cpu
 
 #include "cpu/reduce/kernels.h"
-#include "cpu/reduce/logsumexp.h"
 
 namespace tt::cpu::TT_ISA {
-constexpr ReduceTable make_table() {
-  ReduceTable table = make_reduce_table();
-  table.logsumexp = logsumexp;
-  return table;
+extern const ReduceTable reduce_table = make_reduce_table();
 }
-extern const ReduceTable reduce_table = make_table();
-}  // namespace tt::cpu::TT_ISA

@@ -157,5 +157,11 @@ constexpr void fill_arg(ArgKernel (&entries)[kDTypes]) {
 #undef X
 }
 
+constexpr ReduceTable with_places(ReduceTable table) {
+  fill_arg<true>(table.argmax);
+  fill_arg<false>(table.argmin);
+  return table;
+}
+
 }  // namespace
 }  // namespace tt::cpu
