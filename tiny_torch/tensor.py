@@ -60,8 +60,11 @@ class Tensor(TensorBase):
         if dim is None:
             return self.shape
         shape = self.array.shape
-        if type(dim) is int and -len(shape) <= dim < len(shape):
-            return shape[dim]
+        try:
+            if type(dim) is int:
+                return shape[dim]
+        except IndexError:
+            pass  # counted_dim raises it in PyTorch's words
         return shape[counted_dim("size", dim, len(shape))]
 
     def dim(self) -> int:

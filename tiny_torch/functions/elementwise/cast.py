@@ -141,6 +141,8 @@ TO_OTHER = ("other", "non_blocking", "copy")
 
 def conversion(name: str, dtype: Any) -> Callable[..., Tensor]:
     def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        if memory_format is None and self.array.dtype is dtype:
+            return self
         return convert(self, dtype, None, False, memory_format)
 
     method.__name__ = method.__qualname__ = name
