@@ -16,36 +16,6 @@ constexpr int64_t kFewItems = 64;        // below, comparing is faster than coun
 constexpr int64_t kSomeItems = 1 << 13;  // above, three digits of them are too often equal
 constexpr int64_t kManyItems = 1 << 15;  // above, larger digits pay, and what fits in a cache
 
-template <class T>
-using Bits =
-    std::conditional_t<sizeof(T) == 8, uint64_t,
-                       std::conditional_t<sizeof(T) == 4, uint32_t,
-                                          std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
-
-// As bits; above are NaN.
-template <class T>
-constexpr auto kInfinity =
-    static_cast<std::make_signed_t<Bits<T>>>(std::is_same_v<T, double>  ? 0x7ff0000000000000
-                                             : std::is_same_v<T, float> ? 0x7f800000
-                                             : std::is_same_v<T, Half>  ? 0x7c00
-                                                                        : 0x7f80);
-
-// a < b means key_of(a) < key_of(b).
-template <class Key, class T>
-Key key_of(T value) {
-  constexpr Bits<T> sign = Bits<T>(1) << (8 * sizeof(T) - 1);
-  Bits<T> bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  if constexpr (is_float_type<T>) {  // a sign and a magnitude: their sum, so that -0 is 0
-    using Signed = std::make_signed_t<Bits<T>>;
-    const Signed magnitude = static_cast<Signed>(bits & ~sign);
-    const Key number = static_cast<Bits<T>>(bits & sign ? sign - magnitude : sign + magnitude);
-    return magnitude > kInfinity<T> ? kLargestKey<Key> : number;
-  } else {
-    return std::is_signed_v<T> ? static_cast<Bits<T>>(bits ^ sign) : bits;
-  }
-}
-
 uint64_t digit_of(uint64_t item, int shift, int bits) { return item >> shift & ((1u << bits) - 1); }
 
 // By the bits from 32 to `end`, least significant digit first. Sorted between `items` and `other`:

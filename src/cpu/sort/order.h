@@ -1,28 +1,17 @@
 // Elements as keys, and the sorting of those: what the kernels that sort, search and find elements
 // that occur again share.
 //
-// A key is an unsigned integer: of floats, NaN has the largest, and -0 that of 0. An item is a key
-// in its upper half and the element's position in its lower half: no two items are equal, so every
-// way to sort or select them gives what a stable sort would.
+// An item is a key (core/keys.h) in its upper half and the element's position in its lower half: no
+// two items are equal, so every way to sort or select them gives what a stable sort would.
 #pragma once
-#include "core/dtype.h"
+#include "core/keys.h"
 #include "cpu/infra/scratch.h"
 
 namespace tt::cpu {
 
-// The largest key: of floating point elements NaN's, and only that.
-template <class Key>
-constexpr Key kLargestKey = static_cast<Key>(-1);
-
 // The keys of n elements, `step` bytes apart; for descending order complemented.
 template <class Key>
 void load_keys(DType dtype, const char* x, int64_t step, int64_t n, bool descending, Key* keys);
-
-// Calls body(Key{}) with the type of a dtype's keys.
-template <class Body>
-void with_key(DType dtype, Body&& body) {
-  itemsize(dtype) == 8 ? body(uint64_t{}) : body(uint32_t{});
-}
 
 template <class Key>
 struct KeyRange {

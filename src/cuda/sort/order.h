@@ -1,54 +1,20 @@
 // Elements as keys, and the sorting of those: what the kernels that sort, search and find elements
 // that occur again share.
 //
-// A key is an unsigned integer: of floats, NaN has the largest, and -0 that of 0. An item is a key
-// and the element's position: no two items are equal, so every way to sort them gives what a stable
-// sort would.
+// An item is a key (core/keys.h) and the element's position: no two items are equal, so every way
+// to sort them gives what a stable sort would.
 //
 // Merge sort by ranks: of two neighbouring runs that are sorted, an item's place in the merged run
 // is its place in its own plus the number of items of the other that are smaller, which a binary
 // search tells. So each pass has a thread per item, and none waits for another.
 #pragma once
+#include "core/keys.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/scratch.h"
 
 namespace tt::cuda {
 namespace {
-
-// The largest key: of floating point elements NaN's, and only that.
-template <class Key>
-constexpr Key kLargestKey = static_cast<Key>(-1);
-
-template <class T>
-using Bits =
-    std::conditional_t<sizeof(T) == 8, uint64_t,
-                       std::conditional_t<sizeof(T) == 4, uint32_t,
-                                          std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
-
-// As bits; above are NaN.
-template <class T>
-constexpr auto kInfinity =
-    static_cast<std::make_signed_t<Bits<T>>>(std::is_same_v<T, double>  ? 0x7ff0000000000000
-                                             : std::is_same_v<T, float> ? 0x7f800000
-                                             : std::is_same_v<T, Half>  ? 0x7c00
-                                                                        : 0x7f80);
-
-// a < b means key_of(a) < key_of(b).
-template <class Key, class T>
-__device__ Key key_of(T value) {
-  constexpr Bits<T> sign = static_cast<Bits<T>>(Bits<T>(1) << (8 * sizeof(T) - 1));
-  Bits<T> bits;
-  memcpy(&bits, &value, sizeof bits);
-  if constexpr (is_float_type<T>) {  // a sign and a magnitude: their sum, so that -0 is 0
-    using Signed = std::make_signed_t<Bits<T>>;
-    const Signed magnitude = static_cast<Signed>(bits & ~sign);
-    const Key number = static_cast<Bits<T>>(bits & sign ? sign - magnitude : sign + magnitude);
-    return magnitude > kInfinity<T> ? kLargestKey<Key> : number;
-  } else {
-    return std::is_signed_v<T> ? static_cast<Bits<T>>(bits ^ sign) : bits;
-  }
-}
 
 template <class Key>
 __device__ Key load_key(const char* from, DType dtype) {
@@ -61,12 +27,6 @@ __device__ Key load_key(const char* from, DType dtype) {
 #undef X
   }
   return Key{};
-}
-
-// Calls body(Key{}) with the type of a dtype's keys.
-template <class Body>
-void with_key(DType dtype, Body&& body) {
-  itemsize(dtype) == 8 ? body(uint64_t{}) : body(uint32_t{});
 }
 
 template <class Key>
