@@ -1,4 +1,4 @@
-// From a dtype to code for its C++ type.
+// From a dtype to code for its C++ type, and from the size of an element to code that moves such.
 #pragma once
 #include <type_traits>
 
@@ -25,6 +25,21 @@ void with_float_type(DType dtype, Body&& body) {
   with_type(dtype, [&](auto type) {
     if constexpr (is_float_type<decltype(type)>) body(type);
   });
+}
+
+// Calls body(T{}) with an unsigned integer as wide as an element: enough to move it.
+template <class Body>
+void with_size(int64_t size, Body&& body) {
+  switch (size) {
+    case 1:
+      return body(uint8_t{});
+    case 2:
+      return body(uint16_t{});
+    case 4:
+      return body(uint32_t{});
+    default:
+      return body(uint64_t{});
+  }
 }
 
 // What a T is computed in: halves are floats meanwhile.

@@ -79,7 +79,7 @@ struct AxisWindows {
   }
 };
 
-Dims with_size(const NDArray& x, const Dims& size) {
+Dims with_spatial(const NDArray& x, const Dims& size) {
   return joined({x.shape()[0], x.shape()[1]}, size);
 }
 
@@ -124,8 +124,8 @@ struct MaxPool {
     if (y.dtype() != compute) {
       const NDArray &from = to_x ? y : x, &to = to_x ? x : y;
       return in_parts(from, compute, to, [&](const NDArray& part, int64_t begin, int64_t end) {
-        const NDArray result = empty_laid_out(part, with_size(part, spatial_of(to, to.ndim() - 2)),
-                                              compute, args.channels_last);
+        const NDArray result = empty_laid_out(
+            part, with_spatial(part, spatial_of(to, to.ndim() - 2)), compute, args.channels_last);
         run(kernels, to_x ? result : part, to_x ? part : result, where.slice(0, begin, end, 1),
             to_x);
         return result;
@@ -162,7 +162,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
     throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
   MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation}, channels_last);
   const NDArray batch = with_batch(x, spatial);
-  const NDArray y = empty_laid_out(batch, with_size(batch, size), x.dtype(), channels_last);
+  const NDArray y = empty_laid_out(batch, with_spatial(batch, size), x.dtype(), channels_last);
   const NDArray where = empty_laid_out(y, y.shape(), pool.where_dtype(), channels_last);
   pool.run(backend_of(y).pool->max, batch, y, where);
   return {batched_as(y, x), batched_as(where, x)};
@@ -181,8 +181,8 @@ NDArray max_pool_indices(const NDArray& where, const Dims& x_size, const Dims& k
              nullptr, where.device())
           .view(x_size);
   const NDArray indices = empty_laid_out(batch, batch.shape(), DType::Int64, channels_last);
-  pool.run(backend_of(where).pool->max_gather, positions.expand(with_size(batch, x_size)), indices,
-           batch);
+  pool.run(backend_of(where).pool->max_gather, positions.expand(with_spatial(batch, x_size)),
+           indices, batch);
   return batched_as(indices, where);
 }
 
@@ -196,7 +196,7 @@ NDArray max_pool_scatter(const NDArray& y, const NDArray& where, const Dims& x_s
   const NDArray batch = with_batch(y, spatial);
   MaxPool pool(y, x_size, spatial_of(y, spatial), {kernel, stride, padding, dilation},
                channels_last);
-  const NDArray x = empty_laid_out(batch, with_size(batch, x_size), y.dtype(), channels_last);
+  const NDArray x = empty_laid_out(batch, with_spatial(batch, x_size), y.dtype(), channels_last);
   if (y.numel() == 0)  // no window
     copy_into(x, Scalar::of_int(0));
   else

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "core/gil.h"
+#include "core/with_type.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/walk.h"
-#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 

@@ -14,7 +14,6 @@
 #include "core/with_type.h"
 #include "core/wrapping.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cpu/infra/with_size.h"
+#include "core/with_type.h"
 
 namespace tt::cpu {
 

@@ -3,8 +3,8 @@
 
 #include "core/gil.h"
 #include "core/storage.h"
+#include "core/with_type.h"
 #include "cpu/infra/parallel.h"
-#include "cpu/infra/with_size.h"
 
 namespace tt::cpu {
 

@@ -6,7 +6,7 @@
 #include "core/gil.h"
 #include "core/storage.h"
 #include "core/walker.h"
-#include "cpu/infra/with_size.h"
+#include "core/with_type.h"
 #include "cpu/sort/order.h"
 
 namespace tt::cpu {

@@ -1,7 +1,7 @@
 // Copies in another order: reversed, one triangle of each matrix, repeated. One element of the
 // result per thread.
 #include "core/tables/arrange.h"
-#include "cuda/infra/by_size.h"
+#include "core/with_type.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/prefix.h"
@@ -22,7 +22,7 @@ void copy_reversed(const char* x, char* out, const Dims& shape, const Dims& x_st
                    const Dims& out_strides, int64_t item) {
   int64_t numel = 1;
   for (int64_t size : shape) numel *= size;
-  by_size(item, [&](auto type) {
+  with_size(item, [&](auto type) {
     using T = decltype(type);
     launch<copy_element<T>>(grid_of(numel), reinterpret_cast<const T*>(x),
                             reinterpret_cast<T*>(out),
@@ -44,7 +44,7 @@ __global__ void keep_triangle(const T* x, T* out, const int64_t numel, const int
 void triangle(const char* x, char* out, int64_t matrices, int64_t rows, int64_t columns,
               int64_t diagonal, bool lower, int64_t item) {
   const int64_t numel = matrices * rows * columns;
-  by_size(item, [&](auto type) {
+  with_size(item, [&](auto type) {
     using T = decltype(type);
     launch<keep_triangle<T>>(grid_of(numel), reinterpret_cast<const T*>(x),
                              reinterpret_cast<T*>(out), numel, rows, columns, diagonal, lower);

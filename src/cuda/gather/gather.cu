@@ -5,7 +5,6 @@
 #include "core/tables/gather.h"
 #include "core/with_type.h"
 #include "core/wrapping.h"
-#include "cuda/infra/by_size.h"
 #include "cuda/infra/tables.h"
 #include "cuda/sort/order.h"
 
@@ -92,7 +91,7 @@ __global__ void pick_elements(const Along a, int* outside) {
 bool pick(const AlongArgs& args) {
   const Inside inside;
   const Along a = on_device(args);
-  by_size(itemsize(args.dtype), [&](auto type) {
+  with_size(itemsize(args.dtype), [&](auto type) {
     launch<pick_elements<decltype(type)>>(grid_of(a.line_count * a.count), a, inside.outside());
   });
   return static_cast<bool>(inside);

@@ -1,7 +1,7 @@
 // Rows of several arrays, side by side: each thread moves as many bytes at once as all rows are
 // multiples of, at most 8.
 #include "core/tables/join.h"
-#include "cuda/infra/by_size.h"
+#include "core/with_type.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"
 
@@ -29,7 +29,7 @@ void join(const JoinArgs& args) {
     all |= args.bytes[k] | reinterpret_cast<uintptr_t>(args.parts[k]);
   }
   const int64_t unit = all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
-  by_size(unit, [&](auto type) {
+  with_size(unit, [&](auto type) {
     launch<join_rows<decltype(type)>>(grid_of(args.rows * (row / unit)), args, row / unit);
   });
 }

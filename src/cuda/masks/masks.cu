@@ -1,7 +1,7 @@
 // Indexing by masks: a block per kMaskBlock elements, which knows how many are true before it, and
 // finds for each of its own where it goes (cuda/infra/prefix.h).
 #include "core/tables/masks.h"
-#include "cuda/infra/by_size.h"
+#include "core/with_type.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/prefix.h"
 #include "cuda/infra/scratch.h"
@@ -39,14 +39,14 @@ void mask_positions(const MaskArgs& args, const Dims& shape, int64_t* out) {
   launch<write_positions>({flag_blocks(args), kThreads}, args, positions_of(shape, {&shape}), out);
 }
 void mask_pick(const MaskArgs& args, const char* x, char* out, int64_t item) {
-  by_size(item, [&](auto type) {
+  with_size(item, [&](auto type) {
     using T = decltype(type);
     launch<pick<T>>({flag_blocks(args), kThreads}, args, reinterpret_cast<const T*>(x),
                     reinterpret_cast<T*>(out));
   });
 }
 void mask_place(const MaskArgs& args, char* x, const char* from, int64_t item) {
-  by_size(item, [&](auto type) {
+  with_size(item, [&](auto type) {
     using T = decltype(type);
     launch<place<T>>({flag_blocks(args), kThreads}, args, reinterpret_cast<T*>(x),
                      reinterpret_cast<const T*>(from));
