@@ -1,56 +1,14 @@
 // Connectionist temporal classification (Graves et al. 2006), forward and backward.
 //
-// The labels are spread out, l' = blank l1 blank l2 ... blank, of which a path may leave out blanks
-// between different labels. alpha[t, s] is the log-probability of all paths that reach l'[s] at
-// time t, beta[t, s] of all that go on from there. A block takes one of the batch, its threads the
-// places s, one time after the other; the gradient is a thread's for each time and class.
-#include "core/tables/ctc.h"
-#include "cuda/elementwise/math.h"
+// A block takes one of the batch, its threads the places s, one time after the other; the gradient
+// is a thread's for each time and class.
+#include "core/ctc.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
 namespace {
-
-// log(e^a + e^b + e^c): the exponential of the largest, less itself, is 1 without computing it.
-template <class T>
-__device__ T log_add(T a, T b, T c = -INFINITY) {
-  if (const T sum = a + b + c; sum != sum) return sum;  // NaN
-  const T high = a < b ? b : a, low = a < b ? a : b;
-  const T below = high < c ? high : c;
-  const T largest = high < c ? c : high, middle = low < below ? below : low;
-  const T least = low < c ? low : c;
-  if (middle == T(-INFINITY)) return largest;
-  T sum = 1 + exp(middle - largest);
-  if (least != T(-INFINITY)) sum += exp(least - largest);
-  return largest + log(sum);
-}
-
-// One of the batch.
-template <class T>
-struct Sequence {
-  const T* x;
-  int64_t time_step, class_step, times, places;
-  const int64_t* labels;
-  int64_t blank;
-
-  __device__ Sequence(const CtcArgs& a, int64_t b)
-      : x(numbers<T>(a.x) + b * a.batch_step),
-        time_step(a.time_step),
-        class_step(a.class_step),
-        times(a.input_lengths[b]),
-        places(2 * a.target_lengths[b] + 1),
-        labels(a.targets + a.starts[b]),
-        blank(a.blank) {}
-
-  __device__ int64_t label(int64_t place) const { return place % 2 ? labels[place / 2] : blank; }
-  __device__ T at(int64_t t, int64_t c) const { return x[t * time_step + c * class_step]; }
-  // Whether a path may go from place - 2 to place.
-  __device__ bool skips(int64_t place) const {
-    return place > 1 && label(place) != label(place - 2);
-  }
-};
 
 __global__ void find_outside(const CtcArgs a, int* const outside) {
   const int64_t b = blockIdx.x;
@@ -65,26 +23,22 @@ __global__ void ctc_alpha(const CtcArgs a) {
   const int64_t b = blockIdx.x;
   const Sequence<T> seq(a, b);
   T* alpha = numbers<T>(a.alpha) + b * a.times * a.width;
-  T never = -INFINITY;
   for (int64_t t = 0; t < seq.times; ++t) {
     const T* const before = alpha;
     if (t > 0) alpha += a.width;
     for (int64_t s = threadIdx.x; s < seq.places; s += kThreads) {
-      T paths = s < 2 ? T(0) : never;
-      if (t > 0)
-        paths =
-            log_add(before[s], s > 0 ? before[s - 1] : never, seq.skips(s) ? before[s - 2] : never);
+      T paths = s < 2 ? T(0) : kNever<T>;
+      if (t > 0) paths = seq.paths_to(s, before);
       alpha[s] = paths + seq.at(t, seq.label(s));
     }
     __syncthreads();
   }
   if (threadIdx.x > 0) return;
-  const int64_t last = seq.places - 1;
   T& loss = numbers<T>(a.loss)[b];
   if (seq.times == 0)
     loss = seq.places == 1 ? T(0) : T(INFINITY);
   else
-    loss = -log_add(alpha[last], last > 0 ? alpha[last - 1] : never);
+    loss = seq.loss(alpha);
 }
 
 // Makes of beta what all paths through a place have: alpha[t, s] + beta[t, s]. `rows` are two rows
@@ -93,16 +47,13 @@ template <class T>
 __global__ void ctc_beta(const CtcArgs a, T* const rows, T* const paths_through) {
   const int64_t b = blockIdx.x;
   const Sequence<T> seq(a, b);
-  const T never = -INFINITY;
   for (int64_t t = seq.times - 1; t >= 0; --t) {
     const int64_t row = (b * a.times + t) * a.width;
     T* const beta = rows + (2 * b + t % 2) * a.width;
     const T* const after = rows + (2 * b + (t + 1) % 2) * a.width;
     for (int64_t s = threadIdx.x; s < seq.places; s += kThreads) {
-      T paths = s >= seq.places - 2 ? T(0) : never;
-      if (t < seq.times - 1)
-        paths = log_add(after[s], s + 1 < seq.places ? after[s + 1] : never,
-                        s + 2 < seq.places && seq.skips(s + 2) ? after[s + 2] : never);
+      T paths = s >= seq.places - 2 ? T(0) : kNever<T>;
+      if (t < seq.times - 1) paths = seq.paths_from(s, after);
       beta[s] = paths + seq.at(t, seq.label(s));
       paths_through[row + s] = numbers<T>(a.alpha)[row + s] + beta[s];
     }
@@ -119,16 +70,12 @@ __global__ void ctc_gradient(const CtcArgs a, const T* const paths_through) {
   const Sequence<T> seq(a, b);
   const T loss = numbers<T>(a.loss)[b];
   const T grad = numbers<T>(a.grad)[b];
-  const T never = -INFINITY, endless = INFINITY;
-  if (t >= seq.times || (a.zero_infinity && loss == endless)) return;
+  if (t >= seq.times || (a.zero_infinity && loss == -kNever<T>)) return;
   const T* const through = paths_through + (b * a.times + t) * a.width;
-  T paths = never;
+  T paths = kNever<T>;
   for (int64_t s = 0; s < seq.places; ++s)
     if (seq.label(s) == c) paths = log_add(paths, through[s]);
-  const T x = seq.at(t, c);
-  T dx = exp(x) * grad;
-  if (paths != never || x == never || !(abs(loss) < endless)) dx -= exp(paths + loss - x) * grad;
-  numbers<T>(a.out)[i] = dx;
+  numbers<T>(a.out)[i] = seq.gradient(t, c, paths, loss, grad);
 }
 
 Grid block_per_sequence(const CtcArgs& a) { return {static_cast<unsigned>(a.batch), kThreads}; }
