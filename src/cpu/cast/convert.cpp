@@ -2,30 +2,13 @@
 #include "cpu/cast/convert.h"
 
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
+#include "core/converted.h"
 #include "cpu/vec/vec_half.h"
 
 namespace tt::cpu {
 namespace {
-
-template <class From, class To>
-To convert_one(From value) {
-  if constexpr (is_half_type<To>)
-    return To(static_cast<float>(value));
-  else if constexpr (std::is_same_v<To, bool>)
-    return value != From{};
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Through an integer that holds more, as PyTorch. C++ leaves undefined what does not fit into
-    // that, or is NaN: the processor's answer is the lowest.
-    using Wide = std::conditional_t<sizeof(To) == 8 || std::is_unsigned_v<To>, int64_t, int32_t>;
-    constexpr Wide lowest = std::numeric_limits<Wide>::min();
-    constexpr From end = -static_cast<From>(lowest);
-    return static_cast<To>(value >= -end && value < end ? static_cast<Wide>(value) : lowest);
-  } else
-    return static_cast<To>(value);
-}
 
 // Through memcpy: a NumPy address need not be aligned. A bool may hold any byte: it is true if not
 // 0.
@@ -39,8 +22,8 @@ void by_elements(char* const* data, const int64_t* strides, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       Raw value;
       std::memcpy(&value, x + i * x_stride, sizeof(From));
-      const To converted = from_bool ? static_cast<To>(value != 0) : convert_one<Raw, To>(value);
-      std::memcpy(out + i * out_stride, &converted, sizeof(To));
+      const To result = from_bool ? static_cast<To>(value != 0) : converted<To>(value);
+      std::memcpy(out + i * out_stride, &result, sizeof(To));
     }
   };
   if (strides[0] != sizeof(To) || strides[1] != sizeof(From))
