@@ -4,21 +4,6 @@
 namespace tt::cpu {
 namespace {
 
-constexpr auto kScale = [](const ScaleArgs& a, const double*, const auto& x) {
-  using T = ElementOf<decltype(x)>;
-  x.store(x.param, x.load(x.param) * static_cast<T>(a.factor));
-};
-
-constexpr auto kClamp = [](const ClampArgs& a, const double*, const auto& x) {
-  using T = ElementOf<decltype(x)>;
-  x.store(x.param, clamp(x.load(x.param), static_cast<T>(a.low), static_cast<T>(a.high)));
-};
-
-constexpr auto kLerp = [](const LerpArgs& a, const double*, const auto& x) {
-  using T = ElementOf<decltype(x)>;
-  x.store(x.param, average(x.load(x.param), x.load(x.grad), static_cast<T>(a.weight)));
-};
-
 // sum x^2, sum |x| and max |x|, from 0: a step with an element, and the union of two states.
 struct Squares {
   template <class V>
@@ -87,6 +72,5 @@ void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) 
 }  // namespace tt::cpu
 
 namespace tt::cpu::TT_ISA {
-extern const ForeachTable foreach_table = {steps<ScaleArgs, kScale>(), steps<ClampArgs, kClamp>(),
-                                           steps<LerpArgs, kLerp>(), sums};
+extern const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
 }

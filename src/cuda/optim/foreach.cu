@@ -1,34 +1,9 @@
 // What is done to whole lists of arrays besides optimiser steps.
-#include "cuda/elementwise/math.h"
 #include "cuda/infra/tables.h"
 #include "cuda/optim/lists.h"
 
 namespace tt::cuda {
 namespace {
-
-struct Scale {
-  using Args = ScaleArgs;
-  template <class T>
-  __device__ static void step(const Args& a, const Element<T>& x) {
-    x.param() *= static_cast<T>(a.factor);
-  }
-};
-
-struct Clamp {
-  using Args = ClampArgs;
-  template <class T>
-  __device__ static void step(const Args& a, const Element<T>& x) {
-    x.param() = clamped(x.param(), static_cast<T>(a.low), static_cast<T>(a.high));
-  }
-};
-
-struct Lerp {
-  using Args = LerpArgs;
-  template <class T>
-  __device__ static void step(const Args& a, const Element<T>& x) {
-    x.param() = average(x.param(), x.grad(), static_cast<T>(a.weight));
-  }
-};
 
 // sum |x|^power, or max |x|, of an array: by one block.
 template <class T>

@@ -5,11 +5,21 @@
 #include <vector>
 
 #include "core/tables/optim.h"
+#include "cuda/elementwise/math.h"
 #include "cuda/infra/block.h"
 #include "cuda/infra/scratch.h"
 
 namespace tt::cuda {
 namespace {
+
+// NaN stays.
+template <class T>
+__device__ T clamp(T x, T low, T high) {
+  if (x < low) x = low;
+  return x > high ? high : x;
+}
+
+#include "core/optim_steps.h"
 
 struct Listed {
   Chunk chunk;
@@ -17,31 +27,35 @@ struct Listed {
 };
 
 // An element of a chunk.
-template <class T>
-struct Element {
+template <class Type>
+struct Place {
+  using T = Type;
+  using V = Type;
   const Chunk& chunk;
   int64_t i;
 
-  __device__ T& param() const { return static_cast<T*>(chunk.param)[i]; }
+  __device__ T param() const { return static_cast<const T*>(chunk.param)[i]; }
   __device__ T grad() const { return static_cast<const T*>(chunk.grad)[i]; }
-  __device__ T& state(int k) const { return static_cast<T*>(chunk.state[k])[i]; }
-  __device__ T scale(int k) const { return static_cast<T>(chunk.scale[k]); }
+  __device__ T state(int k) const { return static_cast<const T*>(chunk.state[k])[i]; }
+  __device__ void set_param(T value) const { static_cast<T*>(chunk.param)[i] = value; }
+  __device__ void set_state(int k, T value) const { static_cast<T*>(chunk.state[k])[i] = value; }
+  __device__ double scale(int k) const { return chunk.scale[k]; }
 };
 
-// Kernel::step(args, element) for each element of `count` > 0 arrays.
-template <class T, class Kernel>
-__global__ void update(const Listed* list, const int64_t count, const typename Kernel::Args args) {
+// Step::step(args, place) for each element of `count` > 0 arrays.
+template <class T, class Step>
+__global__ void update(const Listed* list, const int64_t count, const typename Step::Args args) {
   int64_t low = 0, high = count;  // the last of those that start at this block or before it
   while (high - low > 1) {
     const int64_t middle = (low + high) / 2;
     (list[middle].first_block <= blockIdx.x ? low : high) = middle;
   }
   const int64_t i = (blockIdx.x - list[low].first_block) * kThreads + threadIdx.x;
-  if (i < list[low].chunk.numel) Kernel::step(args, Element<T>{list[low].chunk, i});
+  if (i < list[low].chunk.numel) Step::step(args, Place<T>{list[low].chunk, i});
 }
 
-template <class T, class Kernel>
-void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args& args) {
+template <class T, class Step>
+void update_all(const Chunk* chunks, int64_t count, const typename Step::Args& args) {
   std::vector<Listed> list;
   int64_t blocks = 0;
   for (int64_t c = 0; c < count; ++c) {
@@ -50,26 +64,12 @@ void update_all(const Chunk* chunks, int64_t count, const typename Kernel::Args&
   }
   const Scratch<Listed> there(count);
   copy_to_device(there.data(), list.data(), count * sizeof(Listed));
-  launch<update<T, Kernel>>({static_cast<unsigned>(blocks), kThreads}, there.data(), count, args);
+  launch<update<T, Step>>({static_cast<unsigned>(blocks), kThreads}, there.data(), count, args);
 }
 
-template <class Kernel>
-constexpr Steps<typename Kernel::Args> steps() {
-  return {update_all<float, Kernel>, update_all<double, Kernel>};
-}
-
-// A running average that moves towards x by `weight`: lerp of core/functors.h, exact at either end.
-template <class T>
-__device__ T average(T old, T x, T weight) {
-  const bool near_old = weight > T(-0.5) && weight < T(0.5);
-  return near_old ? old + weight * (x - old) : x - (x - old) * (1 - weight);
-}
-
-// NaN stays.
-template <class T>
-__device__ T clamped(T x, T low, T high) {
-  if (x < low) x = low;
-  return x > high ? high : x;
+template <class Step>
+constexpr Steps<typename Step::Args> steps() {
+  return {update_all<float, Step>, update_all<double, Step>};
 }
 
 }  // namespace
