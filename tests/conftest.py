@@ -40,19 +40,24 @@ def torch(request):
     module.set_grad_enabled(True)
 
 
+def compiler():
+    """The start of a g++ command that finds our headers; a test is skipped where there is none."""
+    path = shutil.which("g++")
+    if path is None or not SOURCES.is_dir():
+        pytest.skip("needs g++ and the sources")
+    return [path, "-std=c++17", "-I", str(SOURCES)]
+
+
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
     """compiled(name, source): a shared library, built by g++ from one file next to our headers."""
-    compiler = shutil.which("g++")
-    if compiler is None or not SOURCES.is_dir():
-        pytest.skip("needs g++ and the sources")
+    command = [*compiler(), "-O1", "-shared", "-fPIC"]
 
     def build(name: str, source: str) -> Path:
         folder = tmp_path_factory.mktemp(name)
         path = folder / f"{name}.cpp"
         path.write_text(source)
         library = folder / f"{name}.so"
-        command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-I", str(SOURCES)]
         subprocess.run([*command, "-o", str(library), str(path)], check=True)
         return library
 

@@ -6,11 +6,10 @@ kernels.cu has the kernels; each fault names the kernel, block and thread, and t
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 
 import pytest
-from conftest import SOURCES
+from conftest import SOURCES, compiler
 
 KERNELS = SOURCES.parent / "tests" / "cuda" / "kernels.cu"
 INSTRUMENTED = (
@@ -21,10 +20,7 @@ INSTRUMENTED = (
 
 def build(source, folder):
     """The program of a file of kernels."""
-    compiler = shutil.which("g++")
-    if compiler is None or not SOURCES.is_dir():
-        pytest.skip("needs g++ and the sources")
-    common = [compiler, "-std=c++17", "-I", str(SOURCES)]
+    common = compiler()
     kernels, program = str(folder / "kernels.o"), str(folder / "kernels")
     subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", source, "-o", kernels], check=True)
     host = map(str, (SOURCES / "cuda" / "host").glob("*.cpp"))
