@@ -12,9 +12,12 @@ namespace {
 TT_HOST_DEVICE inline double positive_digamma(double x) {
   double result = 0;
   for (; x < 10; ++x) result -= 1 / x;
-  const double s = 1 / (x * x);
-  return result + std::log(x) - 0.5 / x -
-         s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132)))));
+  const double z = 1 / (x * x);
+  const double series =
+      z * (1 / 12.0 - z * (1 / 120.0 -
+                           z * (1 / 252.0 -
+                                z * (1 / 240.0 - z * (1 / 132.0 - z * (691 / 32760.0 - z / 12))))));
+  return result + std::log(x) - 0.5 / x - series;
 }
 
 TT_HOST_DEVICE inline double gamma_density_at(double a, double x) {

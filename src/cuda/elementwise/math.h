@@ -6,9 +6,9 @@
 #pragma once
 #include <cfloat>
 
+#include "core/gamma.h"
 #include "core/half.h"
 #include "core/int_math.h"
-#include "core/special.h"
 #include "core/wrapping.h"
 #include "cuda/cuda.h"
 
@@ -214,23 +214,13 @@ __device__ inline float erfinv(float x) {
   return static_cast<float>(erfinv(static_cast<double>(x)));
 }
 
-// By recurrence up to 10, then the asymptotic series; negative arguments by reflection.
+// Negative arguments by reflection.
 __device__ inline double digamma(double x) {
   if (x == 0) return ::copysign(static_cast<double>(INFINITY), -x);
-  double result = 0;
-  if (x < 0) {
-    if (x == ::floor(x)) return NAN;
-    const double part = x - ::trunc(x);
-    result = -3.14159265358979323846 / ::tan(3.14159265358979323846 * part);
-    x = 1 - x;
-  }
-  for (; x < 10; ++x) result -= 1 / x;
-  const double z = 1 / (x * x);
-  const double series =
-      z * (1 / 12.0 - z * (1 / 120.0 -
-                           z * (1 / 252.0 -
-                                z * (1 / 240.0 - z * (1 / 132.0 - z * (691 / 32760.0 - z / 12))))));
-  return result + ::log(x) - 0.5 / x - series;
+  if (!(x < 0)) return positive_digamma(x);
+  if (x == ::floor(x)) return NAN;
+  const double part = x - ::trunc(x);
+  return positive_digamma(1 - x) - 3.14159265358979323846 / ::tan(3.14159265358979323846 * part);
 }
 __device__ inline float digamma(float x) {
   return static_cast<float>(digamma(static_cast<double>(x)));
