@@ -115,6 +115,46 @@ TT_HOST_DEVICE std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
   return trunc(x / y);
 }
 
+// Python's %: the result has the divisor's sign.
+template <class V>
+TT_HOST_DEVICE std::enable_if_t<is_float<V>, V> remainder(V x, V y) {
+  const V rest = fmod(x, y);
+  return select((rest != V{}) & ((y < V{}) != (rest < V{})), rest + y, rest);
+}
+
+// ln(e^x + e^y) = x + ln(1 + e^(y - x)) for x >= y; equal infinities have no difference.
+template <class V>
+TT_HOST_DEVICE V logaddexp(V x, V y) {
+  const V rest = log1p_to_one(exp(-abs(x - y)));
+  return select(x == y, x + constant<V>(0.69314718055994531), maximum(x, y) + rest);
+}
+template <class V>
+TT_HOST_DEVICE V logaddexp2(V x, V y) {
+  const V rest = log1p_to_one(exp2(-abs(x - y))) * constant<V>(1.4426950408889634);
+  return select(x == y, x + one<V>(), maximum(x, y) + rest);
+}
+
+// 0 ln y is 0, unless y is NaN.
+template <class V>
+TT_HOST_DEVICE V xlogy(V x, V y) {
+  return select((x == V{}) & (y == y), V{}, x * log(y));
+}
+
+// sin(pi x) / (pi x), with pi x rounded, as PyTorch has it.
+template <class V>
+TT_HOST_DEVICE V sinc(V x) {
+  const V angle = x * constant<V>(3.14159265358979323846);
+  return select(x == V{}, one<V>(), sin(angle) / angle);
+}
+
+// ln(x / (1 - x)); x is first kept within [eps, 1 - eps], if eps is not negative.
+template <class V>
+TT_HOST_DEVICE V logit(V x, V eps) {
+  const V high = one<V>() - eps, inside = select(x < eps, eps, select(x > high, high, x));
+  const V z = select(eps < V{}, x, inside);
+  return log(z / (one<V>() - z));
+}
+
 #include "core/activations.h"
 #include "core/losses.h"
 
@@ -152,3 +192,21 @@ TT_HOST_DEVICE std::enable_if_t<is_float<V>, V> trunc_divide(V x, V y) {
   };
 #include "core/ops.def"
 #undef TT_FUNCTOR
+
+// No ops of ops.def: their calls are not of its kinds.
+struct where_op {
+  template <class V>
+  TT_HOST_DEVICE static V apply(V condition, V x, V y) {
+    return select(condition != V{}, x, y);
+  }
+};
+struct nan_to_num_op {
+  template <class V>
+  TT_HOST_DEVICE static V apply(V x, V nan, V posinf, V neginf) {
+    if constexpr (is_float<V>) {
+      const V number = select(x != x, nan, x);
+      return select(is_infinite(x), select(x > V{}, posinf, neginf), number);
+    }
+    return x;
+  }
+};

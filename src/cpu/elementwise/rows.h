@@ -145,24 +145,6 @@ void row(char* const* data, const int64_t* strides, int64_t n) {
 #endif
 }
 
-struct where_op {
-  template <class V>
-  static V apply(V condition, V x, V y) {
-    return select(condition != V{}, x, y);
-  }
-};
-
-struct nan_to_num_op {
-  template <class V>
-  static V apply(V x, V nan, V posinf, V neginf) {
-    if constexpr (is_float<V>) {
-      const V number = select(x != x, nan, x);
-      return select(is_infinite(x), select(x > V{}, posinf, neginf), number);
-    }
-    return x;
-  }
-};
-
 template <class F, class... Fs>
 constexpr bool is_one_of = (std::is_same_v<F, Fs> || ...);
 
@@ -185,42 +167,26 @@ void kernel(const Iter& iter) {
   run(iter, row<F, T, kInputs, kMask>);
 }
 
-enum class Kind { Arithmetic, Mask };
-
 // Integer ops are fast ones only where the baseline has no instruction for them.
 template <class F, class Set, class T>
 constexpr bool is_fast = Set::template fast<T> || (std::is_same_v<T, int64_t> &&
                                                    is_one_of<F, maximum_op, minimum_op, clamp_op>);
 
 // The table's entry, or nullptr where T is not in the op's set or the kernel is in another file.
-template <class F, class Set, class T, int kInputs, Kind kind>
+template <class F, class Set, class T, int kInputs, bool kMask>
 constexpr Kernel entry() {
   if constexpr (!Set::template has<T> || !is_native<T> || !is_here(kInputs, is_fast<F, Set, T>))
     return nullptr;
   else
-    return kernel<F, T, kInputs, kind == Kind::Mask>;
+    return kernel<F, T, kInputs, kMask>;
 }
 
-template <class F, class Set, int kInputs, Kind kind = Kind::Arithmetic>
-constexpr void fill(Kernel (&entries)[kDTypes]) {
-#define X(name, type, text, category) \
-  entries[static_cast<int>(DType::name)] = entry<F, Set, type, kInputs, kind>();
-  TT_FOR_EACH_DTYPE(X)
-#undef X
-}
+#include "core/elementwise_fill.h"
 
 constexpr ElementwiseTable make_elementwise_table() {
   ElementwiseTable table{};
-  int unary = 0, binary = 0, ternary = 0, quaternary = 0;
-#define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[unary++]);
-#define BINARY(name, result, set, ...) fill<name##_op, set, 2>(table.binary[binary++]);
-#define TEST(name, set, ...) fill<name##_op, set, 1, Kind::Mask>(table.unary[unary++]);
-#define COMPARE(name, set, ...) fill<name##_op, set, 2, Kind::Mask>(table.binary[binary++]);
-#define TERNARY(name, result, set, ...) fill<name##_op, set, 3>(table.ternary[ternary++]);
-#define QUATERNARY(name, result, set, ...) fill<name##_op, set, 4>(table.quaternary[quaternary++]);
-#include "core/ops.def"
-  fill<where_op, All, 3>(table.where);
-  fill<nan_to_num_op, All, 4>(table.nan_to_num);
+  fill_of_one(table);
+  fill_of_more(table);
   return table;
 }
 

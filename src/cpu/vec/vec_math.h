@@ -425,12 +425,5 @@ inline Vec<double> fmod(Vec<double> x, Vec<double> y) {
   return map_lanes(x, y, [](double a, double b) { return __builtin_fmod(a, b); });
 }
 
-// Python's %: the result has the divisor's sign.
-template <class V>
-inline auto remainder(V x, V y) -> decltype(fmod(x, y)) {
-  const V r = fmod(x, y);
-  return select((r != 0) & ((y < 0) != (r < 0)), r + y, r);
-}
-
 }  // namespace
 }  // namespace tt::cpu

@@ -281,46 +281,6 @@ inline Vec<double> trigamma(Vec<double> x) {
 template <class V>
 using IfFloats = decltype(from_bits(as_bits(V{})));
 
-// ln(e^x + e^y) = x + ln(1 + e^(y - x)) for x >= y; equal infinities have no difference.
-template <class V, class Tail>
-inline V log_of_sum(V x, V y, double at_equal, Tail tail) {
-  const V larger = (x > y) | (x != x) ? x : y;
-  const V twice = x + static_cast<decltype(x[0] + 0)>(at_equal);
-  return select(x == y, twice, larger + tail(-abs(x - y)));
-}
-template <class V>
-inline IfFloats<V> logaddexp(V x, V y) {
-  return log_of_sum(x, y, 1 / kLog2E, [](V d) { return log1p_to_one(exp(d)); });
-}
-template <class V>
-inline IfFloats<V> logaddexp2(V x, V y) {
-  return log_of_sum(x, y, 1.0, [](V d) {
-    return log1p_to_one(exp2(d)) * static_cast<decltype(d[0] + 0)>(kLog2E);
-  });
-}
-
-// 0 ln y is 0, unless y is NaN.
-template <class V>
-inline IfFloats<V> xlogy(V x, V y) {
-  return select((x == 0) & (y == y), V{}, x * log(y));
-}
-
-// sin(pi x) / (pi x), with pi x rounded, as PyTorch has it.
-template <class V>
-inline IfFloats<V> sinc(V x) {
-  const V angle = x * static_cast<decltype(x[0] + 0)>(kPi);
-  return select(x == 0, broadcast<V>(1.0f), sin(angle) / angle);
-}
-
-// ln(x / (1 - x)); x is first kept within [eps, 1 - eps], if eps is not negative.
-template <class V>
-inline IfFloats<V> logit(V x, V eps) {
-  const V high = 1 - eps;
-  const V inside = select(x < eps, eps, select(x > high, high, x));
-  const V z = select(eps < 0, x, inside);
-  return log(z / (1 - z));
-}
-
 template <class V>
 inline IfFloats<V> polygamma(V x, V n) {
   return map_lanes(x, n, [](double lane, double order) { return polygamma_of(order, lane); });

@@ -11,24 +11,6 @@ namespace {
 
 #include "core/functors.h"
 
-struct where_op {
-  template <class V>
-  __device__ static V apply(V condition, V x, V y) {
-    return condition != V{} ? x : y;
-  }
-};
-
-struct nan_to_num_op {
-  template <class V>
-  __device__ static V apply(V x, V nan, V posinf, V neginf) {
-    if constexpr (is_float<V>) {
-      if (x != x) return nan;
-      if (is_infinite(x)) return x > V{} ? posinf : neginf;
-    }
-    return x;
-  }
-};
-
 // What T is computed in. A bool is all bits or none, so that the integers' expressions serve: ~x,
 // x + y and x * y come out right, read as "not 0".
 template <class T>
@@ -69,24 +51,16 @@ void run(const Iter& iter) {
   launch<elementwise<F, T, kInputs, kMask>>(grid_of(iter.numel), operands_of(iter));
 }
 
-enum class Kind { Arithmetic, Mask };
-
 // The table's entry, or nullptr where T is not in the op's set.
-template <class F, class Set, class T, int kInputs, Kind kind>
+template <class F, class Set, class T, int kInputs, bool kMask>
 constexpr Kernel entry() {
   if constexpr (!Set::template has<T> || !is_native<T>)
     return nullptr;
   else
-    return run<F, T, kInputs, kind == Kind::Mask>;
+    return run<F, T, kInputs, kMask>;
 }
 
-template <class F, class Set, int kInputs, Kind kind = Kind::Arithmetic>
-constexpr void fill(Kernel (&entries)[kDTypes]) {
-#define X(name, type, text, category) \
-  entries[static_cast<int>(DType::name)] = entry<F, Set, type, kInputs, kind>();
-  TT_FOR_EACH_DTYPE(X)
-#undef X
-}
+#include "core/elementwise_fill.h"
 
 }  // namespace
 }  // namespace tt::cuda

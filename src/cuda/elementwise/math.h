@@ -122,45 +122,10 @@ __device__ IfFloat<T> sigmoid(T x) {
   const T e = exp(-abs(x));
   return (x < 0 ? e : T(1)) / (T(1) + e);
 }
-// Python's %: the result has the divisor's sign.
-template <class T>
-__device__ IfFloat<T> remainder(T x, T y) {
-  const T rest = fmod(x, y);
-  return rest != 0 && (y < 0) != (rest < 0) ? rest + y : rest;
-}
 // Overloads the one of core/activations.h, which rounds 1 + erf(x) where that is near 0.
 __device__ inline float normal_cdf(float x) { return erfc(x * -0.707106781f) / 2; }
 __device__ inline double normal_cdf(double x) { return erfc(x * -0.70710678118654752) / 2; }
 
-// ln(e^x + e^y) = x + ln(1 + e^(y - x)) for x >= y; equal infinities have no difference.
-template <class T>
-__device__ IfFloat<T> logaddexp(T x, T y) {
-  const T larger = x > y || x != x ? x : y;
-  return x == y ? x + T(0.69314718055994531) : larger + log1p(exp(-abs(x - y)));
-}
-template <class T>
-__device__ IfFloat<T> logaddexp2(T x, T y) {
-  const T larger = x > y || x != x ? x : y;
-  return x == y ? x + T(1) : larger + log1p(exp2(-abs(x - y))) * T(1.4426950408889634);
-}
-// 0 ln y is 0, unless y is NaN.
-template <class T>
-__device__ IfFloat<T> xlogy(T x, T y) {
-  return x == 0 && y == y ? T(0) : x * log(y);
-}
-// sin(pi x) / (pi x), with pi x rounded, as PyTorch has it.
-template <class T>
-__device__ IfFloat<T> sinc(T x) {
-  const T angle = x * T(3.14159265358979323846);
-  return x == 0 ? T(1) : sin(angle) / angle;
-}
-// ln(x / (1 - x)); x is first kept within [eps, 1 - eps], if eps is not negative.
-template <class T>
-__device__ IfFloat<T> logit(T x, T eps) {
-  const T high = T(1) - eps, inside = x < eps ? eps : x > high ? high : x;
-  const T z = eps < 0 ? x : inside;
-  return log(z / (T(1) - z));
-}
 template <class T>
 __device__ IfFloat<T> polygamma(T x, T order) {
   return static_cast<T>(polygamma_of(order, x));

@@ -4,11 +4,6 @@
 
 namespace tt::cuda {
 
-void fill_unary(ElementwiseTable& table) {
-  int op = 0;
-#define UNARY(name, result, set, ...) fill<name##_op, set, 1>(table.unary[op++]);
-#define TEST(name, set, ...) fill<name##_op, set, 1, Kind::Mask>(table.unary[op++]);
-#include "core/ops.def"
-}
+void fill_unary(ElementwiseTable& table) { fill_of_one(table); }
 
 }  // namespace tt::cuda

@@ -11,6 +11,8 @@
 namespace tt::cuda {
 namespace {
 
+#include "core/functors.h"
+
 // A line has `size` elements; `at` is a place in the results, and `before` that of the element
 // that the scan saw before.
 struct Place {
