@@ -91,7 +91,13 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 // both ends: negative where it does not fit.
 int64_t window_room(int64_t size, int64_t padding, int64_t dilation, int64_t taps, const char* op);
 
-// Elements of a shape. Throws where a size is negative or the product overflows.
+// Elements of an array's shape; checked_numel: of any, throws where a size is negative or the
+// product overflows.
+inline int64_t product(const Dims& shape) {
+  int64_t numel = 1;
+  for (int64_t size : shape) numel *= size;
+  return numel;
+}
 int64_t checked_numel(const Dims& shape, const char* op);
 // Row-major strides; dims of size 0 count as 1, as in PyTorch.
 Dims contiguous_strides(const Dims& shape);

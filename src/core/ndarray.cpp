@@ -4,12 +4,6 @@ namespace tt {
 
 namespace {
 
-int64_t product(const Dims& shape) {
-  int64_t numel = 1;
-  for (int64_t size : shape) numel *= size;
-  return numel;
-}
-
 // The strides under which `shape` views the elements of `from`, if there are any: each run of dims
 // of `from` that lies in one piece must be cut up by whole dims of `shape`.
 std::optional<Dims> view_strides(const Dims& from, const Dims& from_strides, const Dims& shape,

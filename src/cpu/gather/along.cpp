@@ -19,12 +19,6 @@ namespace tt::cpu {
 
 namespace {
 
-int64_t product(const Dims& shape) {
-  int64_t numel = 1;
-  for (int64_t size : shape) numel *= size;
-  return numel;
-}
-
 // ---------------------------------------------------------------------------- what rows compute
 template <Place op, class T>
 T combine(T a, T b) {

@@ -24,12 +24,6 @@ void merge(Dims& shape, Dims& strides) {
     }
 }
 
-int64_t product(const Dims& shape) {
-  int64_t n = 1;
-  for (int64_t size : shape) n *= size;
-  return n;
-}
-
 constexpr int64_t kShort = 8;             // shorter rows are taken side by side
 constexpr int64_t kRowsAtOnce = 16;       // their lanes are combined together
 constexpr int64_t kStateBytes = 1 << 18;  // of all columns and lanes: they stay in the second cache

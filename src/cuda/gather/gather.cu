@@ -11,12 +11,6 @@
 namespace tt::cuda {
 namespace {
 
-int64_t product(const Dims& shape) {
-  int64_t numel = 1;
-  for (int64_t size : shape) numel *= size;
-  return numel;
-}
-
 enum Array { kX, kOther, kIndex };
 
 // AlongArgs by value.

@@ -8,12 +8,6 @@ namespace {
 
 constexpr int64_t kPerThread = 32;  // elements of a chunk
 
-int64_t product(const Dims& shape) {
-  int64_t n = 1;
-  for (const int64_t size : shape) n *= size;
-  return n;
-}
-
 // Dims that can be walked as one become one.
 Positions<1> merged(Dims shape, Dims strides) {
   for (int d = shape.size() - 2; d >= 0; --d)
