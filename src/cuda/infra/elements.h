@@ -44,5 +44,16 @@ __device__ void store_as(char* to, DType dtype, T value) {
   }
 }
 
+__device__ inline void copy_element(char* to, const char* from, DType dtype) {
+  switch (dtype) {
+#define X(name, type, text, category)                \
+  case DType::name:                                  \
+    *reinterpret_cast<type*>(to) = read<type>(from); \
+    break;
+    TT_FOR_EACH_DTYPE(X)
+#undef X
+  }
+}
+
 }  // namespace
 }  // namespace tt::cuda

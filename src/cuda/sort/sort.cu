@@ -13,14 +13,7 @@ __device__ void put(const DeviceLines& lines, int64_t line, int64_t from, int64_
     return lines.stream[stream].data + lines.positions.offset(stream, line) +
            k * lines.stream[stream].step;
   };
-  switch (lines.stream[0].dtype) {
-#define X(name, type, text, category)                              \
-  case DType::name:                                                \
-    *reinterpret_cast<type*>(at(1, to)) = read<type>(at(0, from)); \
-    break;
-    TT_FOR_EACH_DTYPE(X)
-#undef X
-  }
+  copy_element(at(1, to), at(0, from), lines.stream[0].dtype);
   *reinterpret_cast<int64_t*>(at(2, to)) = from;
 }
 

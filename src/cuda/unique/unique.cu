@@ -88,17 +88,8 @@ __global__ void measure_groups(const int64_t* begins, const int64_t groups, cons
 
 __global__ void take(const char* x, const DType dtype, const int64_t* positions,
                      const int64_t groups, char* out) {
-  const int64_t g = thread_index();
-  if (g >= groups) return;
-  const int64_t item = itemsize(dtype);
-  switch (dtype) {
-#define X(name, type, text, category)                                               \
-  case DType::name:                                                                 \
-    *reinterpret_cast<type*>(out + g * item) = read<type>(x + positions[g] * item); \
-    break;
-    TT_FOR_EACH_DTYPE(X)
-#undef X
-  }
+  const int64_t g = thread_index(), item = itemsize(dtype);
+  if (g < groups) copy_element(out + g * item, x + positions[g] * item, dtype);
 }
 
 // Answers how many groups there are; positions: of the first of each.
