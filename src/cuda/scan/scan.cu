@@ -175,52 +175,11 @@ void run(const Op& op, const ScanArgs& args) {
         {static_cast<unsigned>((lines + kThreads - 1) / kThreads), kThreads}, op, shape);
 }
 
-// Calls the kernel of Op<T> with the dtype's T, where `has` is true of it.
-template <template <class> class Op, template <class> class Set>
-void values(const ScanArgs& args) {
-  with_type(args.dtype, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (Set<T>::value) {
-      Op<T> op;
-      op.out = numbers<T>(args.out);
-      run<T>(op, args);
-    }
-  });
-}
-template <class T>
-using IsNumber = std::bool_constant<!std::is_same_v<T, bool>>;
-template <class T>
-using IsFloat = std::bool_constant<is_float_type<T>>;
-
-template <bool kLargest>
-void extreme(const ScanArgs& args) {
-  with_type(args.dtype, [&](auto type) {
-    using T = decltype(type);
-    run<T>(Extreme<T, kLargest>{numbers<T>(args.out), args.indices}, args);
-  });
-}
-
-void linear(const ScanArgs& args) {
-  with_type(args.dtype, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (is_float_type<T>) {
-      T* const out = numbers<T>(args.out);
-      const T* const factors = numbers<T>(args.factors);
-      if (args.reverse)
-        run<T>(Linear<T, true>{out, factors}, args);
-      else
-        run<T>(Linear<T, false>{out, factors}, args);
-    }
-  });
-}
+#include "core/scan_by_dtype.h"
 
 }  // namespace
 
-const ScanTable scan_table = {values<Sum, IsNumber>,
-                              values<Product, IsNumber>,
-                              values<LogSumExp, IsFloat>,
-                              extreme<true>,
-                              extreme<false>,
-                              linear};
+const ScanTable scan_table = {values<Sum>,   values<Product>, logsumexp,
+                              extreme<true>, extreme<false>,  linear};
 
 }  // namespace tt::cuda
