@@ -2,9 +2,9 @@
 // nothing else would give the same bits each time.
 #include "core/tables/histogram.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "core/bins.h"
 #include "core/storage.h"
 #include "cpu/infra/parallel.h"
 
@@ -30,36 +30,11 @@ void count(const char* x, int64_t n, int64_t* counts, int64_t size) {
   });
 }
 
-// Finds the bin of an element, -1 outside.
-template <class T>
-struct Bins {
-  std::vector<T> edges;
-  bool uniform, exact;
-
-  explicit Bins(const HistogramArgs& a) : edges(a.bins + 1), uniform(a.uniform), exact(a.exact) {
-    std::memcpy(edges.data(), a.edges, edges.size() * sizeof(T));
-  }
-
-  int64_t operator()(T value) const {
-    const int64_t bins = edges.size() - 1;
-    const T left = edges.front(), right = edges.back();
-    if (!(value >= left && value <= right)) return -1;
-    auto from = edges.begin(), to = edges.end();
-    if (uniform) {
-      // Overflow, and bins without a width, end in the last one.
-      const T position = (value - left) * bins / (right - left);
-      const int64_t guess = position < bins ? static_cast<int64_t>(position) : bins - 1;
-      if (!exact) return guess;
-      from += std::max<int64_t>(guess - 1, 0);
-      to = edges.begin() + std::min(guess + 2, bins + 1);
-    }
-    return std::min(std::upper_bound(from, to, value) - edges.begin() - 1, bins - 1);
-  }
-};
-
 template <class T>
 void histogram(const HistogramArgs& a) {
-  const Bins<T> bin(a);
+  std::vector<T> edges(a.bins + 1);
+  std::memcpy(edges.data(), a.edges, edges.size() * sizeof(T));
+  const Bins<T> bin{edges.data(), edges.data() + a.bins, a.uniform, a.exact};
   auto at = [](const char* data, int64_t i) { return read<T>(data + i * sizeof(T)); };
   auto finish = [&](const auto& sums) {
     for (int64_t b = 0; b < a.bins; ++b) write<T>(a.out + b * sizeof(T), static_cast<T>(sums[b]));

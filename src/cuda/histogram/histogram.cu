@@ -1,6 +1,7 @@
 // Counting elements by where they lie. Counts are integers, which atomics add up in any order; the
 // weights of a bin are summed by a block of its own, which looks at all elements, so that the sum
 // has the same bits each time.
+#include "core/bins.h"
 #include "core/tables/histogram.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
@@ -19,37 +20,6 @@ void count(const char* x, int64_t n, int64_t* counts, int64_t) {
   launch<count_elements>(grid_of(n), reinterpret_cast<const int64_t*>(x), n,
                          reinterpret_cast<Count*>(counts));
 }
-
-// Finds the bin of an element, -1 outside.
-template <class T>
-struct Bins {
-  const T* edges;
-  int64_t count;
-  bool uniform, exact;
-
-  __device__ int64_t operator()(T value) const {
-    const T left = edges[0], right = edges[count];
-    if (!(value >= left && value <= right)) return -1;
-    int64_t low = 0, high = count + 1;
-    if (uniform) {
-      // Overflow, and bins without a width, end in the last one.
-      const T position = (value - left) * static_cast<T>(count) / (right - left);
-      const int64_t guess =
-          position < static_cast<T>(count) ? static_cast<int64_t>(position) : count - 1;
-      if (!exact) return guess;
-      low = guess > 1 ? guess - 1 : 0;
-      high = guess + 2 < count + 1 ? guess + 2 : count + 1;
-    }
-    while (low < high) {  // the first edge above the value
-      const int64_t middle = low + (high - low) / 2;
-      if (value < edges[middle])
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low - 1 < count - 1 ? low - 1 : count - 1;
-  }
-};
 
 template <class T>
 __global__ void find_bins(const Bins<T> bins, const T* const x, const int64_t n,
@@ -73,7 +43,8 @@ __global__ void add_bin(const int64_t* const found, const T* const weights, cons
 template <class T>
 void histogram_as(const HistogramArgs& a) {
   const Scratch<int64_t> found(a.n);
-  launch<find_bins<T>>(grid_of(a.n), Bins<T>{numbers<T>(a.edges), a.bins, a.uniform, a.exact},
+  const T* const edges = numbers<T>(a.edges);
+  launch<find_bins<T>>(grid_of(a.n), Bins<T>{edges, edges + a.bins, a.uniform, a.exact},
                        numbers<T>(a.x), a.n, found.data());
   launch<add_bin<T>>({static_cast<unsigned>(a.bins), kThreads}, found.data(), numbers<T>(a.weights),
                      a.n, numbers<T>(a.out));
