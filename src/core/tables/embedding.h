@@ -28,6 +28,14 @@ struct BagArgs {
   int64_t out_row;    // elements are side by side
   bool by_frequency;  // backward divides what goes to a row by how many entries it has
   bool accumulate;    // backward adds to what the table holds
+
+  // Where a bag's entries start, and how many of them count.
+  TT_HOST_DEVICE int64_t start(int64_t bag) const { return starts ? starts[bag] : bag; }
+  TT_HOST_DEVICE int64_t entries_that_count(int64_t bag) const {
+    int64_t count = 0;
+    for (int64_t k = start(bag); k < start(bag + 1); ++k) count += index[k] != padding;
+    return count;
+  }
 };
 
 // Offsets of bags among `entries` indices; starts[bags] = entries is added. Valid are those that

@@ -26,14 +26,6 @@ void set(char* data, int64_t i, T value) {
   std::memcpy(data + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-int64_t start(const BagArgs& a, int64_t bag) { return a.starts ? a.starts[bag] : bag; }
-
-int64_t entries_that_count(const BagArgs& a, int64_t bag) {
-  int64_t count = 0;
-  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) count += a.index[k] != a.padding;
-  return count;
-}
-
 // sum (+)= the table's row, times its weight.
 template <class T, class C = Computed<T>>
 void add_row(const BagArgs& a, int64_t entry, C* sum) {
@@ -68,7 +60,7 @@ void forward(const BagArgs& a) {
           if (largest)
             for (int64_t j = 0; j < a.columns; ++j) largest[j] = -1;
           int64_t count = 0;
-          for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+          for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
             if (a.index[k] == a.padding) continue;
             if (largest)
               take_larger<T>(a, k, sum, largest, count == 0);
@@ -93,8 +85,8 @@ void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
   const int64_t item = sizeof(T), columns = part.column_end - part.column;
   for (int64_t bag = 0; bag < a.bags; ++bag) {
     const char* grad = a.out + (bag * a.out_row + part.column) * item;
-    const C share = a.mode == Bag::Mean ? 1 / static_cast<C>(entries_that_count(a, bag)) : C(1);
-    for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+    const C share = a.mode == Bag::Mean ? 1 / static_cast<C>(a.entries_that_count(bag)) : C(1);
+    for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
       const int64_t row = a.index[k];
       if (row == a.padding || row < part.row || row >= part.row_end) continue;
       C factor = share;

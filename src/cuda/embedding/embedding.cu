@@ -12,8 +12,6 @@
 namespace tt::cuda {
 namespace {
 
-__device__ int64_t start(const BagArgs& a, int64_t bag) { return a.starts ? a.starts[bag] : bag; }
-
 template <class T>
 __device__ T element(const BagArgs& a, const char* data, int64_t index) {
   return load_as<T>(data + index * int64_t(itemsize(a.dtype)), a.dtype);
@@ -21,12 +19,6 @@ __device__ T element(const BagArgs& a, const char* data, int64_t index) {
 template <class T>
 __device__ void set_element(const BagArgs& a, char* data, int64_t index, T value) {
   store_as<T>(data + index * int64_t(itemsize(a.dtype)), a.dtype, value);
-}
-
-__device__ int64_t entries_that_count(const BagArgs& a, int64_t bag) {
-  int64_t count = 0;
-  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) count += a.index[k] != a.padding;
-  return count;
 }
 
 // ---- forward: a thread per (bag, column) --------------------------------------------------------
@@ -38,7 +30,7 @@ __global__ void sum_of_bag(const BagArgs a) {
   const int64_t bag = index / a.columns, column = index % a.columns;
   T sum = 0;
   int64_t count = 0;
-  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+  for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
     if (a.index[k] == a.padding) continue;
     const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     sum += a.weights ? x * element<T>(a, a.weights, k) : x;
@@ -56,7 +48,7 @@ __global__ void max_of_bag(const BagArgs a) {
   const int64_t bag = index / a.columns, column = index % a.columns;
   T peak = 0;
   int64_t row = -1;
-  for (int64_t k = start(a, bag); k < start(a, bag + 1); ++k) {
+  for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
     if (a.index[k] == a.padding) continue;
     const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     if (row < 0 || x > peak) {
@@ -75,7 +67,7 @@ template <class T>
 __global__ void shares_of_bags(const BagArgs a, T* const shares) {
   const int64_t bag = thread_index();
   if (bag >= a.bags) return;
-  shares[bag] = a.mode == Bag::Mean ? 1 / static_cast<T>(entries_that_count(a, bag)) : T(1);
+  shares[bag] = a.mode == Bag::Mean ? 1 / static_cast<T>(a.entries_that_count(bag)) : T(1);
 }
 
 // The bag of an entry: the last one that starts at it or before.
