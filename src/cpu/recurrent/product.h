@@ -147,10 +147,5 @@ void run_phases(const RecurrentSequence& s, StepOfUnits& step) {
   if (stop < s.count) throw_interrupted();
 }
 
-template <class T, StepOfUnits& step>
-void run(const RecurrentSequence& s) {
-  run_phases<T>(s, step);
-}
-
 }  // namespace
 }  // namespace tt::cpu
