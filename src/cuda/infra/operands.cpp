@@ -9,6 +9,7 @@ Operands operands_of(const Iter& iter) {
   all.ndim = iter.ndim;
   all.numel = iter.numel;
   for (int d = 0; d < iter.ndim; ++d) all.shape[d] = iter.shape[d];
+  all.is_packed = iter.ndim <= 1;
   const char* const begin = reinterpret_cast<const char*>(&iter);
   for (int k = 0; k < iter.count; ++k) {
     const Iter::Entry& from = iter.operands[k];
@@ -19,6 +20,9 @@ Operands operands_of(const Iter& iter) {
       std::memcpy(to.number, from.data, sizeof to.number);
     else
       to.data = from.data;
+    const int64_t size = facts_of(from.dtype).size;
+    all.is_packed &= !to.data || ((iter.ndim == 0 || from.strides[0] == size) &&
+                                  reinterpret_cast<uintptr_t>(to.data) % (kPack * size) == 0);
   }
   return all;
 }

@@ -14,6 +14,7 @@ struct Operands {
     alignas(8) char number[8];  // of iter.compute
   };
   int ndim;
+  bool is_packed;  // every array is a row of elements, aligned to packs of them; or a number
   int64_t numel;
   int64_t shape[kMaxDims];  // the fastest dim first
   One of[Iter::kMaxOperands];
@@ -21,6 +22,13 @@ struct Operands {
 Operands operands_of(const Iter& iter);
 
 namespace {
+
+// What a thread moves at a time: of float32 16 bytes, the most that one access has.
+constexpr int kPack = 4;
+template <class T>
+struct alignas(kPack * sizeof(T)) Pack {
+  T of[kPack];
+};
 
 // As many blocks as there are elements for, each thread taking `per_thread`.
 inline Grid grid_of(int64_t numel, int64_t per_thread = 1) {
@@ -31,13 +39,20 @@ inline Grid grid_of(int64_t numel, int64_t per_thread = 1) {
 __device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 // Bytes from the first element of operand k to the one at `index` in row-major order.
-__device__ inline int64_t offset_of(const Operands& all, int k, int64_t index) {
+template <class Index>
+__device__ int64_t offset_by(const Operands& all, int k, Index index) {
   int64_t offset = 0;
   for (int d = 0; d < all.ndim; ++d) {
-    offset += index % all.shape[d] * all.of[k].strides[d];
-    index /= all.shape[d];
+    const Index size = static_cast<Index>(all.shape[d]);
+    offset += index % size * all.of[k].strides[d];
+    index /= size;
   }
   return offset;
+}
+__device__ inline int64_t offset_of(const Operands& all, int k, int64_t index) {
+  // A GPU divides numbers of 64 bits much more slowly.
+  return all.numel <= UINT32_MAX ? offset_by(all, k, static_cast<uint32_t>(index))
+                                 : offset_by(all, k, static_cast<uint64_t>(index));
 }
 
 // Element `index` of operand k as a T, which iter.compute is.
