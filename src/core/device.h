@@ -6,6 +6,7 @@
 
 namespace tt {
 
+struct Accelerator;
 struct Backend;
 
 // What a device provides; it lives as long as the process.
@@ -25,6 +26,7 @@ struct Device {
   void (*end)() = nullptr;
   bool on_host = false;  // whether other code, too, may read and write the memory where it is
   bool has_data = true;  // false of `meta`, whose arrays have shapes only
+  const Accelerator* accelerator = nullptr;  // its streams, events and graphs, if it has such
 };
 
 const Device& cpu_device();   // device.cpp
