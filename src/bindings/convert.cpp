@@ -7,6 +7,22 @@
 
 namespace tt::py {
 
+namespace {
+
+// tiny_torch.OutOfMemoryError, which is written in Python.
+PyObject* out_of_memory_error() {
+  static PyObject* const type = [] {
+    const Owned module(PyImport_ImportModule("tiny_torch.cuda"));
+    PyObject* const found =
+        module ? PyObject_GetAttrString(module.get(), "OutOfMemoryError") : nullptr;
+    PyErr_Clear();
+    return found ? found : PyExc_RuntimeError;
+  }();
+  return type;
+}
+
+}  // namespace
+
 PyObject* raise_current() {
   try {
     throw;
@@ -19,6 +35,8 @@ PyObject* raise_current() {
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const NotImplementedError& error) {
     PyErr_SetString(PyExc_NotImplementedError, error.what());
+  } catch (const OutOfMemoryError& error) {
+    PyErr_SetString(out_of_memory_error(), error.what());
   } catch (const Interrupted&) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const std::bad_alloc&) {  // a table of a kernel, whose size nobody tells

@@ -1,4 +1,4 @@
-// The five exceptions that C++ throws; bindings/ maps each to the Python class of the same name.
+// The exceptions that C++ throws; bindings/ maps each to the Python class of the same name.
 //
 // Messages start with the op in brackets and say what was seen and what was expected:
 //   throw RuntimeError("[matmul] inner dimensions differ: ", a.shape(), " @ ", b.shape());
@@ -24,6 +24,9 @@ struct Error : std::runtime_error {
 
 struct RuntimeError : Error {
   using Error::Error;
+};
+struct OutOfMemoryError : RuntimeError {  // of a GPU
+  using RuntimeError::RuntimeError;
 };
 struct ValueError : Error {
   using Error::Error;

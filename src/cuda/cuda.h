@@ -3,17 +3,22 @@
 //   __global__ void fill(float* out, int64_t n, float value) { ... }
 //   launch<fill>({blocks, threads}, out, n, value);
 //
-// Everything is in an anonymous namespace, as kernels are: their files are built for two devices.
+// Everything else is in an anonymous namespace, as kernels are: their files are built for two
+// devices.
 #pragma once
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-#include "core/error.h"
+#include "cuda/device/errors.h"
 #else
 #include "cuda/host/cuda.h"
 #endif
 
 namespace tt::cuda {
+
+// Where the calling thread's kernels go; null is the default stream.
+inline thread_local cudaStream_t current_stream __attribute__((visibility("hidden"))) = nullptr;
+
 namespace {
 
 struct Grid {
@@ -33,15 +38,10 @@ __device__ T* dynamic_shared() {
 }
 
 #ifdef __CUDACC__
-inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw RuntimeError("CUDA error in ", what, ": ", cudaGetErrorString(error));
-}
-
 template <auto kernel, class... Parameters>
 void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
                const std::common_type_t<Parameters>&... values) {
-  kernel<<<grid.blocks, grid.threads, grid.shared_bytes>>>(values...);
+  kernel<<<grid.blocks, grid.threads, grid.shared_bytes, current_stream>>>(values...);
   check(cudaGetLastError(), name);
 }
 #else
@@ -51,7 +51,8 @@ void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
   const auto call = [=] { kernel(values...); };
   using Call = decltype(call);
   tt::emulated::launch({name, grid.blocks, grid.threads, grid.shared_bytes,
-                        [](const void* of) { (*static_cast<Call*>(of))(); }, &call, sizeof call});
+                        [](const void* of) { (*static_cast<Call*>(of))(); }, &call, sizeof call},
+                       current_stream);
 }
 #endif
 

@@ -3,7 +3,6 @@
 #include <exception>
 
 #include "cuda/cuda.h"
-#include "cuda/host/memory.h"
 
 namespace {
 
@@ -176,18 +175,19 @@ const Case kCases[] = {
 
 // kernels NAME: starts a kernel with x = 0, 1, 2, ... and prints what it wrote, or the error.
 int main(int, char** arguments) {
-  auto& memory = tt::emulated::Memory::instance();
-  const size_t bytes = kSize * sizeof(float);
-  float* const x = static_cast<float*>(memory.allocate(bytes));
-  float* out = static_cast<float*>(memory.allocate(bytes));
-  float on_host[kSize];
-  if (std::strcmp(arguments[1], "host_memory") == 0) out = on_host;
-  memory.begin();
+  constexpr size_t bytes = kSize * sizeof(float);
+  float x[kSize], out[kSize], *x_there, *out_there;
   for (int i = 0; i < kSize; ++i) x[i] = i, out[i] = -1;
+  cudaMalloc(&x_there, bytes);
+  cudaMalloc(&out_there, bytes);
+  cudaMemcpy(x_there, x, bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(out_there, out, bytes, cudaMemcpyHostToDevice);
+  const bool to_host = std::strcmp(arguments[1], "host_memory") == 0;
   for (const Case& it : kCases) {
     if (std::strcmp(it.name, arguments[1]) != 0) continue;
     try {
-      it.start(x, out);
+      it.start(x_there, to_host ? out : out_there);
+      cudaMemcpy(out, out_there, bytes, cudaMemcpyDeviceToHost);
       for (int i = 0; i < kSize; ++i) std::printf("%g ", out[i]);
     } catch (const std::exception& error) {
       std::puts(error.what());

@@ -18,13 +18,13 @@ INSTRUMENTED = (
 )
 
 
-def build(source, folder):
-    """The program of a file of kernels."""
+def build(source, folder, *files):
+    """The program of a file of kernels, and other files over the emulator."""
     common = compiler()
     kernels, program = str(folder / "kernels.o"), str(folder / "kernels")
     subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", source, "-o", kernels], check=True)
     host = map(str, (SOURCES / "cuda" / "host").glob("*.cpp"))
-    subprocess.run([*common, "-O1", "-o", program, kernels, *host, "-ldl"], check=True)
+    subprocess.run([*common, "-O1", "-o", program, kernels, *host, *files, "-ldl"], check=True)
     return program
 
 

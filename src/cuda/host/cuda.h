@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cuda/host/emulator.h"
+#include "cuda/host/runtime.h"
 
 #define __global__ static
 #define __device__
@@ -23,7 +24,7 @@
 #define blockIdx (tt::emulated::position.block)
 #define blockDim (tt::emulated::position.block_size)
 #define gridDim (tt::emulated::position.grid_size)
-#define warpSize (tt::emulated::kWarp)
+constexpr int warpSize = tt::emulated::kWarp;
 
 using dim3 = tt::emulated::Extent;
 

@@ -11,6 +11,7 @@
 #include "cuda/host/fiber.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/place.h"
+#include "cuda/infra/kernel_name.h"
 
 namespace tt::emulated {
 
@@ -35,16 +36,6 @@ struct Thread {
   void* place = nullptr;         // where it waits
   Exchange* exchange = nullptr;  // in which it waits
 };
-
-// "softmax<float>" of "... [with auto kernel = {anonymous}::softmax<float>; ...]"
-std::string kernel_of(const char* launch) {
-  std::string name = launch;
-  for (const char* before : {"kernel = ", "{anonymous}::", "(anonymous namespace)::", "(& "}) {
-    const size_t at = name.find(before);
-    if (at != std::string::npos) name = name.substr(at + std::strlen(before));
-  }
-  return name.substr(0, name.find_first_of(";]"));
-}
 
 std::string text(const Index& at) { return format("(", at.x, ", ", at.y, ", ", at.z, ")"); }
 
@@ -106,9 +97,9 @@ class Emulator {
   }
 
   [[noreturn]] void fail(const std::string& what, void* place) {
-    failure_ =
-        format("CUDA error in kernel ", kernel_of(what_->name), ", block ", text(position.block),
-               ", thread ", text(position.thread), ": ", what, place_of(place));
+    failure_ = format("CUDA error in kernel ", cuda::kernel_name(what_->name), ", block ",
+                      text(position.block), ", thread ", text(position.thread), ": ", what,
+                      place_of(place));
     running_->fiber->suspend();
     __builtin_unreachable();
   }
@@ -178,7 +169,7 @@ class Emulator {
     }
     if (!waiting) return false;
     if (ended) {
-      failure_ = format("CUDA error in kernel ", kernel_of(what_->name), ", block ",
+      failure_ = format("CUDA error in kernel ", cuda::kernel_name(what_->name), ", block ",
                         text(position.block), ": thread ", text(waiting->index),
                         " waits in __syncthreads", place_of(waiting->place), ", but thread ",
                         text(ended->index), " has ended without it");
@@ -191,11 +182,11 @@ class Emulator {
 
   void give_up_on(const Thread& thread) {
     const Exchange& here = *thread.exchange;
-    failure_ =
-        format("CUDA error in kernel ", kernel_of(what_->name), ", block ", text(position.block),
-               ": thread ", text(thread.index), " waits in ", here.what, place_of(thread.place),
-               " for lanes ", std::hex, std::showbase, here.mask & ~here.arrived, " of its mask ",
-               here.mask, ", which ended, wait elsewhere or are not there");
+    failure_ = format("CUDA error in kernel ", cuda::kernel_name(what_->name), ", block ",
+                      text(position.block), ": thread ", text(thread.index), " waits in ",
+                      here.what, place_of(thread.place), " for lanes ", std::hex, std::showbase,
+                      here.mask & ~here.arrived, " of its mask ", here.mask,
+                      ", which ended, wait elsewhere or are not there");
     give_up();
   }
 

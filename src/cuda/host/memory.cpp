@@ -1,6 +1,9 @@
 #include "cuda/host/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "core/error.h"
 
@@ -24,36 +27,40 @@ Memory& Memory::instance() {
 
 Memory::Memory()
     : space_(static_cast<char*>(reserve(kSpace, PROT_NONE))),
-      valid_(static_cast<uint8_t*>(reserve(kSpace / kWord, PROT_READ | PROT_WRITE))) {}
+      valid_(static_cast<uint8_t*>(reserve(kSpace / kWord, PROT_READ | PROT_WRITE))),
+      total_(std::min<size_t>(kSpace, sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE))) {}
 
 void* Memory::allocate(size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes >= kSpace)
-    throw RuntimeError("CUDA out of memory. Tried to allocate ", bytes, " bytes");
-  const size_t size = rounded(bytes);
+  const size_t size = bytes < kSpace ? rounded(bytes) : kSpace;
+  if (size > total_ - in_use_) return nullptr;
   char* block;
   if (auto found = idle_.find(size); found != idle_.end() && !found->second.empty()) {
     block = found->second.back();
     found->second.pop_back();
   } else {
-    if (size > kSpace - used_)
-      throw RuntimeError("CUDA out of memory. Tried to allocate ", bytes, " bytes, where ", used_,
-                         " of ", kSpace, " are in use");
+    if (size > kSpace - used_) return nullptr;
     block = space_ + used_;
     used_ += size;
     if (open_) protect(PROT_READ | PROT_WRITE);
   }
+  in_use_ += size;
   blocks_[block - space_] = bytes;
   mark(block - space_, bytes, true);
   return block;
 }
 
-void Memory::release(void* block, size_t bytes) {
+bool Memory::release(void* block) {
   const std::lock_guard lock(mutex_);
   const size_t offset = static_cast<char*>(block) - space_;
-  blocks_.erase(offset);
+  const auto found = blocks_.find(offset);
+  if (found == blocks_.end()) return false;
+  const size_t bytes = found->second, size = rounded(bytes);
+  blocks_.erase(found);
   mark(offset, bytes, false);
-  idle_[rounded(bytes)].push_back(static_cast<char*>(block));
+  in_use_ -= size;
+  idle_[size].push_back(static_cast<char*>(block));
+  return true;
 }
 
 void Memory::begin() {

@@ -1,5 +1,5 @@
-// The memory of the emulated device. The host can reach it during launches and copies only, and of
-// every byte it is known whether it belongs to a block.
+// The memory of the emulated device, half as much as the host's. The host can reach it during
+// launches and copies only, and of every byte it is known whether it belongs to a block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,12 @@ class Memory {
  public:
   static Memory& instance();
 
-  // 256-byte aligned, with unused bytes behind. Throws RuntimeError where there is no more.
+  // 256-byte aligned, with unused bytes behind. Null where there is no more.
   void* allocate(size_t bytes);
-  void release(void* block, size_t bytes);
+  bool release(void* block);  // whether it is one
+
+  size_t total() const { return total_; }
+  size_t in_use() const { return in_use_; }
 
   // Between them the memory may be read and written.
   void begin();
@@ -51,8 +54,9 @@ class Memory {
   uint8_t* valid_;                             // of each word of 8 bytes, how many are a block's
   std::map<size_t, size_t> blocks_;            // in use: offset > bytes
   std::map<size_t, std::vector<char*>> idle_;  // by size
-  size_t used_ = 0;
-  int open_ = 0;  // launches and copies that run
+  const size_t total_;
+  size_t used_ = 0, in_use_ = 0;  // of the space; of all blocks
+  int open_ = 0;                  // launches and copies that run
 };
 
 }  // namespace tt::emulated

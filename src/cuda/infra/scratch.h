@@ -7,9 +7,10 @@ namespace tt::cuda {
 
 void* allocate_scratch(size_t bytes);
 void release_scratch(void* block, size_t bytes);
-// Waits for the kernels that were launched before.
+// In the order of the current stream: what runs there later may use the memory again, and what was
+// launched there before is done when copy_to_host returns.
 void copy_to_host(void* to, const void* from, size_t bytes);
-void copy_to_device(void* to, const void* from, size_t bytes);
+void copy_to_device(void* to, const void* from, size_t bytes);  // the host's may then change
 
 // `count` elements, not initialised; null where count is 0.
 template <class T>

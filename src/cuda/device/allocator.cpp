@@ -1,0 +1,366 @@
+#include "cuda/device/allocator.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iomanip>
+#include <sstream>
+#include <tuple>
+
+#include "cuda/device/errors.h"
+#include "cuda/device/streams.h"
+
+namespace tt::cuda {
+
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kSmall = kMiB;    // the largest block of the small pool
+constexpr size_t kRounding = 512;  // of blocks
+
+// Where arrays without elements are: not null, which says that there is no array.
+void* const kNowhere = reinterpret_cast<void*>(kRounding);
+
+void add(MemoryCount& count, int64_t n) {
+  count.current += n;
+  count.allocated += n;
+  count.peak = std::max(count.peak, count.current);
+}
+void subtract(MemoryCount& count, int64_t n) {
+  count.current -= n;
+  count.freed += n;
+}
+
+template <class Body>
+void for_each_count(MemoryStatistics& all, Body body) {
+  for (MemoryCount* const count : {&all.allocation, &all.segment, &all.active, &all.allocated_bytes,
+                                   &all.reserved_bytes, &all.active_bytes, &all.requested_bytes})
+    body(*count);
+}
+
+// "2.00 GiB"
+std::string size_text(size_t bytes) {
+  if (bytes <= 1024) return format(bytes, " bytes");
+  const auto in = [bytes](double unit, const char* name) {
+    return format(std::fixed, std::setprecision(2), bytes / unit, name);
+  };
+  if (bytes <= kMiB) return in(1024, " KiB");
+  return bytes <= 1024 * kMiB ? in(kMiB, " MiB") : in(1024.0 * kMiB, " GiB");
+}
+
+bool caches_by_environment() {
+#ifdef __CUDACC__
+  constexpr bool otherwise = true;
+#else
+  constexpr bool otherwise = false;
+#endif
+  const char* const set = std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+  return set ? std::strcmp(set, "1") != 0 : otherwise;
+}
+
+size_t rounded_up(size_t bytes, size_t unit) {
+  return bytes > SIZE_MAX - unit ? bytes : (bytes + unit - 1) / unit * unit;
+}
+
+size_t segment_size(size_t size) {
+  if (size <= kSmall) return 2 * kMiB;
+  return size < 10 * kMiB ? 20 * kMiB : rounded_up(size, 2 * kMiB);
+}
+
+}  // namespace
+
+bool Allocator::BySize::operator()(const Block* a, const Block* b) const {
+  const auto key = [](const Block* block) {
+    return std::tuple(reinterpret_cast<uintptr_t>(block->stream), block->size,
+                      reinterpret_cast<uintptr_t>(block->data));
+  };
+  return key(a) < key(b);
+}
+
+Allocator& Allocator::instance() {
+  static auto& all = *new Allocator;  // tensors may outlive static variables
+  return all;
+}
+
+Allocator::Allocator() : caches_(caches_by_environment()) {
+  device_count_or_throw();
+  watch_forks();
+  size_t free;
+  check(cudaMemGetInfo(&free, &total_));
+  allowed_ = total_;
+}
+
+// ---- taking -------------------------------------------------------------------------------------
+void* Allocator::allocate(size_t bytes) {
+  if (bytes == 0) return kNowhere;
+  if (is_forked()) check(cudaErrorInitializationError);
+  const cudaStream_t stream = current_stream;
+  const size_t size = rounded_up(bytes, kRounding);
+  const std::lock_guard lock(mutex_);
+  free_passed();
+  Pool& pool = pool_for(stream);
+  Block* block;
+  if (!caches_ && &pool == &pools_[0]) {
+    void* const data =
+        from_cuda(size, [&](void** data) { return cudaMallocAsync(data, bytes, stream); });
+    if (!data) fail(bytes);
+    block = new Block{static_cast<char*>(data), size, bytes, stream, nullptr};
+  } else {
+    block = take(size <= kSmall ? pool.small : pool.large, stream, size);
+    if (!block) block = new_segment(pool, stream, size);
+    if (!block) fail(bytes);
+    split(block, size);
+    block->requested = bytes;
+  }
+  used_[block->data] = block;
+  add(statistics_.allocation, 1);
+  add(statistics_.allocated_bytes, block->size);
+  add(statistics_.active, 1);
+  add(statistics_.active_bytes, block->size);
+  add(statistics_.requested_bytes, bytes);
+  return block->data;
+}
+
+Allocator::Pool& Allocator::pool_for(cudaStream_t stream) {
+  return pools_[capturing_ && is_capturing(stream) ? capturing_ : 0];
+}
+
+// The smallest that is large enough; null where there is none.
+Allocator::Block* Allocator::take(FreeBlocks& from, cudaStream_t stream, size_t size) {
+  Block least{};
+  least.stream = stream;
+  least.size = size;
+  const auto found = from.lower_bound(&least);
+  if (found == from.end() || (*found)->stream != stream) return nullptr;
+  Block* const block = *found;
+  from.erase(found);
+  block->is_free = false;
+  return block;
+}
+
+Allocator::Block* Allocator::new_segment(Pool& pool, cudaStream_t stream, size_t size) {
+  const size_t bytes = segment_size(size);
+  void* const data = from_cuda(bytes, [&](void** data) { return cudaMalloc(data, bytes); });
+  if (!data) return nullptr;
+  return new Block{static_cast<char*>(data), bytes, 0, stream, &pool, size <= kSmall};
+}
+
+// What ask(&data) gets of CUDA: if it has no more, once again when all that is free has been given
+// back. Null where that does not help.
+template <class Ask>
+void* Allocator::from_cuda(size_t bytes, const Ask& ask) {
+  for (const bool again : {false, true}) {
+    if (again) {
+      ++statistics_.retries;
+      free_all_passed();
+      release_segments();
+    }
+    const size_t reserved = statistics_.reserved_bytes.current;
+    if (reserved > allowed_ || bytes > allowed_ - reserved) continue;
+    void* data = nullptr;
+    const cudaError_t error = ask(&data);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      continue;
+    }
+    check(error);
+    add(statistics_.segment, 1);
+    add(statistics_.reserved_bytes, bytes);
+    return data;
+  }
+  return nullptr;
+}
+
+// Leaves the block `size` bytes, and frees what is behind them, if that is worth it.
+void Allocator::split(Block* block, size_t size) {
+  const size_t rest = block->size - size;
+  if (block->is_small ? rest < kRounding : rest <= kSmall) return;
+  auto* const behind =
+      new Block{block->data + size, rest, 0, block->stream, block->pool, block->is_small};
+  behind->previous = block;
+  behind->next = block->next;
+  if (behind->next) behind->next->previous = behind;
+  block->next = behind;
+  block->size = size;
+  behind->is_free = true;
+  free_of(*behind).insert(behind);
+}
+
+void Allocator::fail(size_t bytes) {
+  ++statistics_.out_of_memory;
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total));
+  const size_t allocated = statistics_.allocated_bytes.current;
+  const size_t reserved = statistics_.reserved_bytes.current;
+  const size_t size = rounded_up(bytes, kRounding);
+  const std::string allowed = allowed_ < total_ ? size_text(allowed_) + " allowed; " : "";
+  throw OutOfMemoryError(
+      "CUDA out of memory. Tried to allocate ", size_text(caches_ ? segment_size(size) : size),
+      ". GPU 0 has a total capacity of ", size_text(total), " of which ", size_text(free),
+      " is free. ", allowed, "Of the allocated memory ", size_text(allocated),
+      " is allocated by PyTorch, and ", size_text(reserved - allocated),
+      " is reserved by PyTorch but unallocated.");
+}
+
+// ---- giving back --------------------------------------------------------------------------------
+void Allocator::release(void* data) noexcept {
+  if (is_forked()) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = used_.find(data);
+  if (found == used_.end()) return;
+  Block* const block = found->second;
+  used_.erase(found);
+  subtract(statistics_.allocation, 1);
+  subtract(statistics_.allocated_bytes, block->size);
+  // A capture would record what says when the users are done.
+  if (capturing_ && (!block->pool || !block->users.empty()))
+    deferred_.push_back(block);
+  else
+    free_after_users(block);
+}
+
+void Allocator::free_after_users(Block* block) {
+  for (const cudaStream_t user : block->users) {
+    cudaEvent_t event = nullptr;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
+    cudaEventRecord(event, user);
+    if (block->pool) {
+      ++block->events;
+      events_.emplace_back(event, block);
+    } else {
+      cudaStreamWaitEvent(block->stream, event);
+      cudaEventDestroy(event);
+    }
+  }
+  block->users.clear();
+  if (block->events == 0) free(block);
+}
+
+void Allocator::free(Block* block) {
+  subtract(statistics_.active, 1);
+  subtract(statistics_.active_bytes, block->size);
+  subtract(statistics_.requested_bytes, block->requested);
+  if (!block->pool) {
+    cudaFreeAsync(block->data, block->stream);
+    subtract(statistics_.segment, 1);
+    subtract(statistics_.reserved_bytes, block->size);
+    delete block;
+    return;
+  }
+  merge(block, block->previous);
+  merge(block, block->next);
+  block->is_free = true;
+  free_of(*block).insert(block);
+}
+
+// Takes a neighbour into the block, if it is free.
+void Allocator::merge(Block* block, Block* neighbour) {
+  if (!neighbour || !neighbour->is_free) return;
+  free_of(*neighbour).erase(neighbour);
+  if (neighbour == block->previous) {
+    block->data = neighbour->data;
+    block->previous = neighbour->previous;
+    if (block->previous) block->previous->next = block;
+  } else {
+    block->next = neighbour->next;
+    if (block->next) block->next->previous = block;
+  }
+  block->size += neighbour->size;
+  delete neighbour;
+}
+
+void Allocator::free_passed() {
+  const auto has_passed = [this](const std::pair<cudaEvent_t, Block*>& waiting) {
+    if (!is_done(cudaEventQuery(waiting.first))) return false;
+    cudaEventDestroy(waiting.first);
+    if (--waiting.second->events == 0) free(waiting.second);
+    return true;
+  };
+  if (!events_.empty())
+    events_.erase(std::remove_if(events_.begin(), events_.end(), has_passed), events_.end());
+}
+
+void Allocator::free_all_passed() {
+  for (const auto& waiting : events_) check(cudaEventSynchronize(waiting.first));
+  free_passed();
+}
+
+void Allocator::release_segments() {
+  for (auto& [number, pool] : pools_) {
+    if (pool.graphs > 0) continue;
+    for (FreeBlocks* const blocks : {&pool.small, &pool.large})
+      for (auto at = blocks->begin(); at != blocks->end();) {
+        Block* const block = *at;
+        const bool is_segment = !block->previous && !block->next;
+        if (!is_segment) {
+          ++at;
+          continue;
+        }
+        at = blocks->erase(at);
+        check(cudaFree(block->data));
+        subtract(statistics_.segment, 1);
+        subtract(statistics_.reserved_bytes, block->size);
+        delete block;
+      }
+  }
+}
+
+void Allocator::record_stream(void* data, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = used_.find(data);
+  if (found != used_.end() && found->second->stream != stream) found->second->users.insert(stream);
+}
+
+void Allocator::empty_cache() {
+  const std::lock_guard lock(mutex_);
+  free_all_passed();
+  release_segments();
+}
+
+void Allocator::set_memory_fraction(double fraction) {
+  const std::lock_guard lock(mutex_);
+  allowed_ = static_cast<size_t>(fraction * static_cast<double>(total_));
+}
+
+// ---- statistics ---------------------------------------------------------------------------------
+MemoryStatistics Allocator::statistics() {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+void Allocator::reset_peaks() {
+  const std::lock_guard lock(mutex_);
+  for_each_count(statistics_, [](MemoryCount& count) { count.peak = count.current; });
+}
+
+void Allocator::reset_counts() {
+  const std::lock_guard lock(mutex_);
+  for_each_count(statistics_, [](MemoryCount& count) { count.allocated = count.freed = 0; });
+  statistics_.retries = statistics_.out_of_memory = 0;
+}
+
+// ---- pools of graphs ----------------------------------------------------------------------------
+int64_t Allocator::new_pool() {
+  const std::lock_guard lock(mutex_);
+  return ++last_pool_;
+}
+
+void Allocator::begin_capture(int64_t pool) {
+  const std::lock_guard lock(mutex_);
+  ++pools_[pool].graphs;
+  capturing_ = pool;
+}
+
+void Allocator::end_capture() {
+  const std::lock_guard lock(mutex_);
+  capturing_ = 0;
+  for (Block* const block : deferred_) free_after_users(block);
+  deferred_.clear();
+}
+
+void Allocator::release_pool(int64_t pool) {
+  const std::lock_guard lock(mutex_);
+  --pools_[pool].graphs;
+}
+
+}  // namespace tt::cuda

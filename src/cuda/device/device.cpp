@@ -1,0 +1,197 @@
+// The device: CUDA's memory, streams and graphs (src/cuda/device) and the tables of kernels. Built
+// over CUDA itself it is `cuda`, over the emulator `cuda-emulated`.
+#include "core/device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/accelerator.h"
+#include "cuda/device/allocator.h"
+#include "cuda/device/copies.h"
+#include "cuda/device/errors.h"
+#include "cuda/device/graphs.h"
+#include "cuda/device/pinned.h"
+#include "cuda/device/streams.h"
+#include "cuda/infra/tables.h"
+
+namespace tt::cuda {
+
+namespace {
+
+#ifdef __CUDACC__
+constexpr const char* kInstructionSet = "CUDA";
+const char* device_name() { return "cuda"; }
+#else
+constexpr const char* kInstructionSet = "CUDA on the host";
+// With TINY_TORCH_CUDA=emulated, programs that were written for a GPU run here.
+const char* device_name() {
+  const char* const set = std::getenv("TINY_TORCH_CUDA");
+  return set && std::strcmp(set, "emulated") == 0 ? "cuda" : "cuda-emulated";
+}
+#endif
+
+const Backend& backend() {
+  static const ElementwiseTable elementwise = elementwise_table();
+  static const ReduceTable reduce = reduce_table();
+  static const Backend all = [] {
+    Backend tables;
+    tables.name = device_name();
+    tables.instruction_set = kInstructionSet;
+    tables.elementwise = &elementwise;
+    tables.reduce = &reduce;
+    tables.arrange = &arrange_table;
+    tables.attention = &attention_table;
+    tables.batch_norm = &batch_norm_table;
+    tables.cast = &cast_table;
+    tables.conv = &conv_table;
+    tables.creation = &creation_table;
+    tables.cross_entropy = &cross_entropy_table;
+    tables.ctc = &ctc_table;
+    tables.embedding = &embedding_table;
+    tables.fold = &fold_table;
+    tables.gather = &gather_table;
+    tables.histogram = &histogram_table;
+    tables.join = &join_table;
+    tables.layer_norm = &layer_norm_table;
+    tables.losses = &losses_table;
+    tables.masks = &masks_table;
+    tables.matmul = &matmul_table;
+    tables.optim = &optim_table;
+    tables.pool = &pool_table;
+    tables.random = &random_table;
+    tables.recurrent = &recurrent_table;
+    tables.resample = &resample_table;
+    tables.scan = &scan_table;
+    tables.search = &search_table;
+    tables.softmax = &softmax_table;
+    tables.sort = &sort_table;
+    tables.unique = &unique_table;
+    tables.vectors = &vectors_table;
+    return tables;
+  }();
+  return all;
+}
+
+// ---- the accelerator's functions ----------------------------------------------------------------
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+DeviceProperties properties() {
+  device_count_or_throw();
+  cudaDeviceProp all;
+  check(cudaGetDeviceProperties(&all, 0));
+  DeviceProperties some{};
+  std::memcpy(some.name, all.name, sizeof some.name);
+  some.major = all.major;
+  some.minor = all.minor;
+  some.multi_processor_count = all.multiProcessorCount;
+  some.warp_size = all.warpSize;
+  some.max_threads_per_block = all.maxThreadsPerBlock;
+  some.max_threads_per_multi_processor = all.maxThreadsPerMultiProcessor;
+  some.regs_per_multiprocessor = all.regsPerMultiprocessor;
+  some.total_memory = all.totalGlobalMem;
+  some.shared_memory_per_block = all.sharedMemPerBlock;
+  some.shared_memory_per_multiprocessor = all.sharedMemPerMultiprocessor;
+  some.l2_cache_size = all.l2CacheSize;
+  return some;
+}
+
+void memory_info(size_t& free, size_t& total) {
+  device_count_or_throw();
+  check(cudaMemGetInfo(&free, &total));
+}
+
+void synchronize() { check(cudaDeviceSynchronize()); }
+
+bool query_stream(int64_t stream) { return is_done(cudaStreamQuery(stream_of(stream))); }
+void synchronize_stream(int64_t stream) { check(cudaStreamSynchronize(stream_of(stream))); }
+uint64_t native_stream(int64_t stream) { return reinterpret_cast<uint64_t>(stream_of(stream)); }
+
+// An event's handle is its address.
+cudaEvent_t event_of(int64_t handle) { return reinterpret_cast<cudaEvent_t>(handle); }
+
+int64_t new_event(bool timing, bool blocking) {
+  device_count_or_throw();
+  cudaEvent_t event;
+  check(cudaEventCreateWithFlags(
+      &event, (timing ? 0 : cudaEventDisableTiming) | (blocking ? cudaEventBlockingSync : 0)));
+  return reinterpret_cast<int64_t>(event);
+}
+void release_event(int64_t event) {
+  if (!is_forked()) cudaEventDestroy(event_of(event));
+}
+void record(int64_t event, int64_t stream) {
+  check(cudaEventRecord(event_of(event), stream_of(stream)));
+}
+void wait(int64_t stream, int64_t event) {
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0));
+}
+bool query_event(int64_t event) { return is_done(cudaEventQuery(event_of(event))); }
+void synchronize_event(int64_t event) { check(cudaEventSynchronize(event_of(event))); }
+float milliseconds_between(int64_t start, int64_t end) {
+  float milliseconds;
+  check(cudaEventElapsedTime(&milliseconds, event_of(start), event_of(end)));
+  return milliseconds;
+}
+
+const Accelerator accelerator{
+    device_count,
+    properties,
+    memory_info,
+    synchronize,
+    new_stream,
+    current_handle,
+    set_stream,
+    query_stream,
+    synchronize_stream,
+    native_stream,
+    priority_of,
+    new_event,
+    release_event,
+    record,
+    wait,
+    query_event,
+    synchronize_event,
+    milliseconds_between,
+    [] { return Allocator::instance().statistics(); },
+    [] { Allocator::instance().reset_peaks(); },
+    [] { Allocator::instance().reset_counts(); },
+    [] { Allocator::instance().empty_cache(); },
+    [](double fraction) { Allocator::instance().set_memory_fraction(fraction); },
+    [](void* block, int64_t stream) {
+      Allocator::instance().record_stream(block, stream_of(stream));
+    },
+    [](size_t bytes) { return PinnedMemory::instance().allocate(bytes); },
+    [](void* block) { PinnedMemory::instance().release(block); },
+    [](const void* address) { return PinnedMemory::instance().contains(address); },
+    copy_to_device_later,
+    copy_to_host_later,
+    [] { return Allocator::instance().new_pool(); },
+    begin_capture,
+    end_capture,
+    [] { return is_capturing(current_stream); },
+    replay,
+    release_graph};
+
+const Device* make(const Device&) {
+  static const Device device{device_name(),     &backend(),   allocate_scratch, release_scratch,
+                             copy_to_device,    copy_to_host, copy_on_device,
+                             /*begin=*/nullptr,
+                             /*end=*/nullptr,
+                             /*on_host=*/false,
+                             /*has_data=*/true, &accelerator};
+  return &device;
+}
+
+}  // namespace
+
+void* allocate_scratch(size_t bytes) { return Allocator::instance().allocate(bytes); }
+void release_scratch(void* block, size_t) { Allocator::instance().release(block); }
+
+}  // namespace tt::cuda
+
+TT_DEVICE(tt::cuda::make);

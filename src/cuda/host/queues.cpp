@@ -1,0 +1,175 @@
+#include "cuda/host/queues.h"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "core/error.h"
+
+namespace tt::emulated {
+
+namespace {
+
+std::mutex running;
+bool is_lost = false;    // a kernel has faulted
+bool is_forked = false;  // since the first call
+thread_local cudaError_t last_error = cudaSuccess;
+
+bool are_launches_blocking() {
+  const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return set && std::strcmp(set, "1") == 0;
+}
+const bool is_blocking = are_launches_blocking();
+
+}  // namespace
+
+cudaError_t call(const std::function<cudaError_t()>& body) {
+  static const int watches_forks = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  if (watches_forks != 0 || is_forked) return last_error = cudaErrorInitializationError;
+  const std::lock_guard lock(running);
+  if (is_lost) return last_error = cudaErrorLaunchFailure;
+  try {
+    const cudaError_t error = body();
+    if (error) last_error = error;
+    return error;
+  } catch (const Error&) {
+    is_lost = true;
+    throw;
+  }
+}
+
+Queues& Queues::instance() {
+  static auto& all = *new Queues;  // processes end with work left
+  return all;
+}
+
+cudaStream_t Queues::new_stream() {
+  return streams_.emplace_back(std::make_unique<CUstream_st>()).get();
+}
+
+cudaError_t Queues::give(cudaStream_t stream, Work work) {
+  if (!stream) return run(work);
+  ++stream->given;
+  stream->asked = false;
+  if (Capture* const capture = stream->capture.get()) {
+    capture->work.push_back(std::move(work));
+    if (stream != capture->streams[0]) capture->unjoined.insert(stream);
+    return cudaSuccess;
+  }
+  stream->queue.push_back(std::move(work));
+  return is_blocking ? finish(stream) : cudaSuccess;
+}
+
+cudaError_t Queues::run(const Work& work) {
+  work();
+  return cudaSuccess;
+}
+
+cudaError_t Queues::record(cudaEvent_t event, cudaStream_t stream) {
+  const auto mark = std::make_shared<Mark>();
+  event->mark = mark;
+  mark->stream = stream;
+  if (is_capturing(stream)) {
+    mark->capture = stream->capture;
+    mark->given = stream->given;
+    return cudaSuccess;
+  }
+  return give(stream, [mark] {
+    mark->done = true;
+    mark->when = std::chrono::steady_clock::now();
+  });
+}
+
+cudaError_t Queues::wait(cudaStream_t stream, cudaEvent_t event) {
+  const std::shared_ptr<Mark> mark = event->mark;
+  if (!mark) return cudaSuccess;
+  const std::shared_ptr<Capture>& capture = mark->capture;
+  if (!capture) {
+    if (!is_capturing(stream)) return give(stream, [this, mark] { finish(*mark); });
+    stream->capture->failed = true;
+    return cudaErrorStreamCaptureIsolation;
+  }
+  if (capture->ended) return cudaErrorCapturedEvent;
+  if (!stream) return refuse_capture(mark->stream);
+  if (!stream->capture) {
+    stream->capture = capture;
+    capture->streams.push_back(stream);
+    capture->unjoined.insert(stream);
+  }
+  if (mark->stream != stream && mark->given == mark->stream->given)
+    capture->unjoined.erase(mark->stream);
+  return cudaSuccess;
+}
+
+void Queues::run_next(cudaStream_t stream) {
+  const Work work = std::move(stream->queue.front());
+  stream->queue.pop_front();
+  work();
+}
+
+void Queues::finish(const Mark& mark) {
+  while (!mark.done) run_next(mark.stream);
+}
+
+cudaError_t Queues::finish(cudaStream_t stream) {
+  if (!stream) return cudaSuccess;
+  if (stream->capture) return refuse_capture(stream);
+  while (!stream->queue.empty()) run_next(stream);
+  return cudaSuccess;
+}
+
+cudaError_t Queues::finish(cudaEvent_t event) {
+  if (!event->mark) return cudaSuccess;
+  if (event->mark->capture) return cudaErrorCapturedEvent;
+  finish(*event->mark);
+  return cudaSuccess;
+}
+
+cudaError_t Queues::finish_all() {
+  for (const auto& stream : streams_)
+    if (const cudaError_t error = finish(stream.get())) return error;
+  return cudaSuccess;
+}
+
+cudaError_t Queues::ask(cudaStream_t stream) {
+  if (!stream || (stream->queue.empty() && !stream->capture)) return cudaSuccess;
+  if (stream->capture) return refuse_capture(stream);
+  return std::exchange(stream->asked, true) ? finish(stream) : cudaErrorNotReady;
+}
+
+cudaError_t Queues::ask(cudaEvent_t event) {
+  if (!event->mark || event->mark->done) return cudaSuccess;
+  if (event->mark->capture) return cudaErrorCapturedEvent;
+  return std::exchange(event->mark->asked, true) ? finish(event) : cudaErrorNotReady;
+}
+
+cudaError_t Queues::begin_capture(cudaStream_t stream) {
+  if (!stream) return cudaErrorStreamCaptureUnsupported;
+  if (stream->capture) return refuse_capture(stream);
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->streams.push_back(stream);
+  return cudaSuccess;
+}
+
+cudaError_t Queues::end_capture(cudaStream_t stream, std::vector<Work>& work) {
+  if (!is_capturing(stream) || stream->capture->streams[0] != stream) return cudaErrorInvalidValue;
+  const std::shared_ptr<Capture> capture = stream->capture;
+  for (const cudaStream_t joined : capture->streams) joined->capture = nullptr;
+  capture->ended = true;
+  if (capture->failed) return cudaErrorStreamCaptureInvalidated;
+  if (!capture->unjoined.empty()) return cudaErrorStreamCaptureUnjoined;
+  work = std::move(capture->work);
+  return cudaSuccess;
+}
+
+cudaError_t Queues::refuse_capture(cudaStream_t stream) {
+  stream->capture->failed = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+}  // namespace tt::emulated
+
+cudaError_t cudaGetLastError() { return std::exchange(tt::emulated::last_error, cudaSuccess); }

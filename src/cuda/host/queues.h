@@ -1,0 +1,96 @@
+// What the emulated streams have been given and not done, and who waits for what. Callers hold the
+// runtime's lock: they come through call().
+#pragma once
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "cuda/host/memory.h"
+#include "cuda/host/runtime.h"
+
+namespace tt::emulated {
+
+using Work = std::function<void()>;
+
+// What streams are given while they capture, in that order.
+struct Capture {
+  std::vector<Work> work;
+  std::vector<cudaStream_t> streams;  // the one that began it, and those that joined by a wait
+  std::set<cudaStream_t> unjoined;    // whose work the others have not waited for
+  bool failed = false, ended = false;
+};
+
+// A place in a stream: what an event records.
+struct Mark {
+  cudaStream_t stream;
+  std::shared_ptr<Capture> capture;  // in which it was recorded, or null
+  size_t given;                      // to the stream before
+  bool done = false, asked = false;
+  std::chrono::steady_clock::time_point when{};
+};
+
+}  // namespace tt::emulated
+
+struct CUstream_st {
+  std::deque<tt::emulated::Work> queue;
+  size_t given = 0;
+  bool asked = false;  // whether it was done, since it was last given something
+  std::shared_ptr<tt::emulated::Capture> capture;
+};
+struct CUevent_st {
+  bool timing;
+  std::shared_ptr<tt::emulated::Mark> mark;  // null: never recorded
+};
+struct CUgraph_st {
+  std::shared_ptr<const std::vector<tt::emulated::Work>> work;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<const std::vector<tt::emulated::Work>> work;
+};
+
+namespace tt::emulated {
+
+class Queues {
+ public:
+  static Queues& instance();
+
+  cudaStream_t new_stream();
+  // Work for a stream, to be done in its order; the default stream does it at once.
+  cudaError_t give(cudaStream_t stream, Work work);
+  cudaError_t run(const Work& work);  // at once
+  cudaError_t record(cudaEvent_t event, cudaStream_t stream);
+  cudaError_t wait(cudaStream_t stream, cudaEvent_t event);
+
+  // Does what is left.
+  cudaError_t finish(cudaStream_t stream);
+  cudaError_t finish(cudaEvent_t event);
+  cudaError_t finish_all();
+  // Whether all is done: cudaErrorNotReady at first, and then does it.
+  cudaError_t ask(cudaStream_t stream);
+  cudaError_t ask(cudaEvent_t event);
+
+  cudaError_t begin_capture(cudaStream_t stream);
+  cudaError_t end_capture(cudaStream_t stream, std::vector<Work>& work);
+  bool is_capturing(cudaStream_t stream) const { return stream && stream->capture; }
+  cudaError_t refuse_capture(cudaStream_t stream);  // of what cannot be captured: it has failed
+
+ private:
+  void finish(const Mark& mark);
+  void run_next(cudaStream_t stream);
+
+  std::vector<std::unique_ptr<CUstream_st>> streams_;
+};
+
+// The host may reach the device's memory as long as one lives.
+struct Open {
+  Open() { Memory::instance().begin(); }
+  ~Open() { Memory::instance().end(); }
+};
+
+// Runs a function of the runtime, one at a time; after a fault, and in a forked process, none.
+cudaError_t call(const std::function<cudaError_t()>& body);
+
+}  // namespace tt::emulated

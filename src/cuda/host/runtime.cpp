@@ -1,0 +1,304 @@
+#include "cuda/host/runtime.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+
+#include "core/error.h"
+#include "cuda/host/memory.h"
+#include "cuda/host/queues.h"
+#include "cuda/infra/kernel_name.h"
+
+namespace tt::emulated {
+
+namespace {
+
+// The host memory that cudaHostAlloc gave: begin > bytes.
+std::map<const char*, size_t> pinned;
+
+bool is_pinned(const void* address, size_t bytes) {
+  const char* const at = static_cast<const char*>(address);
+  auto after = pinned.upper_bound(at);
+  if (after == pinned.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return at + bytes <= begin + size;
+}
+
+void check_copy(const void* address, size_t bytes, const char* does) {
+  const Memory& memory = Memory::instance();
+  if (memory.contains(address) && !memory.is_valid(address, bytes))
+    throw RuntimeError("CUDA error: a copy ", does, " ", bytes, " bytes of global memory ",
+                       memory.describe(address));
+}
+
+void copy(void* to, const void* from, size_t bytes) {
+  check_copy(from, bytes, "reads");
+  check_copy(to, bytes, "writes");
+  const Open open;
+  std::memcpy(to, from, bytes);
+}
+
+// A kernel with its own copy of the arguments.
+Work work_of(const Launch& what) {
+  const std::shared_ptr<char[]> arguments(new char[what.argument_bytes]);  // aligned to 16
+  std::memcpy(arguments.get(), what.arguments, what.argument_bytes);
+  return [what, arguments] {
+    Launch own = what;
+    own.arguments = arguments.get();
+    const Open open;
+    launch(own);
+  };
+}
+
+}  // namespace
+
+void launch(const Launch& what, cudaStream_t stream) {
+  const cudaError_t error = call([&] {
+    if (stream) return Queues::instance().give(stream, work_of(what));
+    return Queues::instance().run([&] {
+      const Open open;
+      launch(what);
+    });
+  });
+  if (error)
+    throw RuntimeError("CUDA error in kernel ", cuda::kernel_name(what.name), ": ",
+                       cudaGetErrorString(error));
+}
+
+}  // namespace tt::emulated
+
+using namespace tt::emulated;
+
+// ---- the device ---------------------------------------------------------------------------------
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInitializationError:
+      return "initialization error";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureUnjoined:
+      return "capturing stream has unjoined work";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    case cudaErrorCapturedEvent:
+      return "operation not permitted on an event last recorded in a capturing stream";
+    default:
+      return "unknown error";
+  }
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return cudaErrorInvalidDevice;
+  *properties = {"CUDA on the host",
+                 Memory::instance().total(),
+                 /*sharedMemPerBlock=*/48 << 10,
+                 /*sharedMemPerMultiprocessor=*/164 << 10,
+                 /*regsPerMultiprocessor=*/65536,
+                 kWarp,
+                 /*maxThreadsPerBlock=*/1024,
+                 /*maxThreadsPerMultiProcessor=*/2048,
+                 /*major=*/8,
+                 /*minor=*/0,
+                 /*multiProcessorCount=*/1,
+                 /*l2CacheSize=*/1 << 20};
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return call([] { return Queues::instance().finish_all(); });
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return call([=] {
+    *total = Memory::instance().total();
+    *free = *total - Memory::instance().in_use();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMalloc(void** block, size_t bytes) {
+  return call([=] {
+    *block = Memory::instance().allocate(bytes);
+    return *block ? cudaSuccess : cudaErrorMemoryAllocation;
+  });
+}
+
+cudaError_t cudaFree(void* block) {
+  return call([=] {
+    if (const cudaError_t error = Queues::instance().finish_all()) return error;
+    return Memory::instance().release(block) ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaMallocAsync(void** block, size_t bytes, cudaStream_t) {
+  return cudaMalloc(block, bytes);
+}
+
+cudaError_t cudaFreeAsync(void* block, cudaStream_t stream) {
+  return call(
+      [=] { return Queues::instance().give(stream, [=] { Memory::instance().release(block); }); });
+}
+
+cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned) {
+  return call([=] {
+    *block = ::operator new(bytes, std::nothrow);
+    if (!*block) return cudaErrorMemoryAllocation;
+    pinned[static_cast<char*>(*block)] = bytes;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFreeHost(void* block) {
+  return call([=] {
+    if (!pinned.erase(static_cast<char*>(block))) return cudaErrorInvalidValue;
+    ::operator delete(block);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const Memory& memory = Memory::instance();
+  if (memory.contains(to) != (kind != cudaMemcpyDeviceToHost) ||
+      memory.contains(from) != (kind != cudaMemcpyHostToDevice))
+    return cudaErrorInvalidValue;
+  return call([=] {
+    Queues& queues = Queues::instance();
+    if (kind == cudaMemcpyDeviceToDevice ||
+        is_pinned(kind == cudaMemcpyHostToDevice ? from : to, bytes))
+      return queues.give(stream, [=] { copy(to, from, bytes); });
+    if (queues.is_capturing(stream)) return queues.refuse_capture(stream);
+    if (kind == cudaMemcpyDeviceToHost) {
+      if (const cudaError_t error = queues.finish(stream)) return error;
+      return queues.run([=] { copy(to, from, bytes); });
+    }
+    if (!stream) return queues.run([=] { copy(to, from, bytes); });
+    const char* const begin = static_cast<const char*>(from);
+    return queues.give(stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
+      copy(to, staged.data(), staged.size());
+    });
+  });
+}
+
+// ---- streams and events -------------------------------------------------------------------------
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue;
+  return call([=] {
+    *stream = Queues::instance().new_stream();
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return call([=] { return Queues::instance().ask(stream); });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return call([=] { return Queues::instance().finish(stream); });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return call([=] { return Queues::instance().wait(stream, event); });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  *event = new CUevent_st{!(flags & cudaEventDisableTiming), nullptr};
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call([=] { return Queues::instance().record(event, stream); });
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call([=] { return Queues::instance().ask(event); });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return call([=] { return Queues::instance().finish(event); });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return call([=] {
+    for (const cudaEvent_t event : {start, end})
+      if (!event->timing || !event->mark) return cudaErrorInvalidResourceHandle;
+    if (!start->mark->done || !end->mark->done) return cudaErrorNotReady;
+    using Milliseconds = std::chrono::duration<float, std::milli>;
+    *milliseconds = Milliseconds(end->mark->when - start->mark->when).count();
+    return cudaSuccess;
+  });
+}
+
+// ---- graphs -------------------------------------------------------------------------------------
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return call([=] { return Queues::instance().begin_capture(stream); });
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return call([=] {
+    *graph = nullptr;
+    auto work = std::make_shared<std::vector<Work>>();
+    const cudaError_t error = Queues::instance().end_capture(stream, *work);
+    if (!error) *graph = new CUgraph_st{work};
+    return error;
+  });
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return call([=] {
+    *status = Queues::instance().is_capturing(stream) ? cudaStreamCaptureStatusActive
+                                                      : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  return call([=] {
+    return Queues::instance().give(stream, [all = exec->work] {
+      for (const Work& work : *all) work();
+    });
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

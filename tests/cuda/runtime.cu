@@ -1,0 +1,322 @@
+// What the device layer (src/cuda/device) and the emulated streams do: test_emulated_runtime.py
+// runs a case by its name and reads what it says.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cuda/device/allocator.h"
+#include "cuda/device/copies.h"
+#include "cuda/device/errors.h"
+#include "cuda/device/graphs.h"
+#include "cuda/device/pinned.h"
+#include "cuda/device/streams.h"
+
+namespace {
+
+using namespace tt::cuda;
+
+__global__ void put(int* to, int value) { *to = value; }
+__global__ void increase(int* to, int by) { *to += by; }
+__global__ void read_behind(const int* from, int* to) { *to = from[1]; }
+
+Allocator& memory() { return Allocator::instance(); }
+
+struct Number {
+  int* at = static_cast<int*>(memory().allocate(sizeof(int)));
+
+  Number() { launch<put>({1, 1}, at, 0); }
+  int value() const {
+    int value;
+    copy_to_host(&value, at, sizeof value);
+    return value;
+  }
+};
+
+void say(const char* what, int64_t number) {
+  std::printf("%s %lld\n", what, static_cast<long long>(number));
+}
+template <class F>
+void say_error(F body) {
+  try {
+    body();
+    std::puts("no error");
+  } catch (const std::exception& error) {
+    std::puts(error.what());
+  }
+}
+
+cudaEvent_t recorded() {
+  cudaEvent_t event;
+  check(cudaEventCreateWithFlags(&event, cudaEventDefault));
+  check(cudaEventRecord(event, current_stream));
+  return event;
+}
+
+// A stream that the calling thread uses from now on.
+int64_t enter_stream() {
+  const int64_t stream = new_stream(0);
+  set_stream(stream);
+  return stream;
+}
+
+// ---- streams ------------------------------------------------------------------------------------
+void a_stream_is_late() {
+  const Number x;
+  const int64_t stream = enter_stream();
+  launch<put>({1, 1}, x.at, 7);
+  set_stream(0);
+  say("without a wait", x.value());
+  check(cudaStreamSynchronize(stream_of(stream)));
+  say("after it", x.value());
+}
+
+void an_event_orders_streams() {
+  const Number x;
+  enter_stream();
+  launch<put>({1, 1}, x.at, 7);
+  const cudaEvent_t put_there = recorded();
+  launch<put>({1, 1}, x.at, 8);
+  enter_stream();
+  check(cudaStreamWaitEvent(current_stream, put_there));
+  launch<increase>({1, 1}, x.at, 10);
+  say("in order", x.value());
+}
+
+void a_query_makes_progress() {
+  const Number x;
+  const int64_t stream = enter_stream();
+  launch<put>({1, 1}, x.at, 7);
+  say("at first", is_done(cudaStreamQuery(stream_of(stream))));
+  say("then", is_done(cudaStreamQuery(stream_of(stream))));
+  launch<put>({1, 1}, x.at, 8);
+  const cudaEvent_t event = recorded();
+  say("at first", is_done(cudaEventQuery(event)));
+  say("then", is_done(cudaEventQuery(event)));
+}
+
+void a_fault_is_told_by_who_waits() {
+  const Number x, out;
+  const int64_t stream = enter_stream();
+  say_error([&] { launch<read_behind>({1, 1}, x.at, out.at); });
+  say_error([&] { check(cudaStreamSynchronize(stream_of(stream))); });
+  say_error([&] { launch<put>({1, 1}, x.at, 1); });
+  say_error([&] { x.value(); });
+}
+
+void copies_of_pinned_memory_are_late() {
+  const Number x;
+  PinnedMemory& pinned = PinnedMemory::instance();
+  int* const from = static_cast<int*>(pinned.allocate(sizeof(int)));
+  int pageable = 3;
+  enter_stream();
+  *from = 5;
+  copy_to_device_later(x.at, from, sizeof(int));
+  *from = 6;
+  say("pinned", x.value());
+  copy_to_device_later(x.at, &pageable, sizeof(int));
+  pageable = 4;
+  say("pageable", x.value());
+  pinned.release(from);
+}
+
+void a_forked_process_may_not() {
+  const Number x;
+  std::fflush(stdout);
+  if (const pid_t child = fork()) {
+    int status;
+    waitpid(child, &status, 0);
+  } else {
+    say_error([&] { memory().allocate(8); });
+    say_error([&] { x.value(); });
+    memory().release(x.at);
+    std::fflush(stdout);
+    _exit(0);
+  }
+  say("its parent", x.value());
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+void released_memory_serves_its_stream() {
+  void* const x = memory().allocate(1000);
+  memory().release(x);
+  enter_stream();
+  say("another stream's", memory().allocate(1000) == x);
+  set_stream(0);
+  say("its own", memory().allocate(1000) == x);
+}
+
+void a_user_holds_memory_back() {
+  const Number out;
+  const int64_t stream = enter_stream();
+  launch<increase>({1, 1}, out.at, 1);
+  set_stream(0);
+  void* const x = memory().allocate(1000);
+  memory().record_stream(x, stream_of(stream));
+  memory().release(x);
+  say("active", memory().statistics().active.current);
+  void* const y = memory().allocate(1000);
+  say("reused", y == x);
+  memory().release(y);
+  check(cudaStreamSynchronize(stream_of(stream)));
+  memory().release(memory().allocate(8));  // notices
+  say("active", memory().statistics().active.current);
+}
+
+void say_bytes(const char* when) {
+  const tt::MemoryStatistics all = memory().statistics();
+  std::printf("%s: %lld allocated, %lld requested, %lld reserved in %lld\n", when,
+              static_cast<long long>(all.allocated_bytes.current),
+              static_cast<long long>(all.requested_bytes.current),
+              static_cast<long long>(all.reserved_bytes.current),
+              static_cast<long long>(all.segment.current));
+}
+
+void segments_are_split_and_merged() {
+  void* const small = memory().allocate(1);
+  say_bytes("1 byte");
+  void* const other = memory().allocate(513);
+  say_bytes("and 513");
+  void* const large = memory().allocate((1 << 20) + 1);
+  say_bytes("and 1 MiB + 1");
+  void* const huge = memory().allocate((10 << 20) + 1);
+  say_bytes("and 10 MiB + 1");
+  for (void* const block : {small, large, other, huge}) memory().release(block);
+  say_bytes("none");
+  say("the first again", memory().allocate(1 << 20) == small);
+  memory().empty_cache();
+  say_bytes("emptied");
+  const tt::MemoryCount bytes = memory().statistics().allocated_bytes;
+  say("peak", bytes.peak);
+  say("allocated", bytes.allocated);
+  say("freed", bytes.freed);
+}
+
+void out_of_memory_empties_the_cache() {
+  memory().set_memory_fraction(0);
+  say_error([] { memory().allocate(1 << 20); });
+  size_t free, total;
+  check(cudaMemGetInfo(&free, &total));
+  memory().set_memory_fraction(32.0 * (1 << 20) / total);
+  memory().release(memory().allocate(30 << 20));
+  memory().allocate(31 << 20);
+  say("retries", memory().statistics().retries);
+  say("failures", memory().statistics().out_of_memory);
+}
+
+// The emulator's own: what is released goes in the order of its stream.
+void use(bool tell) {
+  const Number out;
+  int* const x = static_cast<int*>(memory().allocate(2 * sizeof(int)));
+  const int64_t stream = enter_stream();
+  launch<read_behind>({1, 1}, x, out.at);
+  set_stream(0);
+  if (tell) memory().record_stream(x, stream_of(stream));
+  memory().release(x);
+  say_error([&] { check(cudaStreamSynchronize(stream_of(stream))); });
+}
+void a_user_that_nobody_told() { use(false); }
+void a_user_that_was_told() { use(true); }
+
+// ---- graphs -------------------------------------------------------------------------------------
+void a_graph_does_it_again() {
+  const Number x, sum;
+  enter_stream();
+  begin_capture(0);
+  int by = 5;
+  copy_to_device(x.at, &by, sizeof by);
+  by = 6;
+  launch<increase>({1, 1}, sum.at, 2);
+  say("is capturing", is_capturing(current_stream));
+  const int64_t graph = end_capture();
+  say("captured", sum.value());
+  replay(graph);
+  replay(graph);
+  say("replayed", sum.value());
+  say("copied", x.value());
+  release_graph(graph);
+}
+
+void a_graph_keeps_its_memory() {
+  enter_stream();
+  begin_capture(0);
+  void* const x = memory().allocate(1000);
+  memory().release(x);
+  say("in the capture", memory().allocate(1000) == x);
+  memory().release(x);
+  const int64_t graph = end_capture();
+  say("after it", memory().allocate(1000) == x);
+  const int64_t before = memory().statistics().segment.current;
+  memory().empty_cache();
+  say("given back", before - memory().statistics().segment.current);
+  release_graph(graph);
+  memory().empty_cache();
+  say("given back", before - memory().statistics().segment.current);
+}
+
+void a_capture_takes_in_other_streams() {
+  const Number x;
+  const int64_t first = enter_stream(), second = new_stream(0);
+  for (const bool joins : {true, false}) {
+    begin_capture(0);
+    launch<put>({1, 1}, x.at, 3);
+    const cudaEvent_t begun = recorded();
+    set_stream(second);
+    check(cudaStreamWaitEvent(current_stream, begun));
+    launch<increase>({1, 1}, x.at, 4);
+    const cudaEvent_t done = recorded();
+    set_stream(first);
+    if (joins) check(cudaStreamWaitEvent(current_stream, done));
+    say_error([&] {
+      replay(end_capture());
+      say("replayed", x.value());
+    });
+  }
+}
+
+void a_capture_may_not_wait() {
+  const Number x;
+  say_error([] { begin_capture(0); });
+  enter_stream();
+  begin_capture(0);
+  say_error([&] { x.value(); });
+  say_error([] { end_capture(); });
+  begin_capture(0);
+  launch<put>({1, 1}, x.at, 3);
+  replay(end_capture());
+  say("another one", x.value());
+}
+
+struct Case {
+  const char* name;
+  void (*run)();
+};
+#define CASE(name) {#name, name}
+const Case kCases[] = {CASE(a_stream_is_late),
+                       CASE(an_event_orders_streams),
+                       CASE(a_query_makes_progress),
+                       CASE(a_fault_is_told_by_who_waits),
+                       CASE(copies_of_pinned_memory_are_late),
+                       CASE(a_forked_process_may_not),
+                       CASE(released_memory_serves_its_stream),
+                       CASE(a_user_holds_memory_back),
+                       CASE(segments_are_split_and_merged),
+                       CASE(out_of_memory_empties_the_cache),
+                       CASE(a_user_that_nobody_told),
+                       CASE(a_user_that_was_told),
+                       CASE(a_graph_does_it_again),
+                       CASE(a_graph_keeps_its_memory),
+                       CASE(a_capture_takes_in_other_streams),
+                       CASE(a_capture_may_not_wait)};
+
+}  // namespace
+
+int main(int, char** arguments) {
+  for (const Case& it : kCases) {
+    if (std::strcmp(it.name, arguments[1]) != 0) continue;
+    it.run();
+    return 0;
+  }
+  return 1;
+}
