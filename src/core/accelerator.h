@@ -51,7 +51,7 @@ struct Accelerator {
   void (*wait)(int64_t stream, int64_t event);
   bool (*query_event)(int64_t event);
   void (*synchronize_event)(int64_t event);
-  float (*milliseconds_between)(int64_t start, int64_t end);
+  float (*milliseconds_between)(int64_t start, int64_t end);  // ValueError where not timed
 
   // Memory. `record_stream`: the block is in use by this stream, too.
   MemoryStatistics (*statistics)();

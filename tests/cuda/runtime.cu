@@ -115,7 +115,7 @@ void copies_of_pinned_memory_are_late() {
   copy_to_device_later(x.at, from, sizeof(int));
   *from = 6;
   say("pinned", x.value());
-  copy_to_device_later(x.at, &pageable, sizeof(int));
+  copy_to_device(x.at, &pageable, sizeof(int));
   pageable = 4;
   say("pageable", x.value());
   pinned.release(from);
@@ -213,8 +213,13 @@ void use(bool tell) {
   launch<read_behind>({1, 1}, x, out.at);
   set_stream(0);
   if (tell) memory().record_stream(x, stream_of(stream));
+  launch<put>({1, 1}, x + 1, 9);
   memory().release(x);
-  say_error([&] { check(cudaStreamSynchronize(stream_of(stream))); });
+  say("so far", out.value());
+  say_error([&] {
+    check(cudaStreamSynchronize(stream_of(stream)));
+    say("later", out.value());
+  });
 }
 void a_user_that_nobody_told() { use(false); }
 void a_user_that_was_told() { use(true); }

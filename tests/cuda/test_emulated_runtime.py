@@ -106,9 +106,9 @@ def said(tmp_path_factory):
         (
             "a_user_that_nobody_told",
             {},
-            [FAULT.replace(" 0 bytes behind a block of 4", " 256 bytes behind a block of 4")],
+            ["so far 0", FAULT.replace(" 0 bytes behind a", " 256 bytes behind a")],
         ),
-        ("a_user_that_was_told", {}, ["no error"]),
+        ("a_user_that_was_told", {}, ["so far 0", "later 9", "no error"]),
         (
             "a_graph_does_it_again",
             {},
@@ -152,6 +152,6 @@ def test_the_device_layer(said, case, environment, lines):
 
 
 def test_out_of_memory_is_pytorchs_error():
-    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate 16384.00 GiB. GPU 0 has"):
+    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 16384\.00 GiB\. GPU 0"):
         torch.empty(1 << 42, device="cuda-emulated")
     assert torch.ones(2, device="cuda-emulated").tolist() == [1, 1]

@@ -220,20 +220,33 @@ void Allocator::release(void* data) noexcept {
 }
 
 void Allocator::free_after_users(Block* block) {
+  if (!block->pool) return free_in_order(block);
   for (const cudaStream_t user : block->users) {
-    cudaEvent_t event = nullptr;
+    cudaEvent_t event;
     if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
     cudaEventRecord(event, user);
-    if (block->pool) {
-      ++block->events;
-      events_.emplace_back(event, block);
-    } else {
-      cudaStreamWaitEvent(block->stream, event);
-      cudaEventDestroy(event);
-    }
+    events_.emplace_back(event, block);
+    ++block->events;
   }
   block->users.clear();
   if (block->events == 0) free(block);
+}
+
+// CUDA takes the block back on one of its streams, which waits for the others. Not on the default
+// one: the emulator's would do their work now.
+void Allocator::free_in_order(Block* block) {
+  block->users.insert(block->stream);
+  const cudaStream_t last = *block->users.rbegin();  // null comes first
+  block->users.erase(last);
+  for (const cudaStream_t other : block->users) {
+    cudaEvent_t event;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
+    cudaEventRecord(event, other);
+    cudaStreamWaitEvent(last, event, 0);
+    cudaEventDestroy(event);
+  }
+  block->stream = last;
+  free(block);
 }
 
 void Allocator::free(Block* block) {

@@ -87,6 +87,7 @@ class Allocator {
   [[noreturn]] void fail(size_t bytes);
 
   void free_after_users(Block* block);
+  void free_in_order(Block* block);
   void free(Block* block);
   void merge(Block* block, Block* neighbour);
   void free_passed();      // blocks whose users' events have passed

@@ -49,10 +49,8 @@ void copy_to_host(void* to, const void* from, size_t bytes) {
 }
 
 void copy_to_device_later(void* to, const void* from, size_t bytes) {
-  PinnedMemory& pinned = PinnedMemory::instance();
-  if (!pinned.contains(from)) return copy_to_device(to, from, bytes);
   copy(to, from, bytes, cudaMemcpyHostToDevice);
-  if (!is_capturing(current_stream)) pinned.record_stream(from, current_stream);
+  if (!is_capturing(current_stream)) PinnedMemory::instance().record_stream(from, current_stream);
 }
 
 void copy_to_host_later(void* to, const void* from, size_t bytes) {

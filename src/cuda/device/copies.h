@@ -7,7 +7,7 @@
 namespace tt::cuda {
 
 void copy_on_device(void* to, const void* from, size_t bytes);
-// Without waiting, where the host's memory is pinned.
+// Without waiting, from pinned memory, and to it: to other memory of the host it waits.
 void copy_to_device_later(void* to, const void* from, size_t bytes);
 void copy_to_host_later(void* to, const void* from, size_t bytes);
 

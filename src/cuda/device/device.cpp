@@ -72,6 +72,18 @@ const Backend& backend() {
   return all;
 }
 
+// ---- copies -------------------------------------------------------------------------------------
+// Each replay of a graph would copy the same: what is new in each step, such as random numbers,
+// must come from memory that the graph reads.
+void from_host(void* to, const void* from, size_t bytes) {
+  if (is_capturing(current_stream)) check(cudaErrorStreamCaptureUnsupported);
+  copy_to_device(to, from, bytes);
+}
+void from_host_later(void* to, const void* from, size_t bytes) {
+  PinnedMemory::instance().contains(from) ? copy_to_device_later(to, from, bytes)
+                                          : from_host(to, from, bytes);
+}
+
 // ---- the accelerator's functions ----------------------------------------------------------------
 int device_count() {
   int count = 0;
@@ -112,29 +124,45 @@ void synchronize_stream(int64_t stream) { check(cudaStreamSynchronize(stream_of(
 uint64_t native_stream(int64_t stream) { return reinterpret_cast<uint64_t>(stream_of(stream)); }
 
 // An event's handle is its address.
-cudaEvent_t event_of(int64_t handle) { return reinterpret_cast<cudaEvent_t>(handle); }
+struct Event {
+  cudaEvent_t native;
+  const bool timing;
+  bool recorded = false;
+};
+Event& event_of(int64_t handle) { return *reinterpret_cast<Event*>(handle); }
 
 int64_t new_event(bool timing, bool blocking) {
   device_count_or_throw();
-  cudaEvent_t event;
-  check(cudaEventCreateWithFlags(
-      &event, (timing ? 0 : cudaEventDisableTiming) | (blocking ? cudaEventBlockingSync : 0)));
-  return reinterpret_cast<int64_t>(event);
+  const unsigned flags = (timing ? cudaEventDefault : cudaEventDisableTiming) |
+                         (blocking ? cudaEventBlockingSync : cudaEventDefault);
+  cudaEvent_t native;
+  check(cudaEventCreateWithFlags(&native, flags));
+  return reinterpret_cast<int64_t>(new Event{native, timing});
 }
 void release_event(int64_t event) {
-  if (!is_forked()) cudaEventDestroy(event_of(event));
+  if (!is_forked()) cudaEventDestroy(event_of(event).native);
+  delete &event_of(event);
 }
 void record(int64_t event, int64_t stream) {
-  check(cudaEventRecord(event_of(event), stream_of(stream)));
+  check(cudaEventRecord(event_of(event).native, stream_of(stream)));
+  event_of(event).recorded = true;
 }
 void wait(int64_t stream, int64_t event) {
-  check(cudaStreamWaitEvent(stream_of(stream), event_of(event), 0));
+  check(cudaStreamWaitEvent(stream_of(stream), event_of(event).native, 0));
 }
-bool query_event(int64_t event) { return is_done(cudaEventQuery(event_of(event))); }
-void synchronize_event(int64_t event) { check(cudaEventSynchronize(event_of(event))); }
+bool query_event(int64_t event) { return is_done(cudaEventQuery(event_of(event).native)); }
+void synchronize_event(int64_t event) { check(cudaEventSynchronize(event_of(event).native)); }
+
 float milliseconds_between(int64_t start, int64_t end) {
+  const Event &first = event_of(start), &last = event_of(end);
+  if (!first.timing || !last.timing)
+    throw ValueError("Both events must be created with argument 'enable_timing=True'.");
+  if (!first.recorded || !last.recorded)
+    throw ValueError("Both events must be recorded before calculating elapsed time.");
+  if (!query_event(start) || !query_event(end))
+    throw RuntimeError("Both events must be completed before calculating elapsed time.");
   float milliseconds;
-  check(cudaEventElapsedTime(&milliseconds, event_of(start), event_of(end)));
+  check(cudaEventElapsedTime(&milliseconds, first.native, last.native));
   return milliseconds;
 }
 
@@ -168,7 +196,7 @@ const Accelerator accelerator{
     [](size_t bytes) { return PinnedMemory::instance().allocate(bytes); },
     [](void* block) { PinnedMemory::instance().release(block); },
     [](const void* address) { return PinnedMemory::instance().contains(address); },
-    copy_to_device_later,
+    from_host_later,
     copy_to_host_later,
     [] { return Allocator::instance().new_pool(); },
     begin_capture,
