@@ -11,7 +11,7 @@ struct Backend;
 
 // What a device provides; it lives as long as the process.
 struct Device {
-  const char* name;  // "cpu", "cuda:0"
+  const char* name;  // "cpu", "cuda"
   const Backend* backend;
   // 64-byte aligned memory; throws RuntimeError with the sizes where there is no more. `release`
   // takes the size that was asked for.

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <map>
 
 #include "cuda/device/allocator.h"
 #include "cuda/device/copies.h"
@@ -193,6 +194,37 @@ void segments_are_split_and_merged() {
   say("freed", bytes.freed);
 }
 
+// Blocks of all sizes, taken and released on three streams in an order like chance.
+void blocks_never_overlap() {
+  const int64_t streams[] = {0, new_stream(0), new_stream(-1)};
+  std::map<char*, size_t> used;
+  uint64_t chance = 1;
+  int64_t overlaps = 0;
+  for (int step = 0; step < 20000; ++step) {
+    chance = chance * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t draw = chance >> 33;
+    set_stream(streams[draw % 3]);
+    if (used.size() > 200 || (draw % 5 < 2 && !used.empty())) {
+      auto it = used.lower_bound(reinterpret_cast<char*>(chance));
+      if (it == used.end()) it = std::next(used.begin(), draw % used.size());
+      if (draw % 7 == 0) memory().record_stream(it->first, current_stream);
+      memory().release(it->first);
+      used.erase(it);
+      continue;
+    }
+    const size_t size = 1 + draw % (size_t{1} << draw / 5 % 24);
+    char* const block = static_cast<char*>(memory().allocate(size));
+    const auto after = used.lower_bound(block);
+    overlaps += after != used.end() && block + size > after->first;
+    overlaps += after != used.begin() && std::prev(after)->first + std::prev(after)->second > block;
+    used[block] = size;
+  }
+  say("overlaps", overlaps);
+  for (const auto& block : used) memory().release(block.first);
+  memory().empty_cache();
+  say_bytes("emptied");
+}
+
 void out_of_memory_empties_the_cache() {
   memory().set_memory_fraction(0);
   say_error([] { memory().allocate(1 << 20); });
@@ -307,6 +339,7 @@ const Case kCases[] = {CASE(a_stream_is_late),
                        CASE(released_memory_serves_its_stream),
                        CASE(a_user_holds_memory_back),
                        CASE(segments_are_split_and_merged),
+                       CASE(blocks_never_overlap),
                        CASE(out_of_memory_empties_the_cache),
                        CASE(a_user_that_nobody_told),
                        CASE(a_user_that_was_told),

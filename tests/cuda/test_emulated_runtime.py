@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import SOURCES
 from test_emulator import build
 
 import tiny_torch as torch
+from tiny_torch import _core
 
 CASES = SOURCES.parent / "tests" / "cuda" / "runtime.cu"
 CACHES = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "0"}
@@ -36,9 +39,10 @@ def said(tmp_path_factory):
     program = build(CASES, tmp_path_factory.mktemp("runtime"), *layer)
 
     def run(case, environment):
-        environment = {**os.environ, **environment}
+        switches = "PYTORCH_NO_CUDA_MEMORY_CACHING", "CUDA_LAUNCH_BLOCKING"
+        ours = {name: value for name, value in os.environ.items() if name not in switches}
         done = subprocess.run(
-            [program, case], capture_output=True, text=True, timeout=60, env=environment
+            [program, case], capture_output=True, text=True, timeout=60, env={**ours, **environment}
         )
         assert done.returncode == 0, done
         about_errors = re.compile(r"CUDA kernel errors might|For debugging consider|The context is")
@@ -101,6 +105,11 @@ def said(tmp_path_factory):
                 "freed 11536896",
             ],
         ),
+        (
+            "blocks_never_overlap",
+            CACHES,
+            ["overlaps 0", "emptied: 0 allocated, 0 requested, 0 reserved in 0"],
+        ),
         ("out_of_memory_empties_the_cache", CACHES, ["2.00 MiB", "retries 2", "failures 1"]),
         ("out_of_memory_empties_the_cache", {}, ["1024.00 KiB", "retries 1", "failures 1"]),
         (
@@ -155,3 +164,47 @@ def test_out_of_memory_is_pytorchs_error():
     with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 16384\.00 GiB\. GPU 0"):
         torch.empty(1 << 42, device="cuda-emulated")
     assert torch.ones(2, device="cuda-emulated").tolist() == [1, 1]
+
+
+def loading(library, name, then="", **environment):
+    """What a process says that loads a device under a name, and then does something."""
+    path = Path(_core.__file__).parent / "lib" / library
+    if not path.exists():
+        pytest.skip(f"this build has no {library}")
+    program = (
+        "from tiny_torch import _core\n"
+        f"try: _core.load_device({name!r}, {str(path)!r}); print('loaded')\n"
+        "except RuntimeError as error: print(str(error).partition('has ')[2])\n" + then
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "said"),
+    [
+        ("cuda-emulated", {}, "loaded"),
+        ("cuda", {}, "a device 'cuda-emulated', not 'cuda'"),
+        ("cuda", {"TINY_TORCH_CUDA": "emulated"}, "loaded"),
+    ],
+)
+def test_the_emulated_device_can_be_called_cuda(name, environment, said):
+    assert loading("cuda_emulated.so", name, **{"TINY_TORCH_CUDA": "", **environment}) == [said]
+
+
+def test_the_library_for_a_gpu_loads_without_one():
+    make = (
+        "import tiny_torch\n"
+        "try: _core.empty((2,), tiny_torch.float32, 'cuda')\n"
+        "except RuntimeError as error: print(error)"
+    )
+    loaded, error = loading("cuda.so", "cuda", make, CUDA_VISIBLE_DEVICES="")
+    assert loaded == "loaded"
+    assert error.startswith(("Found no NVIDIA driver on your system.", "No CUDA GPUs are"))

@@ -83,7 +83,7 @@ Allocator& Allocator::instance() {
 }
 
 Allocator::Allocator() : caches_(caches_by_environment()) {
-  device_count_or_throw();
+  check_device();
   watch_forks();
   size_t free;
   check(cudaMemGetInfo(&free, &total_));

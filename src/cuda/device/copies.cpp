@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kStaged = size_t{1} << 20;  // bytes that are worth a copy on the host
 
 void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  check(cudaMemcpyAsync(to, from, bytes, kind, current_stream));
+  if (bytes) check(cudaMemcpyAsync(to, from, bytes, kind, current_stream));
 }
 
 }  // namespace
 
 void copy_on_device(void* to, const void* from, size_t bytes) {
-  if (bytes) copy(to, from, bytes, cudaMemcpyDeviceToDevice);
+  copy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }
 
 // The bytes have been read when it returns. A few of them go by way of pinned memory, so that the
@@ -43,7 +43,7 @@ void copy_to_device(void* to, const void* from, size_t bytes) {
 }
 
 void copy_to_host(void* to, const void* from, size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0) return;  // nothing to wait for
   copy(to, from, bytes, cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(current_stream));
 }

@@ -93,7 +93,7 @@ int device_count() {
 }
 
 DeviceProperties properties() {
-  device_count_or_throw();
+  check_device();
   cudaDeviceProp all;
   check(cudaGetDeviceProperties(&all, 0));
   DeviceProperties some{};
@@ -113,7 +113,7 @@ DeviceProperties properties() {
 }
 
 void memory_info(size_t& free, size_t& total) {
-  device_count_or_throw();
+  check_device();
   check(cudaMemGetInfo(&free, &total));
 }
 
@@ -132,7 +132,7 @@ struct Event {
 Event& event_of(int64_t handle) { return *reinterpret_cast<Event*>(handle); }
 
 int64_t new_event(bool timing, bool blocking) {
-  device_count_or_throw();
+  check_device();
   const unsigned flags = (timing ? cudaEventDefault : cudaEventDisableTiming) |
                          (blocking ? cudaEventBlockingSync : cudaEventDefault);
   cudaEvent_t native;

@@ -31,6 +31,27 @@ bool loses_context(cudaError_t error) {
   }
 }
 
+// Why there is no device; "" where the error says something else.
+std::string why_unavailable(cudaError_t error) {
+  if (error == cudaErrorNoDevice) return "No CUDA GPUs are available";
+  if (error == cudaErrorInitializationError)
+    return "CUDA driver initialization failed, you might not have a CUDA gpu.";
+  if (error == cudaErrorUnknown)
+    return "CUDA unknown error - this may be due to an incorrectly set up environment, e.g. "
+           "changing env variable CUDA_VISIBLE_DEVICES after program start. Setting the available "
+           "devices to be zero.";
+  if (error != cudaErrorInsufficientDriver) return {};
+  int version = 0;
+  cudaDriverGetVersion(&version);
+  if (version <= 0)
+    return "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
+           "installed a driver from http://www.nvidia.com/Download/index.aspx";
+  return format(
+      "The NVIDIA driver on your system is too old (found version ", version,
+      "). Please update your GPU driver by downloading and installing a new version from the URL: "
+      "http://www.nvidia.com/Download/index.aspx");
+}
+
 }  // namespace
 
 bool is_forked() { return forked.load(std::memory_order_relaxed); }
@@ -46,6 +67,7 @@ void fail(cudaError_t error, const char* launch) {
     throw RuntimeError(
         "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you "
         "must use the 'spawn' start method");
+  if (const std::string why = why_unavailable(error); !why.empty()) throw RuntimeError(why);
   const std::string where = launch ? " in kernel " + kernel_name(launch) : "";
   const char* const lost = loses_context(error)
                                ? "The context is lost: no call of CUDA will work in this process.\n"
@@ -56,33 +78,10 @@ void fail(cudaError_t error, const char* launch) {
                      "For debugging consider passing CUDA_LAUNCH_BLOCKING=1");
 }
 
-int device_count_or_throw() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error) cudaGetLastError();
-  if (error == cudaErrorNoDevice || (!error && count == 0))
-    throw RuntimeError("No CUDA GPUs are available");
-  if (error == cudaErrorInsufficientDriver) {
-    int version = 0;
-    cudaDriverGetVersion(&version);
-    if (version <= 0)
-      throw RuntimeError(
-          "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
-          "installed a driver from http://www.nvidia.com/Download/index.aspx");
-    throw RuntimeError(
-        "The NVIDIA driver on your system is too old (found version ", version,
-        "). Please update your GPU driver by downloading and installing a new version from the "
-        "URL: http://www.nvidia.com/Download/index.aspx");
-  }
-  if (error == cudaErrorInitializationError && !is_forked())
-    throw RuntimeError("CUDA driver initialization failed, you might not have a CUDA gpu.");
-  if (error == cudaErrorUnknown)
-    throw RuntimeError(
-        "CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing "
-        "env variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to "
-        "be zero.");
-  check(error);
-  return count;
+void check_device() {
+  int count;
+  check(cudaGetDeviceCount(&count));
+  if (count == 0) fail(cudaErrorNoDevice, nullptr);
 }
 
 }  // namespace tt::cuda

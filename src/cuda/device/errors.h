@@ -16,8 +16,8 @@ inline void check(cudaError_t error, const char* launch = nullptr) {
   if (error != cudaSuccess) fail(error, launch);
 }
 
-// How many devices there are; without one, throws RuntimeError that says why.
-int device_count_or_throw();
+// Throws RuntimeError where there is no device; it says why.
+void check_device();
 
 // Whether this process was forked from one that had used the device, which it cannot do then.
 bool is_forked();

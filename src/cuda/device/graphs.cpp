@@ -70,6 +70,7 @@ int64_t end_capture() {
 }
 
 void replay(int64_t graph) {
+  const std::lock_guard lock(mutex);
   auto* const what = reinterpret_cast<Graph*>(graph);
   check(cudaGraphLaunch(what->exec, current_stream));
   what->users.insert(current_stream);

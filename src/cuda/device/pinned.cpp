@@ -38,7 +38,7 @@ void* PinnedMemory::allocate(size_t bytes) {
     return block;
   }
   void* block;
-  device_count_or_throw();
+  check_device();
   check(cudaHostAlloc(&block, size, cudaHostAllocDefault));
   blocks_[static_cast<char*>(block)] = {size};
   return block;

@@ -46,6 +46,7 @@ Stream at(int64_t handle) {
 }  // namespace
 
 int64_t new_stream(int priority) {
+  check_device();
   int least, greatest;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   priority = std::clamp(priority, greatest, least);

@@ -130,7 +130,7 @@ cudaError_t Queues::finish(cudaEvent_t event) {
 
 cudaError_t Queues::finish_all() {
   for (const auto& stream : streams_)
-    if (const cudaError_t error = finish(stream.get())) return error;
+    if (!stream->capture) finish(stream.get());
   return cudaSuccess;
 }
 
@@ -168,6 +168,13 @@ cudaError_t Queues::end_capture(cudaStream_t stream, std::vector<Work>& work) {
 cudaError_t Queues::refuse_capture(cudaStream_t stream) {
   stream->capture->failed = true;
   return cudaErrorStreamCaptureUnsupported;
+}
+
+bool Queues::refuse_captures() {
+  bool any = false;
+  for (const auto& stream : streams_)
+    if (stream->capture) any = refuse_capture(stream.get());
+  return any;
 }
 
 }  // namespace tt::emulated

@@ -67,7 +67,7 @@ class Queues {
   // Does what is left.
   cudaError_t finish(cudaStream_t stream);
   cudaError_t finish(cudaEvent_t event);
-  cudaError_t finish_all();
+  cudaError_t finish_all();  // of the streams that do not capture
   // Whether all is done: cudaErrorNotReady at first, and then does it.
   cudaError_t ask(cudaStream_t stream);
   cudaError_t ask(cudaEvent_t event);
@@ -75,7 +75,9 @@ class Queues {
   cudaError_t begin_capture(cudaStream_t stream);
   cudaError_t end_capture(cudaStream_t stream, std::vector<Work>& work);
   bool is_capturing(cudaStream_t stream) const { return stream && stream->capture; }
-  cudaError_t refuse_capture(cudaStream_t stream);  // of what cannot be captured: it has failed
+  // Of what cannot be captured: the capture has failed.
+  cudaError_t refuse_capture(cudaStream_t stream);
+  bool refuse_captures();  // all; whether there are any
 
  private:
   void finish(const Mark& mark);

@@ -131,7 +131,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  return call([] { return Queues::instance().finish_all(); });
+  return call([] {
+    if (Queues::instance().refuse_captures()) return cudaErrorStreamCaptureUnsupported;
+    return Queues::instance().finish_all();
+  });
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ cudaError_t cudaMalloc(void** block, size_t bytes) {
 
 cudaError_t cudaFree(void* block) {
   return call([=] {
-    if (const cudaError_t error = Queues::instance().finish_all()) return error;
+    Queues::instance().finish_all();
     return Memory::instance().release(block) ? cudaSuccess : cudaErrorInvalidValue;
   });
 }
@@ -171,14 +174,6 @@ cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned) {
     *block = ::operator new(bytes, std::nothrow);
     if (!*block) return cudaErrorMemoryAllocation;
     pinned[static_cast<char*>(*block)] = bytes;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaFreeHost(void* block) {
-  return call([=] {
-    if (!pinned.erase(static_cast<char*>(block))) return cudaErrorInvalidValue;
-    ::operator delete(block);
     return cudaSuccess;
   });
 }

@@ -80,7 +80,6 @@ cudaError_t cudaMallocAsync(void** block, size_t bytes, cudaStream_t stream);
 // The block goes in the stream's order: what runs later may not touch it.
 cudaError_t cudaFreeAsync(void* block, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned flags);
-cudaError_t cudaFreeHost(void* block);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 // The host's memory is copied in the stream's order where cudaHostAlloc gave it; else from it at
 // once, and to it after waiting for the stream.
