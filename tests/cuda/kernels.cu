@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "cuda/cuda.h"
+#include "cuda/infra/mma.h"
 
 namespace {
 
@@ -61,6 +62,68 @@ __global__ void votes(const float* x, float* out, int) {
   const unsigned odd = __ballot_sync(kAll, is_odd);
   if (!is_odd) return;
   out[threadIdx.x] = __popc(odd) + (__any_sync(odd, threadIdx.x == 1) ? 100 : 0);
+}
+
+// A warp's product of A (16, 8 words) and B (8 words, 8), both from shared memory, where lines of
+// `a` and `b` run along the depth, or (`transposed`, of halves) across it. out: of each lane, how
+// many of its 4 results are those of the definition.
+template <class T>
+__device__ void multiply(float* out, bool transposed) {
+  constexpr int kDepth = 32 / sizeof(T);
+  __shared__ __align__(16) char memory[2][16 * 32];
+  T* const a = reinterpret_cast<T*>(memory[0]);
+  T* const b = reinterpret_cast<T*>(memory[1]);
+  const int lane = threadIdx.x;
+  for (int i = lane; i < 16 * kDepth; i += 32) {
+    a[i] = T(static_cast<float>(i * 7 % 13 - 6));
+    b[i] = T(static_cast<float>(i * 5 % 11 - 5));
+  }
+  __syncthreads();
+  const auto at = [&](const T* m, int line, int k) -> const T& {
+    return m[transposed ? k * 16 + line : line * kDepth + k];
+  };
+  unsigned words[4], columns[4];
+  const int row = lane % 8 + lane / 8 % 2 * 8, k = lane / 16 * (kDepth / 2);
+  if (transposed) {
+    const int turned_row = lane % 8 + lane / 16 * 8, column = lane / 8 % 2 * 8;
+    load_transposed(words, &a[turned_row * 16 + column]);
+    load_transposed(columns, &b[turned_row * 16 + column]);
+  } else {
+    load_matrices(words, &at(a, row, k));
+    load_matrices(columns, &at(b, row, k));
+  }
+  int right = 0;
+  const unsigned first_columns[2] = {columns[0], columns[2]};
+  float sums[4] = {1, 2, 3, 4};
+  mma<T>(sums, words, first_columns);
+  for (int r = 0; r < 4; ++r) {
+    const int i = lane / 4 + r / 2 * 8, j = lane % 4 * 2 + r % 2;
+    float expected = r + 1;
+    for (int p = 0; p < kDepth; ++p)
+      expected += static_cast<float>(at(a, i, p)) * static_cast<float>(at(b, j, p));
+    right += sums[r] == expected;
+  }
+  out[lane] = right;
+}
+__global__ void mma_halves(const float*, float* out, int) { multiply<tt::Half>(out, false); }
+__global__ void mma_bfloats(const float*, float* out, int) { multiply<tt::BFloat16>(out, false); }
+__global__ void mma_tf32(const float*, float* out, int) { multiply<float>(out, false); }
+__global__ void mma_transposed(const float*, float* out, int) { multiply<tt::Half>(out, true); }
+
+// 0x3f801000 lies in the middle between two numbers of TF32.
+__global__ void tf32_rounds(const float*, float* out, int) {
+  for (int i = 0; i < 3; ++i) out[i] = tf32_of(__uint_as_float(0x3f800fff + i)) - 0x3f800000;
+}
+
+// Each thread copies 4 numbers, the last thread 1 of them and zeros.
+__global__ void copies(const float* x, float* out, int) {
+  __shared__ __align__(16) float tile[64];
+  const int i = threadIdx.x * 4;
+  copy_async(&tile[i], &x[i], i == 60 ? 4 : 16);
+  commit_copies();
+  wait_for_copies<0>();
+  __syncthreads();
+  for (int k = 0; k < 4; ++k) out[i + k] = tile[63 - i - k];
 }
 
 // ---- each with a fault --------------------------------------------------------------------------
@@ -137,6 +200,47 @@ __global__ void different_calls(const float* x, float* out, int) {
     out[0] = __ballot_sync(kAll, 1);
 }
 
+__global__ void copies_not_waited_for(const float* x, float* out, int) {
+  __shared__ __align__(16) float tile[64];
+  const int i = threadIdx.x * 4;
+  for (int first = 0; first < 32; first += 16) {
+    if (threadIdx.x < 4) copy_async(&tile[first + i], &x[first + i]);
+    commit_copies();
+  }
+  wait_for_copies<1>();
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x + 4];
+}
+__global__ void copies_without_barrier(const float* x, float* out, int) {
+  __shared__ __align__(16) float tile[64];
+  copy_async(&tile[threadIdx.x * 4], &x[threadIdx.x * 4]);
+  commit_copies();
+  wait_for_copies<0>();
+  out[threadIdx.x] = tile[threadIdx.x + 1];
+}
+__global__ void copies_behind(const float* x, float*, int) {
+  __shared__ __align__(16) float tile[68];
+  copy_async(&tile[threadIdx.x * 4], &x[threadIdx.x * 4]);
+}
+__global__ void misaligned_copy(const float* x, float*, int) {
+  __shared__ __align__(16) float tile[4];
+  copy_async(tile, &x[2]);
+}
+__global__ void mma_of_few(const float*, float* out, int) {
+  float sums[4] = {};
+  const unsigned words[4] = {}, columns[2] = {};
+  if (threadIdx.x < 16) mma<tt::Half>(sums, words, columns);
+  out[threadIdx.x] = sums[0];
+}
+__global__ void matrices_misaligned(const float*, float* out, int) {
+  __shared__ __align__(16) unsigned tile[128];
+  for (int i = threadIdx.x; i < 128; i += 32) tile[i] = 0;
+  __syncthreads();
+  unsigned words[4];
+  load_matrices(words, &tile[threadIdx.x * 2]);
+  out[threadIdx.x] = words[0];
+}
+
 struct Case {
   const char* name;
   void (*start)(const float* x, float* out);
@@ -169,7 +273,19 @@ const Case kCases[] = {
     CASE(misaligned, 1, 1),
     CASE(host_memory, 1, 1),
     CASE(endless_wait, 1, 32),
-    CASE(different_calls, 1, 32)};
+    CASE(different_calls, 1, 32),
+    CASE(mma_halves, 1, 32),
+    CASE(mma_bfloats, 1, 32),
+    CASE(mma_tf32, 1, 32),
+    CASE(mma_transposed, 1, 32),
+    CASE(tf32_rounds, 1, 1),
+    CASE(copies, 1, 16),
+    CASE(copies_not_waited_for, 1, 16),
+    CASE(copies_without_barrier, 1, 16),
+    CASE(copies_behind, 1, 17),
+    CASE(misaligned_copy, 1, 1),
+    CASE(mma_of_few, 1, 32),
+    CASE(matrices_misaligned, 1, 32)};
 
 }  // namespace
 

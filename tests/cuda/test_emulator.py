@@ -73,6 +73,12 @@ def test_the_example_of_the_page(tmp_path, old, new, said):
         ("histogram", [4] * 16),
         ("warp_turns", [(i + 2) % 32 for i in range(32)]),
         ("votes", [-1, 116] * 16),
+        ("mma_halves", [4] * 32),
+        ("mma_bfloats", [4] * 32),
+        ("mma_tf32", [4] * 32),
+        ("mma_transposed", [4] * 32),
+        ("tf32_rounds", [0, 0x2000, 0x2000]),
+        ("copies", [0, 0, 0, *range(60, -1, -1)]),
     ],
 )
 def test_a_kernel_writes(start, kernel, expected):
@@ -104,6 +110,12 @@ def test_a_kernel_writes(start, kernel, expected):
         ("host_memory", (0, 0), "writes 4 bytes that are not the device's memory"),
         ("endless_wait", (0, 0), "waits in __syncwarp"),
         ("different_calls", (1, 0), "__shfl_sync where another lane of the mask calls __ballot"),
+        ("copies_not_waited_for", (12, 0), "reads 4 bytes of shared memory that no thread of"),
+        ("copies_without_barrier", (1, 0), "a race: reads 4 bytes of shared memory that thread"),
+        ("copies_behind", (16, 0), "reads 1 bytes of global memory 0 bytes behind a block of 256"),
+        ("misaligned_copy", (0, 0), "cp.async reads at a misaligned address"),
+        ("mma_of_few", (0, 0), "waits in mma.sync"),
+        ("matrices_misaligned", (1, 0), "reads 16 bytes at a misaligned address"),
     ],
 )
 def test_a_fault_is_reported(start, kernel, thread, fault):

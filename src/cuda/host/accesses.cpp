@@ -84,6 +84,13 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
   return format(does, bytes, " bytes that are not the device's memory");
 }
 
+void Accesses::forget_writes(const void* address, size_t bytes) {
+  const char* const at = static_cast<const char*>(address);
+  Byte* const first = dynamic_.has(address, bytes) ? &dynamic_bytes_[at - dynamic_.begin]
+                                                   : &module_->bytes[at - module_->statics.begin];
+  for (Byte* byte = first; byte < first + bytes; ++byte) byte->written = 0;
+}
+
 // Whether what thread `other` did then is before what `thread` does now: a barrier of the block, or
 // of their warp, was between.
 bool Accesses::are_ordered(Time then, Time warp_then, int other, int thread) const {

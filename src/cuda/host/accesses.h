@@ -31,6 +31,8 @@ class Accesses {
   // What is wrong with the access, or "". By thread number `thread` of the block, of memory that is
   // not its own stack.
   std::string fault(const void* address, size_t bytes, Access kind, int thread);
+  // Shared memory that was written is as if it had not been.
+  void forget_writes(const void* address, size_t bytes);
 
  private:
   struct Range {

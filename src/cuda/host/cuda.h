@@ -18,7 +18,7 @@
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 #define threadIdx (tt::emulated::position.thread)
 #define blockIdx (tt::emulated::position.block)

@@ -27,6 +27,13 @@ struct Exchange {
   char passed[kWarp][kLaneBytes];
 };
 
+// A copy that a thread has started: cp.async.
+struct Copy {
+  char* to;
+  const char* from;
+  int bytes, group;
+};
+
 struct Thread {
   enum State { kReady, kAtBarrier, kInExchange, kEnded };
 
@@ -35,6 +42,8 @@ struct Thread {
   Index index;
   void* place = nullptr;         // where it waits
   Exchange* exchange = nullptr;  // in which it waits
+  std::vector<Copy> copies;      // started, not yet waited for
+  int group = 0;                 // of the next copy
 };
 
 std::string text(const Index& at) { return format("(", at.x, ", ", at.y, ", ", at.z, ")"); }
@@ -90,6 +99,27 @@ class Emulator {
     if (here.left == mask) exchanges_.remove_if([&](const Exchange& e) { return &e == &here; });
   }
 
+  void copy_async(void* to, const void* from, int bytes, void* place) {
+    if (bytes < 0 || bytes > kCopied)
+      fail(format("cp.async of ", bytes, " bytes, where it copies ", kCopied), place);
+    if (bytes > 0) check_each(from, bytes, Access::Read, place);
+    check(to, kCopied, Access::Write, place);
+    accesses_.forget_writes(to, kCopied);
+    running_->copies.push_back(
+        {static_cast<char*>(to), static_cast<const char*>(from), bytes, running_->group});
+  }
+  void commit_copies() { ++running_->group; }
+  void wait_for_copies(int open, void* place) {
+    std::vector<Copy>& copies = running_->copies;
+    while (!copies.empty() && copies.front().group < running_->group - open) {
+      const Copy& copy = copies.front();
+      check(copy.to, kCopied, Access::Write, place);
+      std::memset(copy.to, 0, kCopied);
+      if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+      copies.erase(copies.begin());
+    }
+  }
+
   void check(const void* address, size_t bytes, Access kind, void* place) {
     if (!running_ || running_->fiber->owns(address)) return;
     const std::string fault = accesses_.fault(address, bytes, kind, thread());
@@ -105,6 +135,15 @@ class Emulator {
   }
 
  private:
+  static constexpr int kCopied = 16;  // bytes of a cp.async
+
+  // Of an address aligned to kCopied, of which the last bytes may be nobody's.
+  void check_each(const void* address, int bytes, Access kind, void* place) {
+    if (reinterpret_cast<uintptr_t>(address) % kCopied != 0)
+      fail("cp.async reads at a misaligned address", place);
+    for (int k = 0; k < bytes; ++k) check(static_cast<const char*>(address) + k, 1, kind, place);
+  }
+
   static void thread_body() {
     for (;;) {
       Emulator& all = instance();
@@ -231,6 +270,17 @@ void* dynamic_shared() { return Emulator::instance().dynamic(); }
 void wait_for_block() { Emulator::instance().wait_for_block(__builtin_return_address(0)); }
 void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all) {
   Emulator::instance().exchange(what, mask, own, bytes, all, __builtin_return_address(0));
+}
+void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all,
+              void* place) {
+  Emulator::instance().exchange(what, mask, own, bytes, all, place);
+}
+void copy_async(void* shared, const void* global, int bytes) {
+  Emulator::instance().copy_async(shared, global, bytes, __builtin_return_address(0));
+}
+void commit_copies() { Emulator::instance().commit_copies(); }
+void wait_for_copies(int open) {
+  Emulator::instance().wait_for_copies(open, __builtin_return_address(0));
 }
 int lane() { return Emulator::instance().thread() % kWarp; }
 void check_atomic(const void* address, size_t bytes) {

@@ -48,6 +48,15 @@ void wait_for_block();
 constexpr int kWarp = 32;
 constexpr size_t kLaneBytes = 64;
 void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all);
+// `place`: where the kernel called.
+void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all,
+              void* place);
+
+// cp.async: 16 bytes to shared memory, those from `bytes` on 0. They are copied when the thread
+// waits for their group; until then nobody has written them.
+void copy_async(void* shared, const void* global, int bytes);
+void commit_copies();
+void wait_for_copies(int open);  // for all groups but the last `open`
 
 // The index of the thread in its warp.
 int lane();
