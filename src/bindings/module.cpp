@@ -11,6 +11,7 @@
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
 #include "core/api/join.h"
+#include "core/api/matmul.h"
 #include "core/backend.h"
 #include "core/gil.h"
 #include "core/threads.h"
@@ -95,6 +96,7 @@ PyMethodDef functions[] = {module_function<NDArray::empty>("empty"),
                            module_function<Allocator::expect>("expect_memory"),
                            module_function<num_threads>("get_num_threads"),
                            module_function<set_threads>("set_num_threads"),
+                           module_function<set_matmul_tf32>("set_matmul_tf32"),
                            fast<result_type>("result_type"),
                            {nullptr, nullptr, 0, nullptr}};
 

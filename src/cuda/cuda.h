@@ -10,8 +10,13 @@
 #include <cuda_runtime.h>
 
 #include "cuda/device/errors.h"
+#define TT_PRAGMA(text) _Pragma(#text)
+#define TT_UNROLL TT_PRAGMA(unroll)  // before a loop over an array that must lie in registers
+#define TT_UNROLL_BY(count) TT_PRAGMA(unroll count)
 #else
 #include "cuda/host/cuda.h"
+#define TT_UNROLL
+#define TT_UNROLL_BY(count)
 #endif
 
 namespace tt::cuda {
@@ -41,6 +46,11 @@ __device__ T* dynamic_shared() {
 template <auto kernel, class... Parameters>
 void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
                const std::common_type_t<Parameters>&... values) {
+  constexpr size_t kAlways = 48 << 10;  // more must be asked for
+  if (grid.shared_bytes > kAlways)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(grid.shared_bytes)),
+          name);
   kernel<<<grid.blocks, grid.threads, grid.shared_bytes, current_stream>>>(values...);
   check(cudaGetLastError(), name);
 }

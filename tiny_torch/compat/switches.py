@@ -1,7 +1,7 @@
-"""Settings that PyTorch's scripts make. But for the number of threads they change nothing here.
+"""Settings that PyTorch's scripts make. Most of them change nothing here.
 
-Results do not depend on a setting: float32 is always computed in float32, every kernel is
-deterministic, and there is one kind of threads (`set_num_threads`).
+Every kernel is deterministic, and there is one kind of threads (`set_num_threads`). On the CPU
+float32 is always computed in float32; a GPU may round it to TF32 (`set_float32_matmul_precision`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allows less than float32's precision in matrix products; this build never uses less.
+    """Allows less than float32's precision in matrix products: on a GPU TF32, unless "highest".
 
     Warns where `precision` is not "highest", "high" or "medium"; RuntimeError where it is no text.
     https://pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html
@@ -48,6 +48,7 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     settings.matmul_precision = precision
+    _core.set_matmul_tf32(precision != "highest")
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -1,5 +1,7 @@
 #include "core/api/matmul.h"
 
+#include <atomic>
+
 #include "core/api/cast.h"
 #include "core/api/creation.h"
 #include "core/api/elementwise.h"
@@ -13,6 +15,8 @@
 namespace tt {
 
 namespace {
+
+std::atomic<bool> may_be_tf32{false};
 
 // The leading dims of a stack of matrices, broadcast to `batch`, as strides.
 Dims batch_strides(const NDArray& x, const Dims& batch) {
@@ -73,7 +77,8 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                 total->shape() != Dims{a.shape()[0], b.shape()[1]}))
     throw RuntimeError("matmul: a product of ", a.shape(), " and ", b.shape(),
                        " cannot be added to ", total->shape());
-  if (is_half(a.dtype())) {
+  const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
+  if (is_half(a.dtype()) && !kernel) {
     const std::optional<NDArray> wide = prepared(bias, DType::Float32);
     const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
       return product(kernels, astype(a, DType::Float32), astype(b, DType::Float32),
@@ -119,7 +124,6 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                                              a.device(), {&a, &b, bias});
   if (!nothing && result.numel() > 0) {
     const NDArray c = result_shape == shape ? result : result.view(shape);
-    const MatmulKernel kernel = kernels[static_cast<int>(a.dtype())];
     if (!kernel)
       throw NotImplementedError("\"addmm_impl_cpu_\" not implemented for '", type_name(a.dtype()),
                                 "'");
@@ -144,7 +148,8 @@ NDArray product(const Kernels& kernels, const NDArray& a, const NDArray& b, cons
                                  c.strides().begin(),
                                  total != nullptr,
                                  data_of(bias),
-                                 bias ? bias->strides()[0] : 0});
+                                 bias ? bias->strides()[0] : 0,
+                                 may_be_tf32.load(std::memory_order_relaxed)});
   }
   if (total) total->mark_written();
   return result;
@@ -160,5 +165,7 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias, const ND
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias) {
   return product(backend_of(a).matmul->naive, a, b, bias, nullptr, nullptr);
 }
+
+void set_matmul_tf32(bool may) { may_be_tf32 = may; }
 
 }  // namespace tt

@@ -13,4 +13,8 @@ NDArray matmul(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr
 // The same, as the kernels' definition has it.
 NDArray matmul_naive(const NDArray& a, const NDArray& b, const NDArray* bias = nullptr);
 
+// Whether products of float32 from here on may be of numbers rounded to TF32, on devices that have
+// it. At first they may not.
+void set_matmul_tf32(bool may);
+
 }  // namespace tt

@@ -21,9 +21,11 @@ struct MatmulArgs {
   bool accumulate;   // add to what C holds
   const void* bias;  // (n), added last, or null
   int64_t bias_stride;
+  bool tf32 = false;  // whether float32 may be rounded to TF32 before it is multiplied
 };
 using MatmulKernel = void (*)(const MatmulArgs&);
 
+// Halves without a kernel are computed in float32.
 struct MatmulTable {
   MatmulKernel product[kDTypes];
   MatmulKernel naive[kDTypes];  // their definition, for tests

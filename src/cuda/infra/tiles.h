@@ -1,9 +1,15 @@
 // Products of matrices by tiles in shared memory: what matmul, conv and attention are made of.
 #pragma once
+#include "core/dtype.h"
+#include "core/wrapping.h"
 #include "cuda/infra/block.h"
 
 namespace tt::cuda {
 namespace {
+
+// What products of Ts are summed in: halves as floats; integers wrap around.
+template <class T>
+using SumOf = std::conditional_t<is_half_type<T>, float, Wrapping<T>>;
 
 // A block has kTile x kTile threads, each for one element of a tile of the result.
 constexpr int kTile = 16;

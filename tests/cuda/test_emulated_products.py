@@ -1,0 +1,122 @@
+"""Products by large tiles on the device `cuda-emulated`: on CUDA cores and on tensor cores.
+
+Sizes are one above and below a tile (64, 128), and of a depth; lines lie along or across memory,
+and begin at addresses that can be copied by 16 bytes, or not.
+"""
+
+from __future__ import annotations
+
+import pytest
+from helpers import compare
+
+import tiny_torch as torch
+from tiny_torch.nn import functional as F
+
+DEVICE = "cuda-emulated"
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+
+
+def across(x):
+    return x.mT.contiguous().mT
+
+
+def shifted(x):
+    """The same numbers, from an address that is aligned to their size alone."""
+    flat = torch.cat([x.new_zeros(1), x.flatten()])
+    return flat[1:].view(x.shape)
+
+
+def spread(x):
+    wide = x.new_zeros(*x.shape[:-1], 2 * x.shape[-1])
+    wide[..., ::2] = x
+    return wide[..., ::2]
+
+
+def plain(x):
+    return x
+
+
+# a (.., m, k) and b (.., k, n), and how each lies in memory
+CASES = {
+    "tile": ((64, 64), (64, 64), plain, plain),
+    "above": ((65, 33), (33, 65), plain, plain),
+    "below": ((63, 31), (31, 63), plain, plain),
+    "rows by chunks": ((40, 72), (72, 48), plain, plain),
+    "a across": ((72, 24), (24, 40), across, plain),
+    "b across": ((66, 40), (40, 33), plain, across),
+    "both across": ((72, 40), (40, 80), across, across),
+    "odd, across": ((67, 21), (21, 35), across, across),
+    "shifted": ((40, 48), (48, 40), shifted, shifted),
+    "spread": ((33, 10), (10, 34), spread, spread),
+    "batches": ((2, 3, 40, 20), (3, 20, 36), plain, plain),
+    "broadcast rows": ((2, 40, 16), (16, 40), lambda x: x[:, :1].expand(2, 40, 16), plain),
+    "split depth": ((40, 600), (600, 65), plain, plain),
+    "split depth, across": ((2, 40, 330), (2, 330, 40), across, across),
+    "large tiles": ((128, 65, 40), (128, 40, 66), plain, plain),
+    "large tiles, across": ((65, 129, 24), (24, 72), across, across),
+    "rows of large tiles": ((1160, 16), (16, 1672), plain, across),
+}
+
+
+def numbers(shape, dtype):
+    """For halves such that their sums are exact in float32, in any order."""
+    if dtype == torch.float32:
+        return torch.randn(shape)
+    return (torch.randint(-20, 20, shape) / 8).to(dtype)
+
+
+def placed(name, dtype, device):
+    torch.manual_seed(0)
+    a, b, lay_a, lay_b = CASES[name]
+    a, b = numbers(a, dtype), numbers(b, dtype)
+    return lay_a(a.to(device)), lay_b(b.to(device))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_gives_what_the_cpu_gives(name, dtype):
+    found, again, expected = (
+        torch.matmul(*placed(name, dtype, device)) for device in (DEVICE, DEVICE, "cpu")
+    )
+    compare(found, expected, name, ulps=32 if dtype == torch.float32 else 0)
+    assert torch.equal(found, again)
+
+
+@pytest.fixture
+def tf32():
+    torch.set_float32_matmul_precision("high")
+    yield
+    torch.set_float32_matmul_precision("highest")
+
+
+def rounded(x):
+    """float32 with the 10 bits of mantissa of TF32, to nearest, ties away from zero."""
+    return ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tf32_rounds_what_it_multiplies(tf32, name):
+    a, b = placed(name, torch.float32, "cpu")
+    expected = rounded(a.contiguous()) @ rounded(b.contiguous())
+    found = torch.matmul(*placed(name, torch.float32, DEVICE))
+    compare(found, expected, name, ulps=32, strides=False)
+    assert not torch.equal(found.cpu(), torch.matmul(a, b))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("depth", [40, 300])
+def test_what_is_added_at_the_end(dtype, depth):
+    torch.manual_seed(0)
+    x, w, bias = (numbers(s, dtype) for s in [(66, depth), (40, depth), (40,)])
+    total = numbers((66, 40), dtype)
+    for call, inputs in ((F.linear, (x, w, bias)), (torch.addmm, (total, x, w.mT))):
+        expected = call(*inputs)
+        found = call(*(i.to(DEVICE) for i in inputs))
+        compare(found, expected, "sum", ulps=32 if dtype == torch.float32 else 4)
+
+
+def test_infinite_numbers_stay_in_their_rows_and_columns():
+    a, b = torch.ones(65, 33, dtype=torch.float16), torch.ones(33, 65, dtype=torch.float16)
+    a[64, 32] = float("inf")
+    found = (a.to(DEVICE) @ b.to(DEVICE)).cpu()
+    assert found[:64].eq(33).all() and found[64].eq(float("inf")).all()
