@@ -120,3 +120,60 @@ def test_infinite_numbers_stay_in_their_rows_and_columns():
     a[64, 32] = float("inf")
     found = (a.to(DEVICE) @ b.to(DEVICE)).cpu()
     assert found[:64].eq(33).all() and found[64].eq(float("inf")).all()
+
+
+# x, w and the convolution's settings: channels of which there are whole chunks, or not
+CONV = {
+    "chunks": ((2, 32, 7, 6), (40, 32, 3, 3), {"padding": 1}),
+    "odd channels": ((2, 33, 6, 7), (35, 33, 2, 3), {"padding": (0, 1)}),
+    "stride": ((2, 40, 9, 11), (48, 40, 3, 3), {"padding": 1, "stride": 2}),
+    "dilation": ((1, 32, 9, 8), (33, 32, 3, 2), {"padding": 2, "dilation": (2, 3)}),
+    "groups": ((2, 64, 5, 8), (80, 32, 2, 2), {"groups": 2}),
+    "points": ((2, 40, 8, 8), (48, 40, 1, 1), {}),
+    "many pixels": ((2, 32, 25, 16), (33, 32, 1, 2), {}),
+    "large tiles": ((1, 128 * 66, 6, 11), (128 * 65, 66, 1, 1), {"groups": 128}),
+    "1d": ((2, 32, 40), (33, 32, 3), {"padding": 1}),
+    "3d": ((1, 32, 3, 4, 5), (34, 32, 2, 1, 2), {"padding": 1}),
+}
+
+
+def convolved(name, dtype, last, device):
+    """y and the gradients of x, w and the bias."""
+    torch.manual_seed(0)
+    x, w, settings = CONV[name]
+    convolve = (F.conv1d, F.conv2d, F.conv3d)[len(x) - 3]
+    x, w, bias = numbers(x, dtype), numbers(w, dtype), numbers(w[:1], dtype)
+    if last:
+        x, w = (i.to(memory_format=torch.channels_last) for i in (x, w))
+    leaves = [i.to(device).requires_grad_() for i in (x, w, bias)]
+    y = convolve(*leaves, **settings)
+    grad = numbers(tuple(y.shape), dtype).to(device)
+    return y, *torch.autograd.grad(y, leaves, grad)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("name", CONV)
+def test_convolutions_give_what_the_cpu_gives(name, last, dtype):
+    if last and len(CONV[name][0]) != 4:
+        pytest.skip("only images have channels that are last")
+    found, expected = (convolved(name, dtype, last, device) for device in (DEVICE, "cpu"))
+    for k, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        compare(ours, theirs, f"result {k}", ulps=32 if dtype == torch.float32 else 0)
+
+
+def test_convolutions_repeat_their_bits():
+    found, again = (convolved("many pixels", torch.float32, True, DEVICE) for _ in range(2))
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, again, strict=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_padding_meets_an_infinite_weight_as_nothing(dtype):
+    torch.manual_seed(0)
+    x, w = numbers((1, 32, 6, 7), dtype), numbers((40, 32, 3, 3), dtype)
+    w[3, 5, 0, 0] = w[39, 0, 2, 1] = float("inf")
+    x, w = x.abs() + 1, w
+    found = F.conv2d(x.to(DEVICE), w.to(DEVICE), padding=1)
+    expected = F.conv2d(x, w, padding=1)
+    assert not expected.isnan().any() and expected.isinf().any()
+    compare(found, expected, "y", ulps=32 if dtype == torch.float32 else 0)

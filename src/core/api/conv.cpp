@@ -1,5 +1,7 @@
 #include "core/api/conv.h"
 
+#include <algorithm>
+
 #include "core/api/cast.h"
 #include "core/api/conv_plan.h"
 #include "core/api/nn_layout.h"
@@ -205,6 +207,13 @@ double work_of(const ConvArgs& g) {
   return work;
 }
 
+// In ConvTable's order; -1 for integers.
+int kind_of(DType dtype) {
+  constexpr DType kinds[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16};
+  const auto found = std::find(std::begin(kinds), std::end(kinds), dtype);
+  return found == std::end(kinds) ? -1 : static_cast<int>(found - kinds);
+}
+
 // Fills one of the three arrays from the others.
 void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
                const Settings& settings, ConvResult result) {
@@ -219,8 +228,8 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   }
   if (out.numel() == 0) return;
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
-  const int kind = out.dtype() == DType::Float32 ? 0 : out.dtype() == DType::Float64 ? 1 : 2;
-  if (kind == 2) {
+  const int kind = kind_of(out.dtype());
+  if (kind < 0) {
     const auto naive = backend_of(out).conv->naive[static_cast<int>(out.dtype())];
     if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
     fill_result(out, bias);
@@ -245,10 +254,11 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
              [&](const ConvSum& parts) { launch(out)->conv->depthwise_weight[kind](parts, g.w); });
 }
 
-// Makes one of x, w and y, of a shape, from the other two in this order; halves in float32.
+// Makes one of x, w and y, of a shape, from the other two in this order; halves in float32, where
+// the device has no kernels for them.
 NDArray compute(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
                 const Dims& shape, const Settings& settings, bool channels_last) {
-  if (is_half(a.dtype())) {
+  if (is_half(a.dtype()) && !backend_of(a).conv->sum[kind_of(a.dtype())]) {
     const std::optional<NDArray> wide = prepared(bias, DType::Float32);
     return astype(compute(result, astype(a, DType::Float32), astype(b, DType::Float32),
                           wide ? &*wide : nullptr, shape, settings, channels_last),

@@ -58,14 +58,16 @@ enum class ConvResult : int { X, W, Y };
 struct ConvTable {
   // The definition; the only one that there is for integers.
   void (*naive[kDTypes])(const ConvArgs&, ConvResult);
-  // float32 and float64.
-  void (*sum[2])(const ConvSum&);      // x or y
-  void (*weight[2])(const ConvArgs&);  // w
+  // float32, float64, float16 and bfloat16: halves have all of these or none, and are then computed
+  // in float32.
+  static constexpr int kKinds = 4;
+  void (*sum[kKinds])(const ConvSum&);      // x or y
+  void (*weight[kKinds])(const ConvArgs&);  // w
   // The same for groups of one channel of x and one of y; w from the sum that gives y.
-  void (*depthwise[2])(const ConvSum&);
-  void (*depthwise_weight[2])(const ConvSum&, void* w);
+  void (*depthwise[kKinds])(const ConvSum&);
+  void (*depthwise_weight[kKinds])(const ConvSum&, void* w);
   // Whether the first pixel of each part that reaches outside of the source is finite.
-  bool (*is_finite[2])(const ConvSum&);
+  bool (*is_finite[kKinds])(const ConvSum&);
 };
 
 }  // namespace tt

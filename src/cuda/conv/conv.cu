@@ -1,6 +1,6 @@
-// Convolutions of float32 and float64 as products of matrices that are never stored: a block
-// computes a tile of the product (infra/tiles.h), and reads what the matrices would hold from where
-// it lies in x, w and y.
+// Convolutions of floats as products of matrices that are never stored: a block computes a tile of
+// the product (infra/tiles.h), and reads what the matrices would hold from where it lies in x, w
+// and y. Large products of float32 and of halves have faster kernels (products.cu).
 //
 //   y or x (rows, pixels)                = (rows, taps * channels) @ (taps * channels, pixels)
 //   w      (y_channels, channels * taps) = (y_channels, pixels) @ (pixels, channels * taps)
@@ -11,6 +11,7 @@
 
 #include "core/tables/conv.h"
 #include "cuda/conv/naive.h"
+#include "cuda/conv/products.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
@@ -35,7 +36,7 @@ struct PartPixel {
            at[1] * part.strides[1] + at[2] * part.strides[2];
   }
   template <class T>
-  __device__ Padded<T> seen(const ConvSum& g, const ConvTap& tap, int64_t channel) const {
+  __device__ Padded<SumOf<T>> seen(const ConvSum& g, const ConvTap& tap, int64_t channel) const {
     int64_t from = n * g.source_strides[0] + channel * g.source_strides[1];
     bool is_inside = true;
     for (int d = 0; d < 3; ++d) {
@@ -43,7 +44,9 @@ struct PartPixel {
       is_inside = is_inside && 0 <= i && i < g.source_size[d];
       from += i * g.source_strides[d + 2];
     }
-    return {is_inside ? static_cast<const T*>(g.source)[from] : T(0), is_inside};
+    using Sum = SumOf<T>;
+    return {is_inside ? static_cast<Sum>(static_cast<const T*>(g.source)[from]) : Sum(0),
+            is_inside};
   }
 };
 
@@ -51,9 +54,11 @@ TT_HOST_DEVICE inline int64_t pixels_of(const ConvSum& g, const ConvPart& part) 
   return g.batch * part.size[0] * part.size[1] * part.size[2];
 }
 
+// The sum of pixel's products with the weights of a channel, and the bias.
 template <class T>
-__device__ T bias_of(const ConvSum& g, int64_t channel) {
-  return g.bias ? static_cast<const T*>(g.bias)[channel * g.bias_stride] : T(0);
+__device__ void finish(const ConvSum& g, int64_t channel, int64_t offset, SumOf<T> sum) {
+  if (g.bias) sum += static_cast<SumOf<T>>(static_cast<const T*>(g.bias)[channel * g.bias_stride]);
+  static_cast<T*>(g.result)[offset] = static_cast<T>(sum);
 }
 
 // A block per tile of the (rows, pixels) of each group.
@@ -66,13 +71,14 @@ __global__ void sum_of_part(const ConvSum g, const ConvPart part) {
   const int64_t row = first_row + threadIdx.y;
   const PartPixel pixel(part, index < pixels ? index : 0);
   const T* const weight = static_cast<const T*>(g.weight) + group * g.weight_group;
-  const T sum = product_of_tile<T>(
+  using Sum = SumOf<T>;
+  const Sum sum = product_of_tile<Sum>(
       part.tap_count * g.channels,
       [&](int, int64_t k) {
         const int64_t tap = k / g.channels, channel = k % g.channels;
-        return row < g.rows
-                   ? weight[part.taps[tap].weight + row * g.weight_row + channel * g.weight_channel]
-                   : T(0);
+        return row < g.rows ? static_cast<Sum>(weight[part.taps[tap].weight + row * g.weight_row +
+                                                      channel * g.weight_channel])
+                            : Sum(0);
       },
       [&](int64_t k, int) {
         const int64_t tap = k / g.channels, channel = group * g.channels + k % g.channels;
@@ -80,7 +86,7 @@ __global__ void sum_of_part(const ConvSum g, const ConvPart part) {
       });
   if (row >= g.rows || index >= pixels) return;
   const int64_t channel = group * g.rows + row;
-  static_cast<T*>(g.result)[pixel.offset(g, part, channel)] = sum + bias_of<T>(g, channel);
+  finish<T>(g, channel, pixel.offset(g, part, channel), sum);
 }
 
 // A thread per element.
@@ -91,15 +97,16 @@ __global__ void depthwise_part(const ConvSum g, const ConvPart part) {
   if (channel >= g.groups) return;
   const PartPixel pixel(part, index);
   const T* const weight = static_cast<const T*>(g.weight) + channel * g.weight_group;
-  T sum = 0;
+  SumOf<T> sum = 0;
   for (int64_t k = 0; k < part.tap_count; ++k) {
-    const Padded<T> x = pixel.seen<T>(g, part.taps[k], channel);
-    if (x.is_inside) sum += weight[part.taps[k].weight] * x.value;
+    const auto x = pixel.seen<T>(g, part.taps[k], channel);
+    if (x.is_inside) sum += static_cast<SumOf<T>>(weight[part.taps[k].weight]) * x.value;
   }
-  static_cast<T*>(g.result)[pixel.offset(g, part, channel)] = sum + bias_of<T>(g, channel);
+  finish<T>(g, channel, pixel.offset(g, part, channel), sum);
 }
 
-// Calls run(sum, part) for each part, of which no pointer is the host's any more.
+// Calls run(sum, part, on_host) for each part, of which no pointer is the host's any more, and as
+// it was.
 template <class Run>
 void for_each_part(const ConvSum& g, const Run& run) {
   std::vector<ConvTap> taps;
@@ -113,20 +120,22 @@ void for_each_part(const ConvSum& g, const Run& run) {
     ConvPart part = g.parts[i];
     part.taps = next;
     next += part.tap_count;
-    run(sum, part);
+    run(sum, part, g.parts[i]);
   }
 }
 
 template <class T>
 void sum(const ConvSum& all) {
-  for_each_part(all, [](const ConvSum& g, const ConvPart& part) {
+  for_each_part(all, [](const ConvSum& g, const ConvPart& part, const ConvPart& on_host) {
+    if constexpr (!std::is_same_v<T, double>)
+      if (sum_by_large_tiles<T>(g, part, on_host)) return;
     const int64_t tiles = g.groups * tiles_of(g.rows) * tiles_of(pixels_of(g, part));
     launch<sum_of_part<T>>(grid_of_tiles(tiles), g, part);
   });
 }
 template <class T>
 void depthwise(const ConvSum& all) {
-  for_each_part(all, [](const ConvSum& g, const ConvPart& part) {
+  for_each_part(all, [](const ConvSum& g, const ConvPart& part, const ConvPart&) {
     launch<depthwise_part<T>>(grid_of(g.groups * pixels_of(g, part)), g, part);
   });
 }
@@ -154,7 +163,8 @@ struct Cut {
 // A block per tile of the (y_channels, x_channels * taps) of each group, and part of the pixels.
 // sums (parts, groups * y_channels, x_channels * taps).
 template <class T>
-__global__ void weight_tile(const ConvArgs g, const Cut cut, T* const sums) {
+__global__ void weight_tile(const ConvArgs g, const Cut cut, SumOf<T>* const sums) {
+  using Sum = SumOf<T>;
   int64_t part = blockIdx.x;
   const int64_t columns = g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
   const int64_t column = next_dim(part, tiles_of(columns)) * kTile + threadIdx.x;
@@ -166,11 +176,11 @@ __global__ void weight_tile(const ConvArgs g, const Cut cut, T* const sums) {
   // Pixel `index` of y, and of x what it sees through the tap.
   const auto y = [&](int, int64_t index) {
     const Pixel pixel = pixel_at(first + index, 1, g.y_size, false);
-    return row < g.y_channels
-               ? static_cast<const T*>(g.y)[pixel.offset(g.y_strides) + o * g.y_strides[1]]
-               : T(0);
+    return row < g.y_channels ? static_cast<Sum>(static_cast<const T*>(
+                                    g.y)[pixel.offset(g.y_strides) + o * g.y_strides[1]])
+                              : Sum(0);
   };
-  const auto x = [&](int64_t index, int) -> Padded<T> {
+  const auto x = [&](int64_t index, int) -> Padded<Sum> {
     Pixel pixel = pixel_at(first + index, 1, g.y_size, false);
     bool is_inside = column < columns;
     for (int d = 0; d < 3; ++d) {
@@ -178,29 +188,32 @@ __global__ void weight_tile(const ConvArgs g, const Cut cut, T* const sums) {
       is_inside = is_inside && 0 <= pixel.at[d] && pixel.at[d] < g.x_size[d];
     }
     pixel.c = group * g.x_channels + c;
-    return {is_inside ? static_cast<const T*>(g.x)[pixel.offset(g.x_strides)] : T(0), is_inside};
+    const T* const data = static_cast<const T*>(g.x);
+    return {is_inside ? static_cast<Sum>(data[pixel.offset(g.x_strides)]) : Sum(0), is_inside};
   };
-  const T sum = product_of_tile<T>(cut.first(part + 1) - first, y, x);
+  const Sum sum = product_of_tile<Sum>(cut.first(part + 1) - first, y, x);
   if (row < g.y_channels && column < columns)
     sums[(part * g.groups * g.y_channels + o) * columns + column] = sum;
 }
 
 // A thread per element of w adds the sums of the parts.
 template <class T>
-__global__ void add_parts(const ConvArgs g, const Cut cut, const T* const sums) {
+__global__ void add_parts(const ConvArgs g, const Cut cut, const SumOf<T>* const sums) {
   const Pixel to = pixel_at(thread_index(), g.x_channels, g.taps, false);  // n is its O
   if (to.n >= g.groups * g.y_channels) return;
   const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
-  T sum = 0;
+  SumOf<T> sum = 0;
   for (int64_t part = 0; part < cut.parts; ++part) sum += sums[part * numel + thread_index()];
-  static_cast<T*>(g.w)[to.offset(g.w_strides)] = sum;
+  static_cast<T*>(g.w)[to.offset(g.w_strides)] = static_cast<T>(sum);
 }
 
 template <class T>
 void weight(const ConvArgs& g) {
+  if constexpr (!std::is_same_v<T, double>)
+    if (weight_by_large_tiles<T>(g)) return;
   const Cut cut(g);
   const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
-  const Scratch<T> sums(cut.parts * numel);
+  const Scratch<SumOf<T>> sums(cut.parts * numel);
   launch<weight_tile<T>>(grid_of_tiles(cut.parts * cut.tiles), g, cut, sums.data());
   launch<add_parts<T>>(grid_of(numel), g, cut, sums.data());
 }
@@ -210,20 +223,20 @@ template <class T>
 __global__ void depthwise_weight_element(const ConvSum g, const ConvPart part, T* const w) {
   int64_t channel = blockIdx.x;
   const ConvTap tap = part.taps[next_dim(channel, part.tap_count)];
-  T sum = 0;
+  const T* const y = static_cast<const T*>(g.result);
+  SumOf<T> sum = 0;
   for (int64_t i = threadIdx.x; i < pixels_of(g, part); i += kThreads) {
     const PartPixel pixel(part, i);
-    const Padded<T> x = pixel.seen<T>(g, tap, channel);
-    if (x.is_inside)
-      sum += static_cast<const T*>(g.result)[pixel.offset(g, part, channel)] * x.value;
+    const auto x = pixel.seen<T>(g, tap, channel);
+    if (x.is_inside) sum += static_cast<SumOf<T>>(y[pixel.offset(g, part, channel)]) * x.value;
   }
   sum = sum_of_block(sum);
-  if (threadIdx.x == 0) w[channel * g.weight_group + tap.weight] = sum;
+  if (threadIdx.x == 0) w[channel * g.weight_group + tap.weight] = static_cast<T>(sum);
 }
 
 template <class T>
 void depthwise_weight(const ConvSum& all, void* w) {
-  for_each_part(all, [w](const ConvSum& g, const ConvPart& part) {
+  for_each_part(all, [w](const ConvSum& g, const ConvPart& part, const ConvPart&) {
     const Grid grid{static_cast<unsigned>(g.groups * part.tap_count), kThreads};
     launch<depthwise_weight_element<T>>(grid, g, part, static_cast<T*>(w));
   });
@@ -234,13 +247,20 @@ constexpr void set_naive(ConvTable& table, DType dtype) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
     table.naive[static_cast<int>(dtype)] = naive<T>;
 }
+template <class T>
+constexpr void set_floats(ConvTable& table, int kind) {
+  table.sum[kind] = sum<T>;
+  table.weight[kind] = weight<T>;
+  table.depthwise[kind] = depthwise<T>;
+  table.depthwise_weight[kind] = depthwise_weight<T>;
+  table.is_finite[kind] = is_finite;
+}
 constexpr ConvTable make_table() {
-  ConvTable table = {{},
-                     {sum<float>, sum<double>},
-                     {weight<float>, weight<double>},
-                     {depthwise<float>, depthwise<double>},
-                     {depthwise_weight<float>, depthwise_weight<double>},
-                     {is_finite, is_finite}};
+  ConvTable table{};
+  set_floats<float>(table, 0);
+  set_floats<double>(table, 1);
+  set_floats<Half>(table, 2);
+  set_floats<BFloat16>(table, 3);
 #define X(name, type, text, category) set_naive<type>(table, DType::name);
   TT_FOR_EACH_DTYPE(X)
 #undef X

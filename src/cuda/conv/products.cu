@@ -1,0 +1,222 @@
+// Convolutions as products of large tiles: of float32 on CUDA cores (infra/blocked.h), of halves on
+// tensor cores (infra/tensor_tiles.h). What the factors are: factors.h.
+//
+// Where y sees nothing of x a product is with 0. With an infinite weight that is no number, where
+// there should be nothing: a block that has met one computes its elements again by the definition.
+#include "cuda/conv/factors.h"
+#include "cuda/conv/products.h"
+#include "cuda/infra/blocked.h"
+#include "cuda/infra/images.h"
+#include "cuda/infra/operands.h"
+#include "cuda/infra/plan.h"
+#include "cuda/infra/scratch.h"
+#include "cuda/infra/tensor_tiles.h"
+
+namespace tt::cuda {
+namespace {
+
+template <class T, int kSize, bool kADeep, bool kBDeep>
+struct TileOf {
+  using type = TensorTile<T, kSize, kADeep, kBDeep>;
+};
+template <int kSize, bool kADeep, bool kBDeep>
+struct TileOf<float, kSize, kADeep, kBDeep> {
+  using type = BlockedTile<kSize>;
+};
+
+// Calls run(size, a_deep, b_deep) with these as types of constants. On CUDA cores tiles lie one
+// way.
+template <class T, class Run>
+void with_tile(int size, bool a_deep, bool b_deep, const Run& run) {
+  const auto by_depth = [&](auto size) {
+    if constexpr (std::is_same_v<T, float>)
+      return run(size, std::false_type{}, std::false_type{});
+    else if (a_deep)
+      b_deep ? run(size, std::true_type{}, std::true_type{})
+             : run(size, std::true_type{}, std::false_type{});
+    else
+      b_deep ? run(size, std::false_type{}, std::true_type{})
+             : run(size, std::false_type{}, std::false_type{});
+  };
+  if (size == 128)
+    by_depth(std::integral_constant<int, 128>{});
+  else
+    by_depth(std::integral_constant<int, 64>{});
+}
+
+constexpr int64_t kMost = INT32_MAX;  // that a Divisor divides
+
+bool are_multiples(const int64_t* strides, int count, int64_t of) {
+  for (int d = 0; d < count; ++d)
+    if (strides[d] % of != 0) return false;
+  return true;
+}
+
+// ---- y or x -------------------------------------------------------------------------------------
+
+template <class T>
+__device__ float exact_sum(const PartSum& g, const WeightFactor<T>& weights,
+                           const PixelFactor<T>& pixels, int64_t row, int64_t pixel) {
+  const auto weight_line = weights.line(row);
+  const auto pixel_line = pixels.line(pixel);
+  float sum = 0;
+  for (int64_t k = 0; k < g.depth; ++k)
+    if (const T* const from = pixels.at(pixel_line, k))
+      sum += static_cast<float>(*weights.at(weight_line, k)) * static_cast<float>(*from);
+  return sum;
+}
+
+// The offset of a pixel in the result.
+__device__ int64_t result_offset(const PartSum& g, int64_t pixel) {
+  int n = static_cast<int>(pixel);
+  int64_t offset = g.part.result;
+  for (int d = 2; d >= 0; --d) offset += g.size[d].next_dim(n) * g.part.strides[d];
+  return offset + n * g.sum.result_batch;
+}
+
+// A block per tile of the (rows, pixels) of each group.
+template <class T, int kSize, bool kADeep, bool kBDeep>
+__global__ void __launch_bounds__(kThreads, 2) sum_of_tile(const PartSum g) {
+  int64_t group = blockIdx.x;
+  const int64_t first_row = next_dim(group, (g.sum.rows + kSize - 1) / kSize) * kSize;
+  const int64_t first_pixel = next_dim(group, (g.pixels + kSize - 1) / kSize) * kSize;
+  const WeightFactor<T> weights(g, group);
+  const PixelFactor<T> pixels(g, group);
+  T* const result = static_cast<T*>(g.sum.result) + group * g.sum.rows * g.sum.result_row;
+  const T* const bias = static_cast<const T*>(g.sum.bias);
+  const auto put = [&](int64_t offset, int64_t row, float sum) {
+    if (bias) sum += static_cast<float>(bias[(group * g.sum.rows + row) * g.sum.bias_stride]);
+    result[offset + row * g.sum.result_row] = T(sum);
+  };
+  int is_wrong = 0;  // perhaps
+  TileOf<T, kSize, kADeep, kBDeep>::type::multiply(
+      weights, pixels, first_row, first_pixel, 0, g.depth, [&](int64_t pixel) {
+        const int64_t offset = result_offset(g, pixel < g.pixels ? pixel : 0);
+        return [&, pixel, offset](int64_t row, float sum) {
+          if (row >= g.sum.rows || pixel >= g.pixels) return;
+          if (sum != sum) is_wrong = 1;
+          put(offset, row, sum);
+        };
+      });
+  if (!max_of_block(is_wrong)) return;
+  for (int i = threadIdx.x; i < kSize * kSize; i += kThreads) {
+    const int64_t row = first_row + i / kSize, pixel = first_pixel + i % kSize;
+    if (row < g.sum.rows && pixel < g.pixels)
+      put(result_offset(g, pixel), row, exact_sum(g, weights, pixels, row, pixel));
+  }
+}
+
+// ---- w ------------------------------------------------------------------------------------------
+
+// A block per tile of the (y_channels, taps * x_channels) of each group, and split of the pixels.
+// sums (splits, groups * y_channels, x_channels * taps).
+template <class T, int kSize, bool kADeep, bool kBDeep>
+__global__ void __launch_bounds__(kThreads, 2)
+    weight_of_tile(const WeightSum g, int64_t split_depth, float* const sums) {
+  int64_t split = blockIdx.x;
+  const int64_t first_row = next_dim(split, (g.args.y_channels + kSize - 1) / kSize) * kSize;
+  const int64_t first_column = next_dim(split, (g.columns + kSize - 1) / kSize) * kSize;
+  const int64_t group = next_dim(split, g.args.groups), begin = split * split_depth;
+  float* const to = sums + (split * g.args.groups + group) * g.args.y_channels * int64_t{g.columns};
+  const int64_t taps = g.columns / g.args.x_channels;
+  TileOf<T, kSize, kADeep, kBDeep>::type::multiply(
+      GradFactor<T>(g, group), SeenFactor<T>(g, group), first_row, first_column, begin,
+      at_most(begin + split_depth, g.pixels), [&](int64_t column) {
+        int tap = static_cast<int>(at_most(column, g.columns - 1));
+        const int64_t channel = g.x_channels.next_dim(tap), at = channel * taps + tap;
+        return [&, column, at](int64_t row, float sum) {
+          if (row < g.args.y_channels && column < g.columns) to[row * g.columns + at] = sum;
+        };
+      });
+}
+
+// A thread per element of w adds the sums of the splits.
+template <class T>
+__global__ void add_splits(const ConvArgs g, int64_t splits, const float* const sums) {
+  const Pixel to = pixel_at(thread_index(), g.x_channels, g.taps, false);  // n is its O
+  if (to.n >= g.groups * g.y_channels) return;
+  const int64_t numel = g.groups * g.y_channels * g.x_channels * g.taps[0] * g.taps[1] * g.taps[2];
+  float sum = 0;
+  for (int64_t split = 0; split < splits; ++split) sum += sums[split * numel + thread_index()];
+  static_cast<T*>(g.w)[to.offset(g.w_strides)] = T(sum);
+}
+
+}  // namespace
+
+template <class T>
+bool sum_by_large_tiles(const ConvSum& g, const ConvPart& part, const ConvPart& on_host) {
+  const int64_t depth = part.tap_count * g.channels;
+  const int64_t pixels = g.batch * part.size[0] * part.size[1] * part.size[2];
+  const Plan plan(g.rows, pixels, depth, g.groups);
+  if (plan.kernel != Plan::kTiles || depth > kMost || pixels > kMost) return false;
+  constexpr int kOf = kChunk<T>;
+  const bool is_deep = g.weight_channel <= g.weight_row;
+  bool weight_chunks =
+      is_deep ? g.weight_channel == 1 && g.channels % kOf == 0 && g.weight_row % kOf == 0
+              : g.weight_row == 1 && g.weight_channel % kOf == 0;
+  for (int64_t i = 0; i < on_host.tap_count; ++i)
+    weight_chunks = weight_chunks && on_host.taps[i].weight % kOf == 0;
+  const bool source_chunks = g.source_strides[1] == 1 && g.channels % kOf == 0 &&
+                             are_multiples(g.source_strides + 2, 3, kOf) &&
+                             g.source_strides[0] % kOf == 0;
+  const PartSum all{g,
+                    part,
+                    static_cast<int>(depth),
+                    static_cast<int>(pixels),
+                    Divisor(g.channels),
+                    {Divisor(part.size[0]), Divisor(part.size[1]), Divisor(part.size[2])},
+                    weight_chunks,
+                    source_chunks};
+  const int64_t tiles = g.groups * ceil_div(g.rows, plan.size) * ceil_div(pixels, plan.size);
+  with_tile<T>(plan.size, is_deep, source_chunks, [&](auto size, auto a_deep, auto b_deep) {
+    using Tile = typename TileOf<T, size(), a_deep(), b_deep()>::type;
+    const Grid grid{static_cast<unsigned>(tiles), kThreads, Tile::kSharedBytes};
+    launch<sum_of_tile<T, size(), a_deep(), b_deep()>>(grid, all);
+  });
+  return true;
+}
+
+template <class T>
+bool weight_by_large_tiles(const ConvArgs& g) {
+  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2], columns = g.x_channels * taps;
+  const int64_t image = g.y_size[0] * g.y_size[1] * g.y_size[2], pixels = g.batch * image;
+  const Plan plan(g.y_channels, columns, pixels, g.groups);
+  if (plan.kernel != Plan::kTiles || columns > kMost || pixels > kMost) return false;
+  constexpr int kOf = kChunk<T>;
+  const bool y_last = g.y_strides[1] == 1;
+  const bool is_dense = g.y_strides[4] == 1 && g.y_strides[3] == g.y_size[2] &&
+                        g.y_strides[2] == g.y_size[2] * g.y_size[1];
+  const bool y_chunks = y_last ? are_multiples(g.y_strides + 2, 3, kOf) && g.y_strides[0] % kOf == 0
+                               : is_dense && image % kOf == 0 && are_multiples(g.y_strides, 2, kOf);
+  const bool x_chunks = g.x_strides[1] == 1 && g.x_channels % kOf == 0 &&
+                        are_multiples(g.x_strides + 2, 3, kOf) && g.x_strides[0] % kOf == 0;
+  const WeightSum all{g,
+                      static_cast<int>(pixels),
+                      static_cast<int>(columns),
+                      {Divisor(g.y_size[0]), Divisor(g.y_size[1]), Divisor(g.y_size[2])},
+                      Divisor(g.x_channels),
+                      {Divisor(g.taps[0]), Divisor(g.taps[1]), Divisor(g.taps[2])},
+                      x_chunks,
+                      y_chunks};
+  const int64_t numel = g.groups * g.y_channels * columns;
+  const int64_t tiles = g.groups * ceil_div(g.y_channels, plan.size) * ceil_div(columns, plan.size);
+  const Scratch<float> sums(plan.splits * numel);
+  with_tile<T>(plan.size, !y_last, false, [&](auto size, auto a_deep, auto b_deep) {
+    if constexpr (!b_deep()) {
+      using Tile = typename TileOf<T, size(), a_deep(), false>::type;
+      const Grid grid{static_cast<unsigned>(plan.splits * tiles), kThreads, Tile::kSharedBytes};
+      launch<weight_of_tile<T, size(), a_deep(), false>>(grid, all, plan.split_depth, sums.data());
+    }
+  });
+  launch<add_splits<T>>(grid_of(numel), g, plan.splits, sums.data());
+  return true;
+}
+
+template bool sum_by_large_tiles<float>(const ConvSum&, const ConvPart&, const ConvPart&);
+template bool sum_by_large_tiles<Half>(const ConvSum&, const ConvPart&, const ConvPart&);
+template bool sum_by_large_tiles<BFloat16>(const ConvSum&, const ConvPart&, const ConvPart&);
+template bool weight_by_large_tiles<float>(const ConvArgs&);
+template bool weight_by_large_tiles<Half>(const ConvArgs&);
+template bool weight_by_large_tiles<BFloat16>(const ConvArgs&);
+
+}  // namespace tt::cuda
