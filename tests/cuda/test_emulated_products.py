@@ -177,3 +177,60 @@ def test_padding_meets_an_infinite_weight_as_nothing(dtype):
     expected = F.conv2d(x, w, padding=1)
     assert not expected.isnan().any() and expected.isinf().any()
     compare(found, expected, "y", ulps=32 if dtype == torch.float32 else 0)
+
+
+# (*batch, queries, keys, width, value width), and how attention is called
+ATTENTION = {
+    "tile": ((2, 64, 64, 64, 64), {}),
+    "above": ((1, 2, 129, 65, 40, 24), {"scale": 0.3}),
+    "odd widths": ((1, 33, 63, 21, 35), {}),
+    "wide": ((1, 40, 97, 128, 72), {}),
+    "causal": ((2, 140, 140, 16, 16), {"is_causal": True}),
+    "causal, fewer keys": ((1, 160, 40, 32, 32), {"is_causal": True}),
+    "causal, more keys": ((1, 40, 180, 72, 72), {"is_causal": True}),
+    "large scores": ((1, 40, 70, 16, 16), {"scale": 30.0}),
+    "bool mask": ((1, 2, 40, 70, 16, 16), {"attn_mask": lambda x: x > 0}),
+    "float mask": ((1, 2, 70, 40, 16, 16), {"attn_mask": lambda x: x.clone()}),
+}
+
+
+def attended(name, dtype, lay, device, in_float=False):
+    """The result and the gradients of q, k and v."""
+    torch.manual_seed(0)
+    (*batch, queries, keys, width, value_width), settings = ATTENTION[name]
+    sizes = (queries, width), (keys, width), (keys, value_width)
+    leaves = [lay((torch.randn(*batch, *size) / 2).to(dtype)) for size in sizes]
+    grad, scores = torch.randn(*batch, queries, value_width).to(dtype), torch.randn(queries, keys)
+    if "attn_mask" in settings:
+        mask = settings["attn_mask"](scores.to(dtype))
+        if mask.dtype == torch.bool:
+            mask[1] = False
+        settings = {"attn_mask": mask.to(device)}
+    if in_float:
+        leaves, grad = [i.float() for i in leaves], grad.float()
+        if "attn_mask" in settings and settings["attn_mask"].dtype == dtype:
+            settings = {"attn_mask": settings["attn_mask"].float()}
+    leaves = [i.to(device).requires_grad_() for i in leaves]
+    out = F.scaled_dot_product_attention(*leaves, **settings)
+    return out, *torch.autograd.grad(out, leaves, grad.to(device))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_gives_what_the_cpu_gives(name, dtype):
+    """As exact as the halves that probabilities and results are rounded to."""
+    found, again = (attended(name, dtype, plain, DEVICE) for _ in range(2))
+    expected = attended(name, dtype, plain, "cpu", in_float=True)
+    for ours, same, theirs in zip(found, again, expected, strict=True):
+        assert ours.dtype == dtype and torch.equal(ours, same)
+        worst = (ours.cpu().float() - theirs).abs().max() / theirs.abs().max()
+        assert worst < 2 * torch.finfo(dtype).eps, worst
+
+
+@pytest.mark.parametrize(
+    "lay", [across, shifted, lambda x: x.transpose(0, 1).contiguous().transpose(0, 1)]
+)
+def test_attention_reads_any_layout(lay):
+    found = attended("above", torch.bfloat16, lay, DEVICE)
+    expected = attended("above", torch.bfloat16, plain, DEVICE)
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True))

@@ -28,8 +28,26 @@ NDArray added(const NDArray& mask, DType compute, const Dims& shape) {
   return where(mask, &seen, &hidden).expand(shape);
 }
 
+// In AttentionTable's order.
+int kind_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64:
+      return 1;
+    case DType::Float16:
+      return 2;
+    case DType::BFloat16:
+      return 3;
+    default:
+      return 0;
+  }
+}
+// Halves are computed as such where the device has kernels for them.
+DType computed_in(const NDArray& x) {
+  return backend_of(x).attention->forward[kind_of(x.dtype())] ? x.dtype() : computed_in(x.dtype());
+}
+
 struct Attention {
-  DType dtype, compute;
+  DType dtype, compute, sums;
   NDArray q, k, v;
   std::optional<NDArray> mask;
   AttentionArgs args{};
@@ -37,7 +55,8 @@ struct Attention {
   Attention(const NDArray& query, const NDArray& key, const NDArray& value, const NDArray* masks,
             bool causal, double scale)
       : dtype(query.dtype()),
-        compute(computed_in(dtype)),
+        compute(computed_in(query)),
+        sums(computed_in(dtype)),
         q(converted(query, compute)),
         k(converted(key, compute)),
         v(converted(value, compute)) {
@@ -61,13 +80,13 @@ struct Attention {
     args.causal = causal;
     args.scale = scale;
     if (masks) {
-      mask = added(*masks, compute, joined(args.batch, {args.queries, args.keys}));
+      mask = added(*masks, sums, joined(args.batch, {args.queries, args.keys}));
       args.mask = matrices_of(*mask);
     }
   }
-  void run(void (*const (&kernels)[2])(const AttentionArgs&)) const {
+  void run(void (*const (&kernels)[4])(const AttentionArgs&)) const {
     const WithoutGil unlocked(q.numel() * args.keys > kGilGrain);
-    launch(q)(kernels[compute == DType::Float64], args);
+    launch(q)(kernels[kind_of(compute)], args);
   }
 };
 
@@ -87,7 +106,7 @@ std::vector<NDArray> attention(const NDArray& q, const NDArray& k, const NDArray
       q.ndim() == 4 && args.width == args.value_width
           ? empty_like_rows(q, call.compute)
           : q.new_empty(joined(args.batch, {args.queries, args.value_width}), call.compute);
-  const NDArray log_sums = q.new_empty(joined(args.batch, {args.queries}), call.compute);
+  const NDArray log_sums = q.new_empty(joined(args.batch, {args.queries}), call.sums);
   args.out = matrices_of(out);
   args.log_sums = log_sums.data();
   call.run(backend_of(q).attention->forward);

@@ -13,7 +13,8 @@ struct Matrices {
 };
 
 // out = softmax(scale q k^T + mask) v, where a row without any key that may be seen is 0. All are
-// float32, or all float64. `causal`: query i sees the keys up to i.
+// of one dtype, but that mask and log_sums are float32 where the others are halves. `causal`: query
+// i sees the keys up to i.
 struct AttentionArgs {
   Dims batch;
   int64_t queries, keys, width, value_width;
@@ -25,9 +26,10 @@ struct AttentionArgs {
   Matrices grad, q_grad, k_grad, v_grad;  // grad is of out; backward only
 };
 
+// float32, float64, float16, bfloat16: halves have both or none, and are then computed in float32.
 struct AttentionTable {
-  void (*forward[2])(const AttentionArgs&);  // float32, float64
-  void (*backward[2])(const AttentionArgs&);
+  void (*forward[4])(const AttentionArgs&);
+  void (*backward[4])(const AttentionArgs&);
 };
 
 }  // namespace tt

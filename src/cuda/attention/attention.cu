@@ -8,74 +8,25 @@
 //   p = e^(s - log_sum)   ds = p (grad v^T - sum(grad out))
 //   dq = scale ds k       dk = scale ds^T q       dv = p^T grad
 //
-// A block makes kChunk columns of its result; where there are more, other blocks compute the same
-// scores for the others.
-#include "core/tables/attention.h"
+// A block makes kBlockColumns columns of its result; where there are more, other blocks compute the
+// same scores for the others.
+#include "cuda/attention/attention.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/images.h"
 #include "cuda/infra/operands.h"
-#include "cuda/infra/positions.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
-#include "cuda/infra/tiles.h"
 
 namespace tt::cuda {
 namespace {
 
 constexpr int kColumns = 4;  // of a thread, kTile apart
-constexpr int64_t kChunk = kColumns * kTile;
+constexpr int64_t kBlockColumns = kColumns * kTile;
 
 // At least one, in which rows have something to say even without columns.
 TT_HOST_DEVICE inline int64_t chunks_of(int64_t columns) {
-  return columns > kChunk ? (columns + kChunk - 1) / kChunk : 1;
+  return columns > kBlockColumns ? (columns + kBlockColumns - 1) / kBlockColumns : 1;
 }
-
-enum Array { kQ, kK, kV, kOut, kMask, kGrad, kQGrad, kKGrad, kVGrad, kArrays };
-
-template <class T>
-struct Matrix {
-  T* data;
-  int64_t row, column;
-
-  __device__ T& at(int64_t i, int64_t j) const { return data[i * row + j * column]; }
-};
-
-// AttentionArgs by value.
-template <class T>
-struct Attention {
-  int64_t heads, queries, keys, width, value_width;
-  Positions<kArrays> batch;
-  Matrix<T> arrays[kArrays];
-  T* log_sums;
-  T scale;
-  bool causal;
-
-  explicit Attention(const AttentionArgs& a)
-      : heads(1),
-        queries(a.queries),
-        keys(a.keys),
-        width(a.width),
-        value_width(a.value_width),
-        batch{},
-        log_sums(reinterpret_cast<T*>(a.log_sums)),
-        scale(static_cast<T>(a.scale)),
-        causal(a.causal) {
-    const Matrices* const all[kArrays] = {&a.q,    &a.k,      &a.v,      &a.out,   &a.mask,
-                                          &a.grad, &a.q_grad, &a.k_grad, &a.v_grad};
-    batch.ndim = a.batch.size();
-    for (int d = 0; d < batch.ndim; ++d) {
-      heads *= batch.shape[d] = a.batch[d];
-      for (int k = 0; k < kArrays; ++k) batch.strides[k][d] = all[k]->data ? all[k]->batch[d] : 0;
-    }
-    for (int k = 0; k < kArrays; ++k)
-      arrays[k] = {reinterpret_cast<T*>(all[k]->data), all[k]->row, all[k]->column};
-  }
-
-  __device__ Matrix<T> of_head(Array array, int64_t head) const {
-    const Matrix<T>& all = arrays[array];
-    return {all.data + batch.offset(array, head), all.row, all.column};
-  }
-};
 
 // What a block makes: rows from `row` on, columns from `column` on, of a head.
 struct Place {
@@ -84,25 +35,26 @@ struct Place {
 
   __device__ Place(int64_t rows, int64_t columns) : head(blockIdx.x) {
     chunk = static_cast<int>(next_dim(head, chunks_of(columns)));
-    column = chunk * kChunk;
+    column = chunk * kBlockColumns;
     row = next_dim(head, tiles_of(rows)) * kTile;
   }
 };
 
-// The thread's score: query + threadIdx.y with key + threadIdx.x; -inf where that may not be seen.
+// The thread's score: query + threadIdx.y with key + threadIdx.x.
 template <class T>
-__device__ T score(const Attention<T>& g, int64_t head, int64_t query, int64_t key) {
+__device__ SumOf<T> score(const Attention<T>& g, int64_t head, int64_t query, int64_t key) {
+  using Sum = SumOf<T>;
   const Matrix<T> q = g.of_head(kQ, head), k = g.of_head(kK, head);
-  const T product = product_of_tile<T>(
+  const Sum product = product_of_tile<Sum>(
       g.width,
       [&](int row, int64_t e) {
-        return query + row < g.queries ? q.at(query + row, e) * g.scale : T(0);
+        return query + row < g.queries ? static_cast<Sum>(q.at(query + row, e)) * g.scale : Sum(0);
       },
-      [&](int64_t e, int column) { return key + column < g.keys ? k.at(key + column, e) : T(0); },
+      [&](int64_t e, int column) {
+        return key + column < g.keys ? static_cast<Sum>(k.at(key + column, e)) : Sum(0);
+      },
       /*a_turned=*/false, /*b_turned=*/true);
-  const int64_t i = query + threadIdx.y, j = key + threadIdx.x;
-  if (i >= g.queries || j >= g.keys || (g.causal && j > i)) return -INFINITY;
-  return g.arrays[kMask].data ? product + g.of_head(kMask, head).at(i, j) : product;
+  return g.score(g.mask_of(head), product, query + threadIdx.y, key + threadIdx.x);
 }
 
 // What combine makes of the values of the threads with the same threadIdx.y: half a warp.
@@ -116,7 +68,9 @@ __device__ T of_row(T value, Combine combine) {
 // The thread's columns of a row of sums.
 template <class T>
 struct Sums {
-  T of[kColumns] = {};
+  using Sum = SumOf<T>;
+
+  Sum of[kColumns] = {};
   int64_t column, columns;  // its first one, and how many there are
 
   __device__ Sums(int64_t first_column, int64_t columns)
@@ -126,11 +80,12 @@ struct Sums {
   // of shared memory may have been written right before, and be overwritten right after.
   template <class Weight>
   __device__ void add(const Matrix<T>& m, int64_t first, int64_t rows, const Weight& weight) {
-    __shared__ T tile[kTile][kChunk];
+    __shared__ Sum tile[kTile][kBlockColumns];
     const int row = threadIdx.y, lane = threadIdx.x;
     for (int c = 0; c < kColumns; ++c) {
       const int64_t j = column + c * kTile;
-      tile[row][lane + c * kTile] = first + row < rows && j < columns ? m.at(first + row, j) : T(0);
+      tile[row][lane + c * kTile] =
+          first + row < rows && j < columns ? static_cast<Sum>(m.at(first + row, j)) : Sum(0);
     }
     __syncthreads();
     for (int k = 0; k < kTile; ++k)
@@ -138,10 +93,10 @@ struct Sums {
         if (column - lane + c * kTile < columns) of[c] += weight(k) * tile[k][lane + c * kTile];
     __syncthreads();
   }
-  __device__ void write(const Matrix<T>& m, int64_t row, int64_t rows, T factor) const {
+  __device__ void write(const Matrix<T>& m, int64_t row, int64_t rows, Sum factor) const {
     for (int c = 0; c < kColumns; ++c)
       if (row < rows && column + c * kTile < columns)
-        m.at(row, column + c * kTile) = of[c] * factor;
+        m.at(row, column + c * kTile) = T(of[c] * factor);
   }
 };
 
@@ -149,71 +104,77 @@ struct Sums {
 
 template <class T>
 __global__ void forward_tile(const Attention<T> g) {
-  __shared__ T p[kTile][kTile];  // of queries and keys
+  using Sum = SumOf<T>;
+  __shared__ Sum p[kTile][kTile];  // of queries and keys
   const Place place(g.queries, g.value_width);
   const int64_t query = place.row + threadIdx.y;
-  const int64_t end = g.causal && place.row + kTile < g.keys ? place.row + kTile : g.keys;
-  const auto larger = [](T a, T b) { return a > b ? a : b; };
-  T peak = -INFINITY, sum = 0;
+  const int64_t end = g.keys_seen(place.row + kTile);
+  const auto larger = [](Sum a, Sum b) { return a > b ? a : b; };
+  Sum peak = -INFINITY, sum = 0;
   Sums<T> out(place.column, g.value_width);
   for (int64_t key = 0; key < end; key += kTile) {
-    const T s = score(g, place.head, place.row, key);
-    const T new_peak = larger(of_row(s, larger), peak);
-    const T shift = new_peak == -INFINITY ? T(0) : new_peak;  // -inf less -inf is no number
-    const T keep = exp(peak - shift), own = exp(s - shift);
+    const Sum s = score(g, place.head, place.row, key);
+    const Sum new_peak = larger(of_row(s, larger), peak);
+    const Sum shift = new_peak == -INFINITY ? Sum(0) : new_peak;  // -inf less -inf is no number
+    const Sum keep = exp(peak - shift), own = exp(s - shift);
     peak = new_peak;
-    sum = sum * keep + of_row(own, [](T a, T b) { return a + b; });
-    for (T& x : out.of) x *= keep;
+    sum = sum * keep + of_row(own, [](Sum a, Sum b) { return a + b; });
+    for (Sum& x : out.of) x *= keep;
     p[threadIdx.y][threadIdx.x] = own;
     out.add(g.of_head(kV, place.head), key, g.keys, [&](int k) { return p[threadIdx.y][k]; });
   }
   const bool is_empty = sum == 0;  // no key may be seen
-  out.write(g.of_head(kOut, place.head), query, g.queries, is_empty ? T(0) : 1 / sum);
+  out.write(g.of_head(kOut, place.head), query, g.queries, is_empty ? Sum(0) : 1 / sum);
   if (place.chunk == 0 && threadIdx.x == 0 && query < g.queries)
-    g.log_sums[place.head * g.queries + query] = is_empty ? T(0) : peak + log(sum);
+    g.log_sums[place.head * g.queries + query] = is_empty ? Sum(0) : peak + log(sum);
 }
 
 // ---- backward -----------------------------------------------------------------------------------
 
 // dots (heads, queries) = sum(grad out): a thread per row.
 template <class T>
-__global__ void find_dots(const Attention<T> g, T* const dots) {
+__global__ void find_dots(const Attention<T> g, SumOf<T>* const dots) {
   int64_t head = thread_index();
   const int64_t row = head, query = next_dim(head, g.queries);
   if (head >= g.heads) return;
   const Matrix<T> grad = g.of_head(kGrad, head), out = g.of_head(kOut, head);
-  T sum = 0;
-  for (int64_t e = 0; e < g.value_width; ++e) sum += grad.at(query, e) * out.at(query, e);
+  SumOf<T> sum = 0;
+  for (int64_t e = 0; e < g.value_width; ++e)
+    sum += static_cast<SumOf<T>>(grad.at(query, e)) * static_cast<SumOf<T>>(out.at(query, e));
   dots[row] = sum;
 }
 
 // Of the thread's query and key.
-template <class T>
+template <class Sum>
 struct Gradient {
-  T p, ds;
+  Sum p, ds;
 };
-template <class T>
-__device__ Gradient<T> gradient(const Attention<T>& g, const T* dots, int64_t head, int64_t query,
-                                int64_t key) {
+template <class T, class Sum = SumOf<T>>
+__device__ Gradient<Sum> gradient(const Attention<T>& g, const Sum* dots, int64_t head,
+                                  int64_t query, int64_t key) {
   const Matrix<T> grad = g.of_head(kGrad, head), v = g.of_head(kV, head);
-  const T s = score(g, head, query, key);
-  const T dp = product_of_tile<T>(
+  const Sum s = score(g, head, query, key);
+  const Sum dp = product_of_tile<Sum>(
       g.value_width,
-      [&](int row, int64_t e) { return query + row < g.queries ? grad.at(query + row, e) : T(0); },
-      [&](int64_t e, int column) { return key + column < g.keys ? v.at(key + column, e) : T(0); },
+      [&](int row, int64_t e) {
+        return query + row < g.queries ? static_cast<Sum>(grad.at(query + row, e)) : Sum(0);
+      },
+      [&](int64_t e, int column) {
+        return key + column < g.keys ? static_cast<Sum>(v.at(key + column, e)) : Sum(0);
+      },
       /*a_turned=*/false, /*b_turned=*/true);
   const int64_t row = query + threadIdx.y;
   if (row >= g.queries) return {0, 0};
-  const T p = exp(s - g.log_sums[head * g.queries + row]);
+  const Sum p = exp(s - g.log_sums[head * g.queries + row]);
   return {p, p * (dp - dots[head * g.queries + row])};
 }
 
 // A block per (head, tile of queries, chunk of dq).
 template <class T>
-__global__ void backward_queries(const Attention<T> g, const T* const dots) {
-  __shared__ T ds[kTile][kTile];  // of queries and keys
+__global__ void backward_queries(const Attention<T> g, const SumOf<T>* const dots) {
+  __shared__ SumOf<T> ds[kTile][kTile];  // of queries and keys
   const Place place(g.queries, g.width);
-  const int64_t end = g.causal && place.row + kTile < g.keys ? place.row + kTile : g.keys;
+  const int64_t end = g.keys_seen(place.row + kTile);
   Sums<T> dq(place.column, g.width);
   for (int64_t key = 0; key < end; key += kTile) {
     ds[threadIdx.y][threadIdx.x] = gradient(g, dots, place.head, place.row, key).ds;
@@ -224,12 +185,12 @@ __global__ void backward_queries(const Attention<T> g, const T* const dots) {
 
 // A block per (head, tile of keys, chunk of dk and of dv).
 template <class T>
-__global__ void backward_keys(const Attention<T> g, const T* const dots) {
-  __shared__ T p[kTile][kTile], ds[kTile][kTile];  // of queries and keys
+__global__ void backward_keys(const Attention<T> g, const SumOf<T>* const dots) {
+  __shared__ SumOf<T> p[kTile][kTile], ds[kTile][kTile];  // of queries and keys
   const Place place(g.keys, g.width > g.value_width ? g.width : g.value_width);
   Sums<T> dk(place.column, g.width), dv(place.column, g.value_width);
   for (int64_t query = g.causal ? place.row : 0; query < g.queries; query += kTile) {
-    const Gradient<T> own = gradient(g, dots, place.head, query, place.row);
+    const auto own = gradient(g, dots, place.head, query, place.row);
     p[threadIdx.y][threadIdx.x] = own.p;
     ds[threadIdx.y][threadIdx.x] = own.ds;
     dv.add(g.of_head(kGrad, place.head), query, g.queries,
@@ -238,11 +199,13 @@ __global__ void backward_keys(const Attention<T> g, const T* const dots) {
   }
   const int64_t key = place.row + threadIdx.y;
   dk.write(g.of_head(kKGrad, place.head), key, g.keys, g.scale);
-  dv.write(g.of_head(kVGrad, place.head), key, g.keys, T(1));
+  dv.write(g.of_head(kVGrad, place.head), key, g.keys, SumOf<T>(1));
 }
 
 template <class T>
 void forward(const AttentionArgs& args) {
+  if constexpr (is_half_type<T>)
+    if (attend_on_tensor_cores<T>(args)) return;
   const Attention<T> g(args);
   launch<forward_tile<T>>(grid_of_tiles(g.heads * tiles_of(g.queries) * chunks_of(g.value_width)),
                           g);
@@ -251,8 +214,10 @@ void forward(const AttentionArgs& args) {
 template <class T>
 void backward(const AttentionArgs& args) {
   const Attention<T> g(args);
-  const Scratch<T> dots(g.heads * g.queries);
+  const Scratch<SumOf<T>> dots(g.heads * g.queries);
   launch<find_dots<T>>(grid_of(g.heads * g.queries), g, dots.data());
+  if constexpr (is_half_type<T>)
+    if (attend_backward_on_tensor_cores<T>(args, dots.data())) return;
   launch<backward_queries<T>>(grid_of_tiles(g.heads * tiles_of(g.queries) * chunks_of(g.width)), g,
                               dots.data());
   const int64_t chunks = chunks_of(g.width > g.value_width ? g.width : g.value_width);
@@ -261,7 +226,8 @@ void backward(const AttentionArgs& args) {
 
 }  // namespace
 
-const AttentionTable attention_table = {{forward<float>, forward<double>},
-                                        {backward<float>, backward<double>}};
+const AttentionTable attention_table = {
+    {forward<float>, forward<double>, forward<Half>, forward<BFloat16>},
+    {backward<float>, backward<double>, backward<Half>, backward<BFloat16>}};
 
 }  // namespace tt::cuda
