@@ -7,9 +7,12 @@
 //
 // Where every channel is a group of its own there is nothing to share: those have a thread per
 // element of y or x, and a block per element of w. Integers are in naive.h.
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/tables/conv.h"
+#include "cuda/conv/channels_last.h"
 #include "cuda/conv/naive.h"
 #include "cuda/conv/products.h"
 #include "cuda/infra/images.h"
@@ -106,32 +109,78 @@ __global__ void depthwise_part(const ConvSum g, const ConvPart part) {
 }
 
 // Calls run(sum, part, on_host) for each part, of which no pointer is the host's any more, and as
-// it was.
+// the host can read it. Offsets of weights are multiplied by `weight_scale`.
 template <class Run>
-void for_each_part(const ConvSum& g, const Run& run) {
+void for_each_part(const ConvSum& g, const Run& run, int64_t weight_scale = 1) {
   std::vector<ConvTap> taps;
   for (int64_t i = 0; i < g.part_count; ++i)
     taps.insert(taps.end(), g.parts[i].taps, g.parts[i].taps + g.parts[i].tap_count);
+  for (ConvTap& tap : taps) tap.weight *= weight_scale;
   const Scratch<ConvTap> copy(taps.data(), static_cast<int64_t>(taps.size()));
-  const ConvTap* next = copy.data();
   ConvSum sum = g;
   sum.parts = nullptr;
+  int64_t first = 0;
   for (int64_t i = 0; i < g.part_count; ++i) {
-    ConvPart part = g.parts[i];
-    part.taps = next;
-    next += part.tap_count;
-    run(sum, part, g.parts[i]);
+    ConvPart part = g.parts[i], on_host = part;
+    part.taps = copy.data() + first;
+    on_host.taps = taps.data() + first;
+    first += part.tap_count;
+    run(sum, part, on_host);
   }
 }
 
+// Whether a sum is worth copies of what it reads (channels_last.h): chunks of channels, large
+// tiles.
 template <class T>
-void sum(const ConvSum& all) {
-  for_each_part(all, [](const ConvSum& g, const ConvPart& part, const ConvPart& on_host) {
+bool is_worth_copies(const ConvSum& g) {
+  const ConvPart& part = g.parts[0];
+  const Plan plan(g.rows, pixels_of(g, part), part.tap_count * g.channels, g.groups);
+  return is_half_type<T> && g.channels % kChunk<T> == 0 && plan.kernel == Plan::kTiles &&
+         g.source_size[0] * g.source_size[1] * g.source_size[2] <= INT32_MAX;
+}
+
+// The taps of weights that lie densely with the taps last, else 0.
+int64_t dense_taps(const ConvSum& g) {
+  const int64_t pairs = g.groups * g.rows * g.channels;  // of channels
+  const int64_t taps = std::min(g.weight_row, g.weight_channel);
+  const bool channel_first = g.weight_channel < g.weight_row;
+  const int64_t other = taps * (channel_first ? g.channels : g.rows);
+  const bool is_dense = g.weight_extent == pairs * taps &&
+                        std::max(g.weight_row, g.weight_channel) == other &&
+                        (g.groups == 1 || g.weight_group == g.rows * g.channels * taps);
+  return is_dense ? taps : 0;
+}
+
+template <class T>
+void sum(const ConvSum& request) {
+  ConvSum all = request;
+  std::optional<ChannelsLast> source, weight;
+  int64_t weight_scale = 1;
+  if (is_worth_copies<T>(all)) {
+    if (all.source_strides[1] != 1) {
+      Images images{all.source, all.batch, all.groups * all.channels, {}, {}};
+      std::copy_n(all.source_size, 3, images.size);
+      std::copy_n(all.source_strides, 5, images.strides);
+      source.emplace(images);
+      all.source = source->data();
+      std::copy_n(source->strides, 5, all.source_strides);
+    }
+    if (const int64_t taps = dense_taps(all); taps > 1) {  // an image whose pixels are the taps
+      weight_scale = all.groups * all.rows * all.channels;
+      weight.emplace(Images{all.weight, 1, weight_scale, {1, 1, taps}, {0, taps, 0, 0, 1}});
+      all.weight = weight->data();
+      all.weight_row /= taps;
+      all.weight_channel /= taps;
+      all.weight_group /= taps;
+    }
+  }
+  const auto run = [](const ConvSum& g, const ConvPart& part, const ConvPart& on_host) {
     if constexpr (!std::is_same_v<T, double>)
       if (sum_by_large_tiles<T>(g, part, on_host)) return;
     const int64_t tiles = g.groups * tiles_of(g.rows) * tiles_of(pixels_of(g, part));
     launch<sum_of_part<T>>(grid_of_tiles(tiles), g, part);
-  });
+  };
+  for_each_part(all, run, weight_scale);
 }
 template <class T>
 void depthwise(const ConvSum& all) {
@@ -208,7 +257,26 @@ __global__ void add_parts(const ConvArgs g, const Cut cut, const SumOf<T>* const
 }
 
 template <class T>
-void weight(const ConvArgs& g) {
+void weight(const ConvArgs& request) {
+  ConvArgs g = request;
+  std::optional<ChannelsLast> x_last, y_last;
+  const int64_t taps = g.taps[0] * g.taps[1] * g.taps[2];
+  const int64_t image = g.y_size[0] * g.y_size[1] * g.y_size[2];
+  const Plan plan(g.y_channels, g.x_channels * taps, g.batch * image, g.groups);
+  if (is_half_type<T> && plan.kernel == Plan::kTiles &&
+      g.x_size[0] * g.x_size[1] * g.x_size[2] <= INT32_MAX && image <= INT32_MAX) {
+    const auto put_last = [&](auto& copy, void*& data, int64_t channels, const int64_t (&size)[3],
+                              int64_t (&strides)[5]) {
+      if (strides[1] == 1 || channels % kChunk<T> != 0) return;
+      Images images{data, g.batch, g.groups * channels, {size[0], size[1], size[2]}, {}};
+      std::copy_n(strides, 5, images.strides);
+      copy.emplace(images);
+      data = copy->data();
+      std::copy_n(copy->strides, 5, strides);
+    };
+    put_last(x_last, g.x, g.x_channels, g.x_size, g.x_strides);
+    if (image % kChunk<T> != 0) put_last(y_last, g.y, g.y_channels, g.y_size, g.y_strides);
+  }
   if constexpr (!std::is_same_v<T, double>)
     if (weight_by_large_tiles<T>(g)) return;
   const Cut cut(g);
