@@ -7,26 +7,19 @@
 
 namespace tt::py {
 
-namespace {
-
-// tiny_torch.OutOfMemoryError, which is written in Python.
 PyObject* out_of_memory_error() {
-  static PyObject* const type = [] {
-    const Owned module(PyImport_ImportModule("tiny_torch.cuda"));
-    PyObject* const found =
-        module ? PyObject_GetAttrString(module.get(), "OutOfMemoryError") : nullptr;
-    PyErr_Clear();
-    return found ? found : PyExc_RuntimeError;
-  }();
+  static PyObject* const type = PyErr_NewExceptionWithDoc(
+      "tiny_torch.OutOfMemoryError", "What is raised where a GPU's memory is exhausted.",
+      PyExc_RuntimeError, nullptr);
   return type;
 }
-
-}  // namespace
 
 PyObject* raise_current() {
   try {
     throw;
   } catch (const PythonError&) {
+  } catch (const OutOfMemoryError& error) {
+    PyErr_SetString(out_of_memory_error(), error.what());
   } catch (const ValueError& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const TypeError& error) {
@@ -35,8 +28,6 @@ PyObject* raise_current() {
     PyErr_SetString(PyExc_IndexError, error.what());
   } catch (const NotImplementedError& error) {
     PyErr_SetString(PyExc_NotImplementedError, error.what());
-  } catch (const OutOfMemoryError& error) {
-    PyErr_SetString(out_of_memory_error(), error.what());
   } catch (const Interrupted&) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const std::bad_alloc&) {  // a table of a kernel, whose size nobody tells

@@ -2,6 +2,7 @@
 //
 // The structs are those of https://dmlc.github.io/dlpack/latest/c_api.html, both in the form from
 // before DLPack 1.0 and in the versioned one.
+#include <cstring>
 #include <memory>
 
 #include "bindings/bind.h"
@@ -47,8 +48,20 @@ struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor tensor;
 };
-constexpr int32_t kCpu = 1;
-constexpr uint64_t kCopied = 2;  // a flag
+constexpr int32_t kCpu = 1, kCuda = 2;  // device types
+constexpr uint64_t kCopied = 2;         // a flag
+
+bool is_cuda(const Device& device) { return std::strcmp(device.name, "cuda") == 0; }
+
+const Device& device_of(DLDevice wanted) {
+  const Device* const device = wanted.type == kCpu                      ? &cpu_device()
+                               : wanted.type == kCuda && wanted.id == 0 ? find_device("cuda")
+                                                                        : nullptr;
+  if (!device)
+    throw RuntimeError("[from_dlpack] the memory is on device type ", wanted.type, ", number ",
+                       wanted.id, ", which is not here");
+  return *device;
+}
 
 DLDataType dlpack_dtype(DType dtype) {
   const int code = dtype == DType::Bool       ? 6
@@ -80,7 +93,7 @@ struct Exported {
   explicit Exported(const NDArray& from)
       : array(from), shape(from.shape()), strides(from.strides()) {
     managed.tensor = {array.numel() ? array.data() : nullptr,
-                      {kCpu, 0},
+                      {is_cuda(array.device()) ? kCuda : kCpu, 0},
                       array.ndim(),
                       dlpack_dtype(array.dtype()),
                       shape.begin(),
@@ -111,9 +124,7 @@ NDArray import(PyObject* capsule) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::kName));
   if (!managed) throw PythonError();
   const DLTensor& tensor = managed->tensor;
-  if (tensor.device.type != kCpu)
-    throw RuntimeError("[from_dlpack] the memory is on device type ", tensor.device.type,
-                       ", not on the CPU");
+  const Device& device = device_of(tensor.device);
   const DType dtype = dtype_of(tensor.dtype);
   if (tensor.ndim < 0) throw RuntimeError("[from_dlpack] ", tensor.ndim, " dims");
   Dims shape, strides;
@@ -140,13 +151,13 @@ NDArray import(PyObject* capsule) {
   };
   char* const data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   if (PyCapsule_SetName(capsule, Managed::kUsed) < 0) throw PythonError();
-  Ref<Storage> storage(new Storage(data, bytes, release, managed));
+  Ref<Storage> storage(new Storage(data, bytes, release, managed, device));
   return NDArray(std::move(storage), shape, strides, 0, dtype);
 }
 
 pb::object to_dlpack(pb::handle object, bool versioned, bool copied) {
   const NDArray& array = array_arg(object);
-  if (!array.device().on_host)
+  if (!array.device().on_host && !is_cuda(array.device()))
     throw pb::buffer_error(format("Cannot pack tensors on ", array.device().name));
   array.storage()->resizable = false;  // the capsule has its address
   if (!versioned) return capsule_of(std::make_unique<Exported<DLManagedTensor>>(array));

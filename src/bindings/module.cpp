@@ -129,6 +129,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_tensor(module.ptr());
   py::add_graph(module.ptr());
   py::add_functions(module.ptr(), py::functions);
+  py::add_accelerator(module);
   py::add_dlpack(module);
   py::add_function(module.ptr());
   py::add_generator(module);
@@ -136,6 +137,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_nn(module.ptr());
   py::add_optim(module);
   py::add_records(module);
+  module.attr("OutOfMemoryError") = pybind11::handle(py::out_of_memory_error());
   module.attr("inference_stamp") = kInferenceStamp;
   module.attr("instruction_set") = cpu_backend().instruction_set;
 }

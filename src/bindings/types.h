@@ -14,12 +14,14 @@ inline const NDArray& array_arg(pybind11::handle object) {
   return Argument<const NDArray&>::get(object.ptr());
 }
 
+PyObject* out_of_memory_error();              // the exception
 PyObject* numpy(PyObject* array, PyObject*);  // a method's C function: shares its memory
 void add_array_type(PyObject* module);        // throws PythonError
 void add_arguments(PyObject* module);         // throws PythonError
 void add_dtypes(PyObject* module);            // throws PythonError
 void add_function(PyObject* module);          // throws PythonError
 void add_nn(PyObject* module);                // throws PythonError
+void add_accelerator(pybind11::module_& module);
 void add_dlpack(pybind11::module_& module);
 void add_generator(pybind11::module_& module);
 void add_memory(pybind11::module_& module);

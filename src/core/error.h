@@ -25,7 +25,7 @@ struct Error : std::runtime_error {
 struct RuntimeError : Error {
   using Error::Error;
 };
-struct OutOfMemoryError : RuntimeError {  // of a GPU
+struct OutOfMemoryError : RuntimeError {  // of an accelerator
   using RuntimeError::RuntimeError;
 };
 struct ValueError : Error {

@@ -44,9 +44,13 @@ int64_t stepped(int64_t stride, int64_t step, int64_t size) {
 }  // namespace
 
 void throw_mixed(const Device& one, const Device& other) {
+  const auto numbered = [](const Device& device) {
+    const std::string name = device.name;
+    return name == "cuda" ? name + ":0" : name;
+  };
   throw RuntimeError(
-      "Expected all tensors to be on the same device, but found at least two devices, ", one.name,
-      " and ", other.name, "!");
+      "Expected all tensors to be on the same device, but found at least two devices, ",
+      numbered(one), " and ", numbered(other), "!");
 }
 
 Dims infer_shape(const Dims& shape, int64_t numel) {

@@ -11,8 +11,8 @@ namespace tt {
 Storage::Storage(size_t bytes, const Device& device)
     : device(device), data(static_cast<char*>(device.allocate(bytes))), bytes(bytes) {}
 
-Storage::Storage(void* data, size_t bytes, Release release, void* owner)
-    : device(cpu_device()),
+Storage::Storage(void* data, size_t bytes, Release release, void* owner, const Device& device)
+    : device(device),
       data(static_cast<char*>(data)),
       bytes(bytes),
       resizable(false),

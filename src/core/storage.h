@@ -103,8 +103,10 @@ struct Version {
 struct Storage {
   using Release = void (*)(void* owner);
 
-  Storage(size_t bytes, const Device& device);                      // the device's own
-  Storage(void* data, size_t bytes, Release release, void* owner);  // borrowed, on the host
+  Storage(size_t bytes, const Device& device);  // the device's own
+  // Borrowed: of the host, or of a device whose address somebody else has allocated.
+  Storage(void* data, size_t bytes, Release release, void* owner,
+          const Device& device = cpu_device());
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;

@@ -2,12 +2,36 @@
 
 #include <vector>
 
+#include "core/accelerator.h"
 #include "core/extent.h"
 #include "core/launch.h"
 #include "core/result.h"
 #include "core/tables/cast.h"
 
 namespace tt {
+
+namespace {
+
+// Uninitialised pinned memory, for the elements of x as they lie.
+NDArray empty_pinned(const NDArray& x, const Accelerator& accelerator) {
+  struct Block {
+    const Accelerator& accelerator;
+    void* data;
+  };
+  const size_t bytes = x.numel() * itemsize(x.dtype());
+  void* const data = accelerator.allocate_pinned(bytes ? bytes : 1);
+  const auto release = [](void* owner) {
+    const auto* const block = static_cast<Block*>(owner);
+    block->accelerator.release_pinned(block->data);
+    delete block;
+  };
+  Ref<Storage> storage(new Storage(data, bytes, release, new Block{accelerator, data}));
+  return NDArray(std::move(storage), x.shape(), x.strides(), 0, x.dtype());
+}
+
+NDArray dense(const NDArray& x) { return x.is_dense() ? x : clone(x); }
+
+}  // namespace
 
 NDArray contiguous(const NDArray& x) {
   if (x.is_contiguous()) return x;
@@ -47,18 +71,60 @@ NDArray to_device(const NDArray& x, const Device& device) {
   const Device& from = x.device();
   if (&from == &device) return x;
   if (!from.has_data) throw NotImplementedError("Cannot copy out of meta tensor; no data!");
-  const NDArray dense = x.is_dense() ? x : clone(x);
-  const NDArray y = NDArray::empty_strided(dense.shape(), dense.strides(), x.dtype(), device);
+  const NDArray given = dense(x);
+  const NDArray y = NDArray::empty_strided(given.shape(), given.strides(), x.dtype(), device);
   const size_t bytes = x.numel() * itemsize(x.dtype());
   if (device.on_host) {
-    from.to_host(y.data(), dense.data(), bytes);
+    from.to_host(y.data(), given.data(), bytes);
   } else if (from.on_host) {
-    device.from_host(y.data(), dense.data(), bytes);
+    device.from_host(y.data(), given.data(), bytes);
   } else if (device.has_data) {
     std::vector<char> between(bytes);
-    from.to_host(between.data(), dense.data(), bytes);
+    from.to_host(between.data(), given.data(), bytes);
     device.from_host(y.data(), between.data(), bytes);
   }
+  return y;
+}
+
+NDArray to_device_later(const NDArray& x, const Device& device) {
+  const Device& from = x.device();
+  const size_t bytes = x.numel() * itemsize(x.dtype());
+  if (from.on_host && device.accelerator && device.accelerator->is_pinned(x.storage()->data)) {
+    if (!x.is_dense()) return to_device(x, device);  // by way of a copy, which is not pinned
+    const NDArray y = NDArray::empty_strided(x.shape(), x.strides(), x.dtype(), device);
+    device.accelerator->from_host_later(y.data(), x.data(), bytes);
+    return y;
+  }
+  if (device.on_host && from.accelerator) {
+    const NDArray given = dense(x), y = empty_pinned(given, *from.accelerator);
+    from.accelerator->to_host_later(y.data(), given.data(), bytes);
+    return y;
+  }
+  return to_device(x, device);
+}
+
+bool copy_later(const NDArray& out, const NDArray& x) {
+  if (out.dtype() != x.dtype() || out.shape() != x.shape() || out.strides() != x.strides() ||
+      !x.is_dense())
+    return false;
+  const Device &from = x.device(), &to = out.device();
+  const size_t bytes = x.numel() * itemsize(x.dtype());
+  if (from.on_host && to.accelerator && to.accelerator->is_pinned(x.storage()->data)) {
+    check_writable(out);
+    write_into(out, [&] { to.accelerator->from_host_later(out.data(), x.data(), bytes); });
+    return true;
+  }
+  if (to.on_host && from.accelerator && from.accelerator->is_pinned(out.storage()->data)) {
+    check_writable(out);
+    write_into(out, [&] { from.accelerator->to_host_later(out.data(), x.data(), bytes); });
+    return true;
+  }
+  return false;
+}
+
+NDArray to_pinned(const NDArray& x, const Accelerator& accelerator) {
+  const NDArray given = dense(x), y = empty_pinned(given, accelerator);
+  cpu_device().copy(y.data(), given.data(), given.numel() * itemsize(given.dtype()));
   return y;
 }
 

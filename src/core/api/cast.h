@@ -16,6 +16,15 @@ std::optional<NDArray> prepared(const NDArray* x, DType dtype);
 NDArray reshape(const NDArray& x, const Dims& shape);  // a view where the strides allow it
 // x itself if it is there, else a copy with its strides if they are dense.
 NDArray to_device(const NDArray& x, const Device& device);
+// The same, and the caller does not wait where it need not: between an accelerator and pinned
+// memory of the host the copy goes in the order of the current stream. What comes to the host is
+// pinned.
+NDArray to_device_later(const NDArray& x, const Device& device);
+// out = x in the order of the current stream, without waiting; false, and nothing is done, unless
+// one is an accelerator's, the other pinned, and their elements lie alike.
+bool copy_later(const NDArray& out, const NDArray& x);
+// A copy in memory of the host that an accelerator copies from and to without waiting.
+NDArray to_pinned(const NDArray& x, const Accelerator& accelerator);
 // The elements, brought to the host if they are not there. NotImplementedError for meta.
 NDArray on_host(const NDArray& x);
 // The elements of an array, brought to the host: for messages, and where the shape of a result
