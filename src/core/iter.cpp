@@ -1,8 +1,7 @@
 #include "core/iter.h"
 
-#include <cstring>
-
 #include "core/extent.h"
+#include "core/with_type.h"
 
 namespace tt {
 
@@ -150,6 +149,26 @@ bool check_overlap(const NDArray& out, const NDArray& input) {
   return overlap == Overlap::Unknown;
 }
 
+namespace {
+
+// The element of a 0-d array of the host.
+Scalar number_in(const NDArray& x) {
+  Scalar number = Scalar::of_int(0);
+  with_type(x.dtype(), [&](auto type) {
+    using T = decltype(type);
+    const T value = read<T>(x.data());
+    if constexpr (std::is_same_v<T, bool>)
+      number = Scalar::of_bool(value);
+    else if constexpr (is_float_type<T>)
+      number = Scalar::of_double(static_cast<double>(value));
+    else
+      number = Scalar::of_int(value);
+  });
+  return number;
+}
+
+}  // namespace
+
 Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType compute, DType result)
     : compute(compute), result(result) {
   const Dims& full = out.shape();
@@ -178,12 +197,12 @@ Iter::Iter(const NDArray& out, const Operand* inputs, int input_count, DType com
     }
     Entry& entry = operands[count++];
     entry.data = scalars_[i];
-    entry.dtype = array ? array->dtype() : compute;
+    entry.dtype = compute;
     std::fill_n(entry.strides, std::max(ndim, 1), 0);
     if (!array)
       std::get<Scalar>(inputs[i]).write(compute, scalars_[i]);
     else if (array->ndim() == 0 && array->device().on_host)
-      std::memcpy(scalars_[i], array->data(), itemsize(array->dtype()));
+      number_in(*array).write(compute, scalars_[i]);
     else
       throw_mixed(out.device(), array->device());
   }
