@@ -108,10 +108,9 @@ void nll_backward(const CrossEntropyArgs& a) {
 }
 
 bool labels(const LabelArgs& a) {
-  Scratch<int> outside(1);
-  outside.put(0);
-  launch<find_outside>(grid_of(a.count), a, outside.data());
-  return !outside.fetch();
+  const Faults outside;
+  launch<find_outside>(grid_of(a.count), a, outside.found());
+  return outside.none();
 }
 
 void average(const AverageArgs& a) {

@@ -88,10 +88,9 @@ void backward(const CtcArgs& a) {
 }
 
 bool ctc_labels(const CtcArgs& a) {
-  Scratch<int> outside(1);
-  outside.put(0);
-  launch<find_outside>(block_per_sequence(a), a, outside.data());
-  return !outside.fetch();
+  const Faults outside;
+  launch<find_outside>(block_per_sequence(a), a, outside.found());
+  return outside.none();
 }
 void ctc(const CtcArgs& a) {
   if (a.dtype == DType::Float32)

@@ -19,6 +19,8 @@ void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
 
 }  // namespace
 
+bool is_recording() { return is_capturing(current_stream); }
+
 void copy_on_device(void* to, const void* from, size_t bytes) {
   copy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }

@@ -181,11 +181,10 @@ __global__ void find_starts(const BagStartArgs a, int* const wrong) {
 }
 
 bool bag_starts(const BagStartArgs& a) {
-  Scratch<int> wrong(1);
-  wrong.put(0);
+  const Faults wrong;
   const int64_t most = a.entries > a.bags ? a.entries : a.bags + 1;
-  launch<find_starts>(grid_of(most), a, wrong.data());
-  return wrong.fetch() == 0;
+  launch<find_starts>(grid_of(most), a, wrong.found());
+  return wrong.none();
 }
 
 }  // namespace

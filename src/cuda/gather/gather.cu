@@ -59,17 +59,6 @@ Along on_device(const AlongArgs& args) {
           reinterpret_cast<const int64_t*>(args.index)};
 }
 
-// Whether a kernel found all positions inside: it sets what outside() points to where not.
-class Inside {
- public:
-  Inside() { outside_.put(0); }
-  int* outside() const { return outside_.data(); }
-  explicit operator bool() const { return outside_.fetch() == 0; }
-
- private:
-  Scratch<int> outside_{1};
-};
-
 // ---- pick: an element per thread ----------------------------------------------------------------
 template <class T>
 __global__ void pick_elements(const Along a, int* outside) {
@@ -83,12 +72,12 @@ __global__ void pick_elements(const Along a, int* outside) {
 }
 
 bool pick(const AlongArgs& args) {
-  const Inside inside;
+  const Faults outside;
   const Along a = on_device(args);
   with_size(itemsize(args.dtype), [&](auto type) {
-    launch<pick_elements<decltype(type)>>(grid_of(a.line_count * a.count), a, inside.outside());
+    launch<pick_elements<decltype(type)>>(grid_of(a.line_count * a.count), a, outside.found());
   });
-  return static_cast<bool>(inside);
+  return outside.none();
 }
 
 // ---- positions ----------------------------------------------------------------------------------
@@ -110,10 +99,10 @@ __global__ void find_positions(const Along a, const int64_t total, int64_t* foun
 }
 
 bool inside(const AlongArgs& args) {
-  const Inside fine;
+  const Faults outside;
   const int64_t lines = index_lines(args), total = lines * args.count;
-  launch<find_positions>(grid_of(total), on_device(args), total, nullptr, fine.outside());
-  return static_cast<bool>(fine);
+  launch<find_positions>(grid_of(total), on_device(args), total, nullptr, outside.found());
+  return outside.none();
 }
 
 __global__ void add_offsets(int64_t* offsets, const bool first, const Positions<1> positions,
@@ -129,11 +118,11 @@ __global__ void add_offsets(int64_t* offsets, const bool first, const Positions<
 
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
              const char* index, int64_t size, int64_t stride) {
-  const Inside inside;
+  const Faults outside;
   const int64_t numel = product(shape);
   launch<add_offsets>(grid_of(numel), offsets, first, positions_of(shape, {&strides}), numel,
-                      reinterpret_cast<const int64_t*>(index), size, stride, inside.outside());
-  return static_cast<bool>(inside);
+                      reinterpret_cast<const int64_t*>(index), size, stride, outside.found());
+  return outside.none();
 }
 
 // ---- place --------------------------------------------------------------------------------------
@@ -182,12 +171,12 @@ __global__ void place_elements(const Along a, const Place op, const Item<uint64_
 }
 
 bool place(const AlongArgs& args, Place op) {
-  const Inside inside;
+  const Faults outside;
   const Along a = on_device(args);
   const int64_t lines = index_lines(args), total = lines * args.count;
   const Scratch<int64_t> positions(total);
-  launch<find_positions>(grid_of(total), a, total, positions.data(), inside.outside());
-  if (!inside) return false;
+  launch<find_positions>(grid_of(total), a, total, positions.data(), outside.found());
+  if (!outside.none()) return false;
   const Sorted<uint64_t> sorted(lines_of(positions.data(), DType::Int64, lines, args.count), false);
   with_type(args.dtype, [&](auto type) {
     launch<place_elements<decltype(type)>>(grid_of(a.line_count * a.count), a, op, sorted.items(),

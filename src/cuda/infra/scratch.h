@@ -11,6 +11,8 @@ void release_scratch(void* block, size_t bytes);
 // launched there before is done when copy_to_host returns.
 void copy_to_host(void* to, const void* from, size_t bytes);
 void copy_to_device(void* to, const void* from, size_t bytes);  // the host's may then change
+// Whether a graph is recorded of what the calling thread launches.
+bool is_recording();
 
 // `count` elements, not initialised; null where count is 0.
 template <class T>
@@ -40,6 +42,19 @@ class Scratch {
  private:
   size_t bytes_;
   T* data_ = nullptr;
+};
+
+// What kernels that look for a fault, an index outside say, tell the host: they set what found()
+// points to. While a graph is recorded nobody can know, and there is none: as in PyTorch, where a
+// replay does not tell either.
+class Faults {
+ public:
+  Faults() { found_.put(0); }
+  int* found() const { return found_.data(); }
+  bool none() const { return is_recording() || found_.fetch() == 0; }
+
+ private:
+  Scratch<int> found_{1};
 };
 
 }  // namespace tt::cuda
