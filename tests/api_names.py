@@ -231,7 +231,22 @@ THEN = {
     "torch.autograd.functional": "hessian hvp jacobian jvp vhp vjp",
     "torch.autograd.function": "FunctionCtx once_differentiable",
     "torch.cuda": """
-        get_device_capability get_device_properties OutOfMemoryError
+        can_device_access_peer CUDAGraph current_stream default_stream device device_of Event
+        ExternalStream get_arch_list get_device_capability get_device_properties
+        get_per_process_memory_fraction get_rng_state get_rng_state_all graph graph_pool_handle init
+        initial_seed ipc_collect is_current_stream_capturing is_initialized is_tf32_supported
+        make_graphed_callables max_memory_allocated max_memory_cached max_memory_reserved
+        mem_get_info memory_allocated memory_cached memory_reserved memory_stats
+        memory_stats_as_nested_dict memory_summary OutOfMemoryError reset_accumulated_memory_stats
+        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed seed_all
+        set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream Stream stream
+        StreamContext
+    """,
+    "torch.accelerator": """
+        current_device_idx current_device_index current_stream device_index empty_cache
+        get_device_capability get_memory_info max_memory_allocated max_memory_reserved
+        memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
+        reset_peak_memory_stats set_device_idx set_device_index set_stream synchronize
     """,
     "torch.backends": "mkl openmp",
     "torch.backends.cudnn": "allow_tf32 is_available version",

@@ -1,12 +1,18 @@
 """What all tests share."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from cuda_process import pytest_pycollect_makemodule  # noqa: F401 -- a hook, known by its name
 
 SOURCES = Path(__file__).parent.parent / "src"
+
+# Whatever was built: tests are of the CPU, and compare with a PyTorch for the CPU, unless they say
+# otherwise (cuda_process.py).
+os.environ.setdefault("TINY_TORCH_CUDA", "off")
 
 # These need PyTorch or mypy, and hold no tests.
 collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]

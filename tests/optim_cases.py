@@ -60,7 +60,10 @@ CASES = [
 FULL = [CASES[i] for i in (5, 9, 13, 18, 22, 26, 30, 33, 36, 38, 40)]
 TENSOR_LR = sorted({name for name, _ in CASES})  # all take a Tensor of one element
 FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
-CAPTURABLE = tuple(name for name in TENSOR_LR if name not in ("SGD", "Adagrad"))
+# have the option "capturable", which only Adam and AdamW do here
+NOT_CAPTURABLE = tuple(
+    name for name in TENSOR_LR if name not in ("SGD", "Adagrad", "Adam", "AdamW")
+)
 
 
 def case_id(value):
@@ -164,6 +167,15 @@ def step_with_a_tensor_lr(lib):
     optimizer.step()
 
 
+def capturable_step(name, **options):
+    def step(lib):
+        w = lib.nn.Parameter(lib.ones(2))
+        w.grad = lib.ones(2)
+        getattr(lib.optim, name)([w], capturable=True, **options).step()
+
+    return step
+
+
 def step_with_a_wrong_hook(lib):
     optimizer = lib.optim.SGD([lib.nn.Parameter(lib.ones(2))])
     optimizer.register_step_pre_hook(lambda *arguments: 5)
@@ -202,6 +214,12 @@ ERRORS = [  # what is done, the exception, a part of its message
         step_with_a_tensor_lr,
         RuntimeError,
         "lr as a Tensor is not supported for capturable=False and foreach=True",
+    ),
+    (capturable_step("Adam"), AssertionError, "If capturable=True, params and state_steps must be"),
+    (
+        capturable_step("AdamW", foreach=True),
+        AssertionError,
+        "must be on supported devices: ['cuda'",
     ),
     (make("AdamW", -1.0), ValueError, "Invalid learning rate: -1.0"),
     (make("RMSprop", -1.0), ValueError, "Invalid learning rate: -1.0"),

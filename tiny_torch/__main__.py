@@ -27,12 +27,21 @@ def diagnosis() -> str:
     lines = {
         "tiny_torch": tiny_torch.__version__,
         "Python": f"{platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
-        "devices": "cpu, ref (plain Python, for reading and testing)",
+        "devices": "cpu, ref (plain Python, for reading and testing), cuda-emulated, meta",
         "instruction set": f"{isa} ({EXTENSIONS[isa]}); TINY_TORCH_ISA=v2|v3|v4 asks for another",
         "threads": str(tiny_torch.get_num_threads()),
-        "CUDA": "no: this version has no CUDA backend",
+        "CUDA": cuda_found(),
     }
     return "\n".join(f"{name:16} {value}" for name, value in lines.items())
+
+
+def cuda_found() -> str:
+    """The GPU's name, or why there is none."""
+    if not tiny_torch.backends.cuda.is_built():
+        return "no: built without; TINY_TORCH_CUDA=emulated runs its kernels on this processor"
+    if not tiny_torch.cuda.is_available():
+        return "built, but there is no GPU or no driver"
+    return tiny_torch.cuda.get_device_name()
 
 
 def main(arguments: list[str]) -> int:

@@ -11,7 +11,7 @@ from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import as_ints, as_number, is_int, wrong_kind
 from tiny_torch.autograd.view import LEAF
-from tiny_torch.devices import array_module
+from tiny_torch.devices import array_module, cuda_count, pinned
 from tiny_torch.dtypes import check_range
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor, wrap
@@ -22,17 +22,19 @@ are_sizes = _core.are_sizes  # the same, and that none is negative
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
-def finish(array, requires_grad: bool = False) -> Tensor:
+def finish(array, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     if requires_grad and not array.dtype.is_floating_point:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if pin_memory:
+        array = pinned(array)
     return wrap(array, LEAF if requires_grad else None)
 
 
 def check_options(function: str, layout: Any, pin_memory: Any) -> None:
-    """Only strided tensors in ordinary memory exist here."""
+    """Only strided tensors exist here; memory is pinned for a GPU."""
     if layout is not None and not isinstance(layout, layouts.layout):
         raise wrong_kind(function, "layout", "torch.layout", layout)
-    if pin_memory:
+    if pin_memory and not cuda_count():
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
             "allocator is available on this system."
@@ -88,7 +90,8 @@ def filled(function, shape, value, dtype, device, requires_grad, layout=None, pi
     if dtype is None:
         dtype = _core.get_default_dtype()
     array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
-    return finish(array, requires_grad) if requires_grad else wrap(array)
+    plain = not requires_grad and not pin_memory
+    return wrap(array) if plain else finish(array, requires_grad, pin_memory)
 
 
 def zeros(
@@ -151,7 +154,8 @@ def empty(
     check_options("empty", layout, pin_memory)
     layouts.check_format("empty", memory_format)
     dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
-    return finish(layouts.empty(shape, dtype, memory_format, device), requires_grad)
+    array = layouts.empty(shape, dtype, memory_format, device)
+    return finish(array, requires_grad, pin_memory)
 
 
 def empty_strided(
@@ -190,7 +194,7 @@ def empty_strided(
     last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     count = 0 if 0 in shape else last + 1
     array = array_module(device).empty((count,), dtype).as_strided(shape, strides, 0)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, pin_memory)
 
 
 def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
@@ -304,7 +308,8 @@ def like(
         result = array_module(device).empty_strided(result.shape, result.strides, result.dtype)
     if value is not None:
         result.copy_(value)
-    return finish(result, requires_grad) if requires_grad else wrap(result)
+    plain = not requires_grad and not pin_memory
+    return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
 def empty_like(

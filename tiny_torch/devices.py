@@ -2,7 +2,10 @@
 
 A device's arrays come from a module of functions (empty, full, arange, cat, ...): ``cpu`` from the
 C++ extension ``_core``, ``ref`` from ``reference.py``, which is the same in plain Python, ``meta``,
-``cuda-emulated`` and what `register` adds from ``_core`` with the name of the device.
+``cuda``, ``cuda-emulated`` and what `register` adds from ``_core`` with the name of the device.
+
+``cuda`` is a library of its own, which is loaded when somebody asks for the device. With
+TINY_TORCH_CUDA=emulated in the environment it is that of ``cuda-emulated`` under this name.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ OF_PYTORCH = (
 class device:
     """Where a tensor's memory is: ``device("cpu")``, ``device("ref")``, ``device("cpu", 0)``.
 
-    A name of a device, with an index after a colon or as second argument; or another device.
-    Raises RuntimeError for a string that names none. "cuda" is a name, but not built: what uses it
-    raises AssertionError. https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
+    A name of a device, with an index after a colon or as second argument; or another device; or the
+    index of a GPU. Raises RuntimeError for a string that names none. "cuda" is a name in every
+    build: in one without CUDA, what uses it raises AssertionError. https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
 
     >>> import tiny_torch as torch
     >>> torch.device("cpu:0")
@@ -48,7 +51,9 @@ class device:
         if isinstance(type, int) and not isinstance(type, bool) and index is None:
             if type < 0:
                 raise RuntimeError("Device index must not be negative")
-            raise RuntimeError("Cannot access accelerator device when none is available.")
+            if not cuda_count():
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(
                 "device() received an invalid combination of arguments - got "
@@ -128,8 +133,9 @@ def get_default_device() -> device:
 
     https://pytorch.org/docs/stable/generated/torch.get_default_device.html
     """
-    array_module()  # raises for CUDA
-    return default.device or device("cpu")
+    array_module()  # raises where there is no such device
+    where = default.device or DEVICES["cpu"]
+    return DEVICES["cuda"] if where.type == "cuda" else where
 
 
 def set_default_device(device: Any) -> None:
@@ -166,10 +172,17 @@ def parse(text: str) -> tuple[str, int | None]:
     return name, None if index is None else int(index)
 
 
+def type_of(where: Any) -> str:
+    """The type of a device; None is the default one."""
+    where = default.device if where is None else where
+    return "cpu" if where is None else device(where).type
+
+
 def array_module(where: Any = None) -> Any:
     """The module whose functions make a device's arrays; None is the default device.
 
-    Raises AssertionError for CUDA, and RuntimeError where there is no such device.
+    Raises AssertionError for CUDA in a build without it, and RuntimeError where there is no such
+    device.
     """
     if where == "cpu":
         return _core
@@ -177,7 +190,13 @@ def array_module(where: Any = None) -> Any:
         where = default.device
         if where is None:
             return _core
-    name = where if where in TYPES else device(where).type
+    name = where
+    if where not in TYPES:
+        place = device(where)
+        name = place.type
+        if name == "cuda" and place.index:
+            _load_cuda()
+            raise RuntimeError("CUDA error: invalid device ordinal")
     if name in modules:
         return modules[name]
     if name == "ref":
@@ -186,14 +205,16 @@ def array_module(where: Any = None) -> Any:
         return modules.setdefault(name, reference)
     if name == "cuda-emulated":
         return _load_emulated()
-    raise AssertionError("Torch not compiled with CUDA enabled")
+    return _load_cuda()
 
 
 def _load_emulated() -> Any:
     """Loads the kernels of CUDA that run on the host: a library of its own, which few need."""
     with _loading:
         if "cuda-emulated" not in modules:
-            library = Path(_core.__file__).parent / "lib" / "cuda_emulated.so"
+            if _cuda_is_emulated():
+                raise RuntimeError("with TINY_TORCH_CUDA=emulated the device is called 'cuda'")
+            library = LIBRARIES / "cuda_emulated.so"
             if not library.exists():
                 raise RuntimeError(
                     "this build has no device 'cuda-emulated': it was made with "
@@ -202,6 +223,51 @@ def _load_emulated() -> Any:
             _core.load_device("cuda-emulated", str(library))
             modules["cuda-emulated"] = CoreArrays("cuda-emulated")
     return modules["cuda-emulated"]
+
+
+def _cuda_is_emulated() -> bool:
+    return os.environ.get("TINY_TORCH_CUDA") == "emulated"
+
+
+def cuda_library() -> Path | None:
+    """The library that makes the device ``cuda``; None in a build that has none.
+
+    TINY_TORCH_CUDA=off in the environment stands for such a build, too.
+    """
+    library = LIBRARIES / ("cuda_emulated.so" if _cuda_is_emulated() else "cuda.so")
+    off = os.environ.get("TINY_TORCH_CUDA") == "off"
+    return library if not off and library.exists() else None
+
+
+def cuda_accelerator() -> Any:
+    """The table of core/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
+    with _loading:
+        if "cuda" not in _accelerators:
+            library = cuda_library()
+            if library is None:
+                return None
+            _core.load_device("cuda", str(library))
+            _accelerators["cuda"] = _core.accelerator("cuda")
+    return _accelerators["cuda"]
+
+
+def cuda_count() -> int:
+    """How many devices ``cuda`` there are: 0 in a build without CUDA, and without a driver."""
+    accelerator = cuda_accelerator()
+    return 0 if accelerator is None else accelerator.device_count()
+
+
+def _load_cuda() -> Any:
+    """The module of ``cuda``. AssertionError in a build without CUDA; RuntimeError, with the
+    reason, where there is no GPU or no driver.
+    """
+    accelerator = cuda_accelerator()
+    if accelerator is None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    if "cuda" not in modules:
+        accelerator.properties()
+        modules["cuda"] = CoreArrays("cuda")
+    return modules["cuda"]
 
 
 class CoreArrays:
@@ -236,6 +302,8 @@ class CoreArrays:
 
 
 modules: dict[str, Any] = {"cpu": _core, "meta": CoreArrays("meta")}
+LIBRARIES = Path(_core.__file__).parent / "lib"
+_accelerators: dict[str, Any] = {}
 _loading = threading.Lock()
 
 
@@ -255,18 +323,40 @@ def register(name: str, arrays: Any) -> None:
     DEVICES[name] = device(name)
 
 
-def to_device(array: Any, where: Any) -> Any:
-    """The array itself if it is there already, else a copy of it, with its strides if dense."""
+def to_device(array: Any, where: Any, non_blocking: bool = False) -> Any:
+    """The array itself if it is there already, else a copy of it, with its strides if dense.
+
+    `non_blocking` does not wait for a copy between a GPU and pinned memory.
+    """
     module, own = array_module(where), array_module(array.device)
     if module is own:
         return array
     if isinstance(array, _core.NDArray):
         if module is _core or isinstance(module, CoreArrays):
-            return _core.to_device(array, "cpu" if module is _core else module.device)
+            name = "cpu" if module is _core else module.device
+            copy = _core.to_device_later if non_blocking else _core.to_device
+            return copy(array, name)
         array = _core.to_device(array, "cpu")
     # The copy is made on this side; NumPy then hands its memory over to the other.
     return module.from_numpy(array.clone().numpy())
 
 
-DEVICES: dict[str, device] = {name: device(name) for name in TYPES if name != "cuda"}
+def is_pinned(array: Any) -> bool:
+    """Whether it is in pinned memory of the host, from which a GPU copies beside other work."""
+    accelerator = _accelerators.get("cuda")
+    return accelerator is not None and array.device == "cpu" and accelerator.is_pinned(array)
+
+
+def pinned(array: Any) -> Any:
+    """A copy in pinned memory, itself if it is pinned; RuntimeError without a GPU."""
+    if not cuda_count():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if array.device != "cpu":
+        raise RuntimeError(f"cannot pin memory on {array.device}: only that of the CPU")
+    array_module("cuda")
+    return array if is_pinned(array) else cuda_accelerator().pinned(array)
+
+
+DEVICES: dict[str, device] = {name: device(name) for name in TYPES}
+DEVICES["cuda"] = device("cuda", 0)  # where tensors are; there is one
 FUNCTIONS = {f.__name__: f for f in (get_default_device, set_default_device)}

@@ -9,16 +9,18 @@ from enum import IntEnum
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.devices import device as as_device
+from tiny_torch.devices import array_module, cuda_accelerator, cuda_count, is_pinned
 from tiny_torch.tensor import Tensor, wrap
 
 OLDEST_VERSIONED = 1
 
 
 class DLDeviceType(IntEnum):
-    """DLPack's number of a device: the only one that memory is exchanged on here."""
+    """DLPack's numbers of the devices that memory is exchanged on here."""
 
     kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
 
 
 def export(
@@ -31,23 +33,50 @@ def export(
 ) -> Any:
     """A DLPack capsule over this tensor's memory, or over a copy of it if `copy`.
 
-    Raises BufferError for a tensor that requires grad, or that is asked for on another device.
+    `stream`, of a tensor on a GPU, waits for the current stream: 1 is the default stream, None too,
+    and -1 waits for nothing. Raises BufferError for a tensor that requires grad, or that is asked
+    for on another device.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
-    if stream not in (None, -1):
+    if self.is_cuda:
+        let_wait(stream)
+    elif stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
-    if not self.is_cpu or (dl_device is not None and dl_device[0] != DLDeviceType.kDLCPU):
+    kind = DLDeviceType.kDLCUDA if self.is_cuda else DLDeviceType.kDLCPU
+    if not (self.is_cpu or self.is_cuda) or (dl_device is not None and dl_device[0] != kind):
         raise BufferError(f"Can't export a tensor on {self.device} to device {dl_device}")
     array = self.array.clone() if copy else self.array
     versioned = max_version is not None and bool(max_version[0] >= OLDEST_VERSIONED)
     return _core.to_dlpack(array, versioned, bool(copy))
 
 
+def let_wait(stream: int | None) -> None:
+    """The stream that somebody else names by DLPack's rules waits for our current one."""
+    if stream == -1:
+        return
+    if stream == 2:
+        raise BufferError("per-thread default stream is not supported.")
+    table = cuda_accelerator()
+    current = table.current_stream()
+    if stream is not None and stream != 1:
+        if stream != table.native_stream(current):
+            raise NotImplementedError("__dlpack__(stream=): a stream of another library")
+        return
+    event = table.new_event(False, False)
+    table.record(event, current)
+    table.wait(0, event)
+    table.release_event(event)
+
+
 def export_device(self: Tensor) -> tuple[DLDeviceType, int]:
-    """DLPack's name of the device: (kDLCPU, 0)."""
+    """DLPack's name of the device: (kDLCPU, 0), (kDLCUDA, 0), (kDLCUDAHost, 0) if it is pinned."""
+    if self.is_cuda:
+        return DLDeviceType.kDLCUDA, 0
+    if is_pinned(self.array):
+        return DLDeviceType.kDLCUDAHost, 0
     if not self.is_cpu:
         raise BufferError(f"DLPack knows no device {self.device}")
     return DLDeviceType.kDLCPU, 0
@@ -57,7 +86,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor on the memory of a NumPy array, a PyTorch tensor, or another array with __dlpack__.
 
     A capsule will do, too; it can be taken once. Raises ValueError for negative strides,
-    RuntimeError for a dtype that we lack and for memory that is not on the CPU.
+    RuntimeError for a dtype that we lack and for memory that is neither on the CPU nor on the GPU.
     https://pytorch.org/docs/stable/generated/torch.from_dlpack.html
 
     >>> import numpy as np
@@ -74,15 +103,24 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
                 "device and copy kwargs not supported when ext_tensor is already a DLPack capsule."
             )
         return wrap(_core.from_dlpack(ext_tensor))
-    if device is not None and as_device(device).type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
-    if ext_tensor.__dlpack_device__()[0] != DLDeviceType.kDLCPU:
+    if device is not None:
+        array_module(device)  # raises where there is no such device
+    kind = ext_tensor.__dlpack_device__()[0]
+    on_gpu = kind == DLDeviceType.kDLCUDA
+    if on_gpu and not cuda_count():
+        raise RuntimeError("[from_dlpack] the memory is not on the CPU, and there is no GPU")
+    if kind not in tuple(DLDeviceType):
         raise RuntimeError("[from_dlpack] the memory is not on the CPU")
+    options = {}
+    if on_gpu:
+        array_module("cuda")
+        table = cuda_accelerator()
+        options["stream"] = table.native_stream(table.current_stream()) or 1
     try:
         # The version is asked for, because only then NumPy exports what may not be written.
-        capsule = ext_tensor.__dlpack__(max_version=(1, 0))
+        capsule = ext_tensor.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # a library from before DLPack 1.0
-        capsule = ext_tensor.__dlpack__()
+        capsule = ext_tensor.__dlpack__(**options)
     result = wrap(_core.from_dlpack(capsule))
     moved = result if device is None else result.to(device)
     return moved.clone() if copy and moved is result else moved

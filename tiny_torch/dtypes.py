@@ -53,6 +53,19 @@ CPP_NAMES = {
     _core.float32: "float",
     _core.float64: "double",
 }
+# What NumPy's protocols call them; for bfloat16 NumPy has no name.
+TYPE_STRINGS = {
+    _core.bool: "|b1",
+    _core.uint8: "|u1",
+    _core.int8: "|i1",
+    _core.int16: "<i2",
+    _core.int32: "<i4",
+    _core.int64: "<i8",
+    _core.float16: "<f2",
+    _core.bfloat16: "<V2",
+    _core.float32: "<f4",
+    _core.float64: "<f8",
+}
 SCALAR_TYPES = {dtype: name[len("torch.") : -len("Tensor")] for name, dtype in TYPE_NAMES.items()}
 
 

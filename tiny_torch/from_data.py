@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
+from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
-from tiny_torch.devices import default, device, to_device
+from tiny_torch.devices import array_module, default, device, to_device
 from tiny_torch.dlpack import from_dlpack
-from tiny_torch.dtypes import check_elements, check_range
+from tiny_torch.dtypes import TYPE_STRINGS, check_elements, check_range
 from tiny_torch.ops.shape.views import Alias
 from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
 
 MOST_DIMS = 128
+PLAIN = {bool, float, int, list, tuple}
 
 # plain_array(data, dtype=None): a number, or nested lists of numbers, as an array of bool, int64,
 # float32 or float64; None where there is more to ask.
@@ -59,9 +61,10 @@ def tensor(
             stacklevel=2,
         )
     array = from_data(data, dtype)
-    if isinstance(data, np.ndarray | Tensor):
+    if type(data) not in PLAIN and is_array(data):  # whose memory it may have
         array = array.clone()
-    return finish(place(array, device), requires_grad)
+    array = place(array, device)
+    return finish(array, requires_grad, pin_memory)
 
 
 def place(array: Any, where: Any) -> Any:
@@ -86,6 +89,9 @@ def from_data(data: Any, dtype: Any):
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if hasattr(data, "__cuda_array_interface__"):
+        array = from_cuda_array(data)
+        return array if dtype is None or array.dtype is dtype else array.astype(dtype)
     sizes: tuple = ()
     leaves: list = []
     if type(data) is float or type(data) is int:
@@ -97,6 +103,35 @@ def from_data(data: Any, dtype: Any):
         dtype = dtype_of_leaves(leaves)
     flat = flat_array(leaves, dtype) if leaves else _core.empty((0,), dtype)
     return flat if len(sizes) == 1 else flat.view(sizes)
+
+
+def from_cuda_array(data: Any) -> Any:
+    """An array on the memory of another library's array on the GPU.
+
+    Raises TypeError for a dtype that we lack, ValueError for negative strides.
+    https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+    """
+    module, told = array_module("cuda"), data.__cuda_array_interface__
+    dtypes = {name: dtype for dtype, name in TYPE_STRINGS.items()}
+    dtype = dtypes.get(told["typestr"])
+    if dtype is None:
+        raise TypeError(f"no dtype for the type '{told['typestr']}' of a CUDA array")
+    shape, strides = tuple(told["shape"]), told.get("strides")
+    if 0 in shape:
+        return module.empty(shape, dtype)
+    if strides is None:
+        steps = contiguous_strides(shape)
+    else:
+        if any(step < 0 or step % dtype.itemsize for step in strides):
+            raise ValueError(f"strides {strides} of a CUDA array: not of whole elements from 0")
+        steps = tuple(step // dtype.itemsize for step in strides)
+    last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    whole = _core.borrowed("cuda", told["data"][0], (last + 1) * dtype.itemsize, data)
+    return whole.reinterpret(dtype, shape, steps, 0)
+
+
+def is_array(data: Any) -> bool:
+    return isinstance(data, np.ndarray | Tensor) or hasattr(data, "__cuda_array_interface__")
 
 
 def is_sequence(data: Any) -> bool:
@@ -228,7 +263,10 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     dtype = as_dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data.to(device=default.device if device is None else device, dtype=dtype)
-    return wrap(place(from_data(data, dtype), device))
+    array = from_data(data, dtype)
+    if device is None and array.device == "cuda":  # of another library: it stays where it is
+        return wrap(array)
+    return wrap(place(array, device))
 
 
 def asarray(
@@ -362,9 +400,10 @@ def legacy_constructor(cls: type, *args: Any, **options: Any) -> Tensor:
 
 def legacy_tensor(cls: type, dtype: Any, args: tuple, options: dict, where: Any = "cpu") -> Tensor:
     """The legacy constructor of a dtype; None: the default one, and a tensor keeps its own."""
-    where = options.pop("device", None) or where
-    if device(where).type == "cuda":
-        raise RuntimeError(f"legacy constructor expects device type: cpu but {where} was passed")
+    wanted = options.pop("device", None) or where
+    if device(wanted).type == "cuda" != where:
+        raise RuntimeError(f"legacy constructor expects device type: cpu but {wanted} was passed")
+    where = wanted
     named = {name: options.pop(name) for name in ("size", "data") if name in options}
     if options or len(named) + bool(args) > 1:
         raise TypeError("new() received an invalid combination of arguments")

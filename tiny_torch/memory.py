@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from tiny_torch import _core, layouts
+from tiny_torch import _core, devices, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import check_inplace, edges_of
@@ -12,6 +12,7 @@ from tiny_torch.autograd.graph import Node, Op
 from tiny_torch.autograd.writes import reach_of, rebase
 from tiny_torch.creation import as_dtype, as_sizes, resized
 from tiny_torch.devices import array_module
+from tiny_torch.dtypes import TYPE_STRINGS
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
@@ -92,8 +93,8 @@ def result_type(
 
 
 def get_device(self: Tensor) -> int:
-    """-1: the number of the GPU, and there is none."""
-    return -1
+    """The number of the GPU; -1 for a tensor on the CPU."""
+    return 0 if self.is_cuda else -1
 
 
 def layout(self: Tensor) -> Any:
@@ -119,13 +120,61 @@ def never(name: str) -> Any:
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False: memory is pinned for a GPU, and there is none."""
-    return False
+    """Whether it is in pinned memory of the host: copies to a GPU need not be waited for."""
+    return devices.is_pinned(self.array)
 
 
-def pin_memory(self: Tensor, device: Any = None) -> NoReturn:
-    """Raises RuntimeError: memory is pinned for a GPU, and there is none."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in pinned memory of the host; itself if it is pinned. RuntimeError without a GPU.
+
+    https://pytorch.org/docs/stable/generated/torch.Tensor.pin_memory.html
+    """
+    if devices.cuda_count() and not self.is_cpu:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    pinned = devices.pinned(self.array)
+    return self if pinned is self.array else wrap(pinned)
+
+
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Another stream uses the memory, too: once freed, it waits for what that was given by then.
+
+    Raises RuntimeError for what is no stream, and for a tensor that is not on a GPU.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html
+    """
+    if not hasattr(stream, "stream_id"):
+        raise RuntimeError("unknown parameter type")
+    if not self.is_cuda:
+        raise RuntimeError(f"record_stream: a tensor on {self.device}, not on a GPU")
+    devices.cuda_accelerator().record_stream(self.array, stream.stream_id)
+
+
+def cuda_array_interface(self: Tensor) -> dict[str, Any]:
+    """How other libraries take the memory of a tensor on a GPU.
+
+    Raises AttributeError for a tensor elsewhere, RuntimeError for one that requires grad.
+    https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+    """
+    if not self.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} "
+            "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
+            "aren't required, use var.detach() to get Variable that doesn't require grad."
+        )
+    array = self.array
+    strides = None
+    if not array.is_contiguous():
+        strides = tuple(step * array.itemsize for step in array.strides)
+    return {
+        "typestr": TYPE_STRINGS[array.dtype],
+        "shape": tuple(array.shape),
+        "strides": strides,
+        "data": (array.data_ptr if array.size else 0, False),
+        "version": 2,
+    }
 
 
 # ------------------------------------------------------------------------------------------ sharing
@@ -346,6 +395,8 @@ FUNCTIONS = {
 }  # fmt: skip
 METHODS = {
     **{f.__name__: f for f in (is_signed, is_nonzero, get_device, is_pinned, pin_memory)},
+    "record_stream": record_stream,
+    "__cuda_array_interface__": property(cuda_array_interface),
     **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},
     **NEVER,
     "__setstate__": set_state,

@@ -147,7 +147,7 @@ def tensor_text(tensor: Tensor) -> str:
     array = tensor.array
     suffixes = []
     if array.device != "cpu":
-        suffixes.append(f"device='{array.device}'")
+        suffixes.append(f"device='{tensor.device}'")
     common = (_core.get_default_dtype(), _core.int64, _core.bool)
     if array.device == "meta":
         suffixes.append(f"size={tuple(array.shape)}")

@@ -1,5 +1,7 @@
 """Where random numbers come from: PyTorch's streams on the CPU, for the same seeds.
 
+A GPU has a generator of its own beside the CPU's. It is of the same kind, and draws on the host.
+
 https://pytorch.org/docs/stable/random.html. What is drawn from them: functions/random/draws.py.
 """
 
@@ -9,7 +11,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tiny_torch import _core
+from tiny_torch import _core, devices
 from tiny_torch.devices import device as Device
 from tiny_torch.tensor import Tensor, wrap
 
@@ -32,7 +34,10 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._device = Device(device)
-        if self._device.type != "cpu":
+        if self._device.type == "cuda" and devices.cuda_library() is not None:
+            devices.array_module(self._device)
+            self._device = devices.DEVICES["cuda"]
+        elif self._device.type != "cpu":
             raise RuntimeError(f"Device type {self._device.type} is not supported for generators")
         self.core = _core.Generator()
 
@@ -94,14 +99,45 @@ def of_process() -> Generator:
 default_generator = of_process()  # of every call that names none
 
 
+class _OfCuda:
+    """The default generator on the GPU, made by the first draw there; or the seed that it gets."""
+
+    generator: Generator | None = None
+    seed: int | None = None
+
+
+def cuda_generator() -> Generator:
+    """The generator of draws on the GPU, which the operating system seeds if nobody else has."""
+    if _OfCuda.generator is None:
+        generator = Generator("cuda")
+        if _OfCuda.seed is None:
+            generator.seed()
+        else:
+            generator.manual_seed(_OfCuda.seed)
+        _OfCuda.generator = generator
+    return _OfCuda.generator
+
+
+def seed_cuda(seed: int) -> None:
+    """Seeds the generator on the GPU, or lets it begin with this seed once there is one."""
+    _OfCuda.seed = seed
+    if _OfCuda.generator is not None:
+        _OfCuda.generator.manual_seed(seed)
+
+
 def manual_seed(seed: Any) -> Generator:
-    """Seeds the default generator; the same seed gives PyTorch's numbers."""
-    return default_generator.manual_seed(int(seed))
+    """Seeds the default generators; the same seed gives PyTorch's numbers on the CPU."""
+    seed = int(seed)
+    default_generator.manual_seed(seed)
+    seed_cuda(seed)
+    return default_generator
 
 
 def seed() -> int:
-    """Seeds the default generator from the operating system and answers that seed."""
-    return default_generator.seed()
+    """Seeds the default generators from the operating system and answers that seed."""
+    drawn = default_generator.seed()
+    seed_cuda(drawn)
+    return drawn
 
 
 def initial_seed() -> int:
@@ -127,8 +163,9 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Leaves the default generator as it was, whatever the block draws from it.
+    """Leaves the default generators as they were, whatever the block draws from them.
 
+    `devices` are the GPUs whose generator is meant: all of them where nothing is said.
     https://pytorch.org/docs/stable/random.html#torch.random.fork_rng
 
     >>> import tiny_torch as torch
@@ -138,27 +175,53 @@ def fork_rng(
     >>> torch.equal(torch.get_rng_state(), before)
     True
     """
-    if devices is not None and list(devices):
-        raise NotImplementedError("fork_rng(devices=): only the CPU's generator exists")
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    places = _gpus() if devices is None else [as_gpu(where) for where in devices]
+    state, states = get_rng_state(), [cuda_generator().get_state() for _ in places]
     try:
         yield
     finally:
         set_rng_state(state)
+        for there in states:
+            cuda_generator().set_state(there)
 
 
-def core_of(generator: Generator | None) -> Any:
-    """The C++ generator that a sampler's argument names."""
+def _gpus() -> list[Device]:
+    """The GPUs that have been used."""
+    return [devices.DEVICES["cuda"]] if "cuda" in devices.modules else []
+
+
+def as_gpu(where: Any) -> Device:
+    """The GPU that an index or a device names; RuntimeError where there is none."""
+    place = Device("cuda", where) if isinstance(where, int) else Device(where)
+    if place.type != "cuda":
+        raise NotImplementedError(f"a generator on {place}: only the CPU and cuda have one")
+    devices.array_module(place)
+    return place
+
+
+def core_of(generator: Generator | None, where: str = "cpu") -> Any:
+    """The C++ generator for draws on a device that a sampler's argument names."""
     if generator is None:
-        return default_generator.core
+        return default_generator.core if where != "cuda" else _drawing(cuda_generator()).core
     if not isinstance(generator, Generator):
         raise TypeError(
             f"argument 'generator' must be torch.Generator, not {type(generator).__name__}"
         )
-    return generator.core
+    if (where == "cuda") != (generator.device.type == "cuda"):
+        raise RuntimeError(
+            f"Expected a '{where}' device type for generator but found '{generator.device.type}'"
+        )
+    return generator.core if where != "cuda" else _drawing(generator).core
+
+
+def _drawing(generator: Generator) -> Generator:
+    """The GPU's generator; NotImplementedError where its draws would be frozen in a graph."""
+    if devices.cuda_accelerator().is_capturing():
+        raise NotImplementedError("random draws in a CUDA graph: the host draws them")
+    return generator
 
 
 FUNCTIONS: dict[str, Any] = {

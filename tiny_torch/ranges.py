@@ -76,7 +76,7 @@ def arange(
     if count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, count, dtype, place_of("arange", out))
-    return made(array, out, requires_grad)
+    return made(array, out, requires_grad, pin_memory)
 
 
 def linspace(
@@ -108,7 +108,7 @@ def linspace(
         dtype = _core.get_default_dtype()
     first, last, count = spacing("linspace", start, end, steps, dtype)
     array = array_module(device).linspace(first, last, count, dtype, place_of("linspace", out))
-    return made(array, out, requires_grad)
+    return made(array, out, requires_grad, pin_memory)
 
 
 def logspace(
@@ -136,7 +136,7 @@ def logspace(
     dtype = dtype_of(out, "logspace", dtype) or _core.get_default_dtype()
     first, last, count = spacing("logspace", start, end, steps, dtype)
     powers = array_module(device).logspace(first, last, count, float(base), dtype)
-    return made(powers, out, requires_grad)
+    return made(powers, out, requires_grad, pin_memory)
 
 
 def spacing(function: str, start: Any, end: Any, steps: Any, dtype: Any) -> tuple:
@@ -202,8 +202,9 @@ def check_not_bool(kernel: str, dtype: Any) -> None:
         raise not_implemented(kernel, dtype)
 
 
-def made(array: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
-    result = wrap(array) if not requires_grad else finish(array, out is None)
+def made(array: Any, out: Tensor | None, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+    plain = not requires_grad and not pin_memory
+    result = wrap(array) if plain else finish(array, requires_grad and out is None, pin_memory)
     if out is None:
         return result
     if out.numel() == array.size:  # the values, in whatever shape it has
@@ -236,7 +237,7 @@ def eye(
         dtype = _core.get_default_dtype() if out is None else out.dtype
     array = array_module(device).full((rows, columns), 0, dtype)
     array.diagonal(0, 0, 1).copy_(1)
-    return finish(array, requires_grad) if out is None else into(out, wrap(array))
+    return finish(array, requires_grad, pin_memory) if out is None else into(out, wrap(array))
 
 
 def count_of(function: str, argument: str, position: int, value: Any) -> int:
@@ -280,7 +281,7 @@ def tril_indices(
     """
     check_options("tril_indices", layout, pin_memory)
     array = triangle("tril_indices", row, col, lambda x: x.le(offset), dtype, device)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, pin_memory)
 
 
 def triu_indices(
@@ -300,7 +301,7 @@ def triu_indices(
     """
     check_options("triu_indices", layout, pin_memory)
     array = triangle("triu_indices", row, col, lambda x: x.ge(offset), dtype, device)
-    return finish(array, requires_grad)
+    return finish(array, requires_grad, pin_memory)
 
 
 FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, eye, tril_indices, triu_indices)}

@@ -12,7 +12,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.view import LEAF
-from tiny_torch.devices import device
+from tiny_torch.devices import DEVICES, device, is_pinned, pinned, to_device
 from tiny_torch.dtypes import type_name
 from tiny_torch.tensor import wrap
 
@@ -46,11 +46,11 @@ class _Storage:
 
     @property
     def device(self) -> device:
-        return device(self._array.device)
+        return DEVICES[self._array.device]
 
     @property
     def is_cuda(self) -> bool:
-        return False
+        return self._array.device == "cuda"
 
     def data_ptr(self) -> int:
         """The address of the memory; 0 if there is none."""
@@ -78,8 +78,12 @@ class _Storage:
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        """False: there is no GPU."""
-        return False
+        """Whether it is pinned memory, from which a GPU is copied to without waiting."""
+        return is_pinned(self._array)
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """A copy in pinned memory; itself if it is pinned."""
+        return type(self)(pinned(self._array), self._array.dtype)
 
     def clone(self) -> Any:
         """A copy."""
@@ -92,8 +96,16 @@ class _Storage:
         return type(self)(copied_with_storage(self._array, memo), self._array.dtype)
 
     def cpu(self) -> Any:
-        """Itself: it is in main memory."""
-        return self
+        """A copy in main memory; itself if it is there."""
+        if self._array.device == "cpu":
+            return self
+        return type(self)(to_device(self._array, "cpu"), self._array.dtype)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """A copy on the GPU; itself if it is there."""
+        if self.is_cuda:
+            return self
+        return type(self)(to_device(self._array, "cuda", non_blocking), self._array.dtype)
 
     def tolist(self) -> list:
         """The elements as Python numbers."""

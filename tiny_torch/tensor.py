@@ -101,7 +101,7 @@ class Tensor(TensorBase):
 
     @property
     def is_cuda(self) -> bool:
-        return False
+        return self.array.device == "cuda"
 
     @property
     def is_cpu(self) -> bool:

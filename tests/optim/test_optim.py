@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from optim_cases import (
-    CAPTURABLE,
     CASES,
     ERRORS,
     FULL,
     FUSED,
+    NOT_CAPTURABLE,
     TENSOR_LR,
     TOLERANCE,
     assert_close,
@@ -350,7 +350,7 @@ def test_errors_are_pytorchs(action, error, text):
         assert messages[0] == messages[1]
 
 
-@pytest.mark.parametrize("name", CAPTURABLE)
+@pytest.mark.parametrize("name", NOT_CAPTURABLE)
 def test_what_is_not_implemented_says_so(name):
     fails(lambda: make(name, capturable=True)(torch), NotImplementedError, "capturable=True")
     group = {"params": torch.ones(2), "capturable": True}

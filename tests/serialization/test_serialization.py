@@ -318,7 +318,7 @@ def test_arguments():
 def test_one_storage_under_two_dtypes():
     pickler = pickling.Pickler(io.BytesIO(), 2)
     arrays = [
-        SimpleNamespace(storage_id=1, storage_nbytes=8, itemsize=4, dtype=dtype)
+        SimpleNamespace(storage_id=1, storage_nbytes=8, itemsize=4, dtype=dtype, device="cpu")
         for dtype in (torch.float32, torch.int32)
     ]
     pickler.persistent_id(pickling._StorageOf(arrays[0]))

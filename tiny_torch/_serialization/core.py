@@ -7,6 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.devices import to_device
 from tiny_torch.tensor import wrap
 
 STORAGE_DTYPES = {
@@ -37,8 +38,15 @@ def storage_key(array: Any) -> int:
 
 
 def storage_bytes(array: Any) -> memoryview:
-    """The whole storage, also what lies outside of the array; valid as long as the array lives."""
-    return _core.storage_bytes(array) if array.storage_nbytes else memoryview(b"")
+    """The whole storage, also what lies outside of the array; valid as long as the array lives.
+
+    A copy on the host, if the array is on a GPU.
+    """
+    count = array.storage_nbytes
+    if count and array.device != "cpu":
+        whole = array.reinterpret(_core.uint8, (count,), (1,), 0)
+        return memoryview(to_device(whole, "cpu").numpy())
+    return _core.storage_bytes(array) if count else memoryview(b"")
 
 
 def array_from_bytes(data: bytes | memoryview, dtype: torch.dtype) -> Any:

@@ -92,7 +92,8 @@ class Pickler(_PythonPickler):
                 "types"
             )
         numel = array.storage_nbytes // array.itemsize
-        return "storage", _STORAGES[core.dtype_name(array.dtype)], key, "cpu", numel
+        location = "cuda:0" if array.device == "cuda" else "cpu"
+        return "storage", _STORAGES[core.dtype_name(array.dtype)], key, location, numel
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Writes the name of a class or function."""
@@ -135,7 +136,7 @@ def _reduce_parameter(parameter: torch.nn.Parameter) -> tuple[object, ...]:
 
 
 def _tensor_arguments(tensor: torch.Tensor) -> tuple[object, ...]:
-    if tensor.device.type != "cpu":  # by way of a copy, as PyTorch does for other devices
+    if not (tensor.is_cpu or tensor.is_cuda):  # by way of a copy, as PyTorch does
         tensor = tensor.cpu()
     array = tensor.array
     shape, strides = tuple(array.shape), tuple(array.strides)

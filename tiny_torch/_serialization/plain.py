@@ -30,7 +30,7 @@ def _storage(data: bytes, dtype: torch.dtype) -> _Storage:
 def reduce_tensor(tensor: torch.Tensor, protocol: Any = None) -> tuple[object, ...]:
     """What `Tensor.__reduce_ex__` returns, for any protocol."""
     device = tensor.device.type
-    array = tensor.array if device == "cpu" else tensor.cpu().array
+    array = tensor.array if device in ("cpu", "cuda") else tensor.cpu().array
     region = tuple(array.shape), tuple(array.strides), array.offset
     attributes = core.user_attributes(tensor)
     return _rebuild, (_Storage(array), region, device, tensor.requires_grad, attributes)

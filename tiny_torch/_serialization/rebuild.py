@@ -26,10 +26,10 @@ _SWAP_CODES = {2: "H", 4: "I", 8: "Q"}  # of the array module
 class LoadedStorage:
     """The bytes behind one or more loaded tensors, as a `map_location` function sees them."""
 
-    def __init__(self, data: Any, device: str = "cpu") -> None:
+    def __init__(self, data: Any) -> None:
         self.array = data
         self.dtype = data.dtype
-        self.device = torch.device(device)
+        self.device = devices.DEVICES[data.device]
 
     def nbytes(self) -> int:
         """The number of bytes."""
@@ -37,11 +37,18 @@ class LoadedStorage:
 
     def cpu(self) -> LoadedStorage:
         """The storage in main memory."""
-        return self
+        return self.on("cpu")
 
-    def cuda(self, device: object = None) -> NoReturn:
-        """Raises AssertionError: there is no CUDA."""
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    def cuda(self, device: object = None) -> LoadedStorage:
+        """The storage on a GPU; AssertionError in a build without CUDA."""
+        if device is not None:
+            devices.array_module(torch.device(device))
+        return self.on("cuda")
+
+    def on(self, name: str) -> LoadedStorage:
+        """The storage on a device, of which only the type counts."""
+        array = devices.to_device(self.array, name)
+        return self if array is self.array else LoadedStorage(array)
 
 
 class _StorageType:
@@ -139,18 +146,32 @@ def restore(storage: LoadedStorage, location: str, map_location: Any) -> LoadedS
         raise TypeError(f"[load] map_location cannot be a {type(map_location).__name__}")
     if location == "cpu":
         return storage
-    if location in devices.DEVICES:
-        return LoadedStorage(core.tensor_from_array(storage.array).to(location).array, location)
     if location.partition(":")[0] == "cuda":
+        check_gpu(location)
+        return storage.cuda()
+    if location in devices.DEVICES:
+        return storage.on(location)
+    raise RuntimeError(
+        "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+        f"{location})"
+    )
+
+
+def check_gpu(location: str) -> None:
+    """Raises PyTorch's RuntimeError where there is no GPU of that number."""
+    if not devices.cuda_count():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
             "False. If you are running on a CPU-only machine, please use torch.load with "
             "map_location=torch.device('cpu') to map your storages to the CPU."
         )
-    raise RuntimeError(
-        "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
-        f"{location})"
-    )
+    number = torch.device(location).index or 0
+    if number >= 1:
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {number} but "
+            "torch.cuda.device_count() is 1. Please use torch.load with map_location to map your "
+            "storages to an existing device."
+        )
 
 
 # ---- the functions that a file may call ------------------------------------------------------

@@ -1,15 +1,16 @@
-"""`torch.backends.cuda` of a build without CUDA."""
+"""`torch.backends.cuda`: whether CUDA is there, and how it computes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tiny_torch.compat import switches
+from tiny_torch.devices import cuda_library
 
 
 def is_built() -> bool:
-    """False: this build has no CUDA."""
-    return False
+    """Whether this build has CUDA, though there may be no GPU: `cuda.is_available` tells."""
+    return cuda_library() is not None
 
 
 class _MatmulFlags:

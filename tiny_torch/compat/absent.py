@@ -28,8 +28,7 @@ LATER = {
     "torch": (
         "compile", "autocast", "amp", "jit", "vmap", "profiler", "distributed", "multiprocessing",
     ),
-    "torch.cuda": ("amp", "Event", "Stream", "current_stream", "stream", "memory_*",
-        "max_memory_*"),
+    "torch.cuda": ("amp",),
     "torch.func": ("vmap",),
     "torch.nn": ("DataParallel", "parallel"),
     "torch.utils": ("checkpoint",),

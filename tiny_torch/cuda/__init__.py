@@ -1,89 +1,78 @@
-"""`torch.cuda` of a build without CUDA: there is no device, and what needs one says so.
+"""`torch.cuda`: a GPU, or the emulator under its name (TINY_TORCH_CUDA=emulated).
 
-The answers are those of PyTorch's CPU build. https://pytorch.org/docs/stable/cuda.html
+Nothing is loaded before somebody asks for the device. In a build without CUDA there is none, and
+what needs one says so, as in PyTorch's build for the CPU.
+
+Begin with streams.py, then memory.py and graphs.py. https://pytorch.org/docs/stable/cuda.html
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
-from tiny_torch.devices import device as _device
-
-
-class OutOfMemoryError(RuntimeError):
-    """What PyTorch raises where a GPU's memory is exhausted."""
-
-    __module__ = "tiny_torch"
-
-
-def is_available() -> bool:
-    """False: this build has no CUDA."""
-    return False
-
-
-def device_count() -> int:
-    """0: this build has no CUDA."""
-    return 0
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: this build has no CUDA."""
-    return False
-
-
-def manual_seed(seed: int) -> None:
-    """Does nothing with a number: there is no generator on a GPU."""
-    int(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Does nothing with a number: there is no generator on a GPU."""
-    int(seed)
-
-
-def empty_cache() -> None:
-    """Does nothing: there is no cache of a GPU's memory."""
-
-
-def current_device() -> int:
-    """Raises AssertionError: this build has no CUDA."""
-    _refuse()
-
-
-def get_device_name(device: Any = None) -> str:
-    """Raises AssertionError: this build has no CUDA."""
-    _refuse()
-
-
-def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Raises AssertionError: this build has no CUDA."""
-    _refuse()
-
-
-def get_device_properties(device: Any = None) -> Any:
-    """Raises AssertionError: this build has no CUDA."""
-    _refuse()
-
-
-def synchronize(device: Any = None) -> None:
-    """Raises AssertionError: this build has no CUDA."""
-    _refuse()
-
-
-def set_device(device: Any) -> None:
-    """Raises AssertionError: this build has no CUDA. A negative number asks for nothing."""
-    if isinstance(device, int) and device < 0:
-        return
-    if not isinstance(device, int):
-        place = device if device is None else _device(device)
-        if place is None or place.index is None:
-            raise ValueError(
-                f"Expected a torch.device with a specified index or an integer, but got:{device}"
-            )
-        if place.type != "cuda":
-            raise ValueError(f"Expected a cuda device, but got: {device}")
-    _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise AssertionError("Torch not compiled with CUDA enabled")
+from tiny_torch.cuda import graphs, memory, random, streams
+from tiny_torch.cuda._device import (
+    can_device_access_peer,
+    current_device,
+    device,
+    device_count,
+    device_of,
+    get_arch_list,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    ipc_collect,
+    is_available,
+    is_bf16_supported,
+    is_initialized,
+    is_tf32_supported,
+    set_device,
+    synchronize,
+)
+from tiny_torch.cuda._graphed import make_graphed_callables
+from tiny_torch.cuda.graphs import (
+    CUDAGraph,
+    graph,
+    graph_pool_handle,
+    is_current_stream_capturing,
+)
+from tiny_torch.cuda.memory import (
+    OutOfMemoryError,
+    empty_cache,
+    get_per_process_memory_fraction,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_stats,
+    memory_stats_as_nested_dict,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from tiny_torch.cuda.random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from tiny_torch.cuda.streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)

@@ -15,6 +15,7 @@ import tiny_torch as torch
 
 from .. import _core
 from ..autograd import enable_grad, set_grad_enabled
+from ..cuda.graphs import check_capture
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
@@ -28,7 +29,11 @@ class ForeachOptimizer(Optimizer):
     that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
     layout; the others go through the loop. "fused": True is the same as "foreach": True.
     "differentiable": the loop records history, so that backward goes through the steps.
+    "capturable", where a class has it: the loop, with the count of steps on the GPU, so that a CUDA
+    graph counts on.
     """
+
+    _capturable: ClassVar[bool] = False  # whether the class has that way
 
     # what the groups of files from older versions of PyTorch lack
     _later_options: ClassVar[dict[str, Any]] = {
@@ -53,12 +58,12 @@ class ForeachOptimizer(Optimizer):
                 kept: dict[str, Any] = self.state.get(param) or {}
                 for key in self._numbers if kept else ():
                     if not isinstance(kept[key], Tensor):
-                        kept[key] = new_number(float(kept[key]), group)
+                        kept[key] = new_number(float(kept[key]), group, param)
 
     def add_param_group(self, param_group: Group) -> None:
-        """As Optimizer's; raises NotImplementedError for "capturable"."""
+        """As Optimizer's; NotImplementedError for "capturable" where the class has it not."""
         group = param_group if isinstance(param_group, dict) else {}
-        if group.get("capturable", self.defaults.get("capturable")):
+        if not self._capturable and group.get("capturable", self.defaults.get("capturable")):
             raise NotImplementedError(f"{type(self).__name__}: capturable=True")
         super().add_param_group(param_group)
 
@@ -66,8 +71,10 @@ class ForeachOptimizer(Optimizer):
         """Update every parameter that has a gradient; returns what `closure` does.
 
         Raises AssertionError for a group that is differentiable and foreach,
-        NotImplementedError for one that is differentiable and whose lr, say, requires a gradient.
+        NotImplementedError for one that is differentiable and whose lr, say, requires a gradient,
+        RuntimeError in the recording of a CUDA graph unless all groups are capturable.
         """
+        check_capture(self)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -99,7 +106,7 @@ class ForeachOptimizer(Optimizer):
 
     def _begin(self, state: dict[str, Any], param: Tensor, group: Group) -> None:
         """Fill a parameter's empty state; its order is that of PyTorch's files."""
-        state["step"] = new_number(0, group)
+        state["step"] = new_number(0, group, param)
         for key in self._kernel_states:
             if key not in ("step", *self._unused(group)):
                 state[key] = torch.zeros_like(param)
@@ -112,6 +119,8 @@ class ForeachOptimizer(Optimizer):
         """Update one parameter: count the step, and go by the algorithm."""
         self._check(group)
         state = self._state_of(param, group)
+        if group.get("capturable"):
+            check_on_gpu(param, state["step"], group["foreach"])
         state["step"] += 1
         self._change(param, -grad if group["maximize"] else grad, state, group)
 
@@ -142,6 +151,8 @@ class ForeachOptimizer(Optimizer):
 
 def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
     foreach, fused = group["foreach"], group.get("fused")
+    if group.get("capturable"):
+        return False  # the count of steps is on the GPU
     options = [group.values()]
     for name in PAIRS:
         if name in group:
@@ -190,10 +201,24 @@ def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) 
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def new_number(value: float, group: Group) -> Any:
-    """A number of a parameter's state: a 0-d float tensor on the CPU, as in PyTorch's files."""
+def new_number(value: float, group: Group, param: Any = None) -> Any:
+    """A number of a parameter's state: a 0-d float tensor on the CPU, as in PyTorch's files.
+
+    Where the group is capturable, it is on the parameter's device.
+    """
     wide = torch.get_default_dtype() == torch.float64 and not group.get("fused")
-    return torch.full((), value, dtype=torch.float64 if wide else torch.float32)
+    where = param.device if param is not None and group.get("capturable") else "cpu"
+    return torch.full((), value, dtype=torch.float64 if wide else torch.float32, device=where)
+
+
+def check_on_gpu(param: Any, step: Any, foreach: bool | None) -> None:
+    """Raises PyTorch's AssertionError unless a capturable parameter and its count are on a GPU."""
+    if param.is_cuda and step.is_cuda:
+        return
+    places = ["cuda", "xpu", "hpu", "privateuseone", "xla"][: 4 if foreach else 5]
+    raise AssertionError(
+        f"If capturable=True, params and state_steps must be on supported devices: {places}."
+    )
 
 
 def number(value: Any) -> Any:

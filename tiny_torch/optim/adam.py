@@ -30,11 +30,10 @@ class Adam(ForeachOptimizer):
     `params`: parameters or groups. `lr` is a float or a Tensor of one element, `betas` are two
     floats or two such Tensors: what the running averages of the gradient and of its square keep at
     each step. `amsgrad` divides by the largest average so far. `decoupled_weight_decay` shrinks
-    the parameter itself (AdamW). `foreach` and `fused`: see `ForeachOptimizer`.
+    the parameter itself (AdamW). `foreach`, `fused` and `capturable`: see `ForeachOptimizer`.
 
-    Raises ValueError for options out of range; NotImplementedError for `capturable`. Source:
-    PyTorch, torch.optim.Adam; Kingma and Ba 2014, arXiv 1412.6980; Reddi et al. 2018, "On the
-    Convergence of Adam and Beyond".
+    Raises ValueError for options out of range. Source: PyTorch, torch.optim.Adam; Kingma and Ba
+    2014, arXiv 1412.6980; Reddi et al. 2018, "On the Convergence of Adam and Beyond".
 
     >>> import tiny_torch as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -51,6 +50,7 @@ class Adam(ForeachOptimizer):
         "decoupled_weight_decay": False,
         "fused": None,
     }
+    _capturable = True
     _kernel = staticmethod(_core.foreach_adam)
     _kernel_states = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
     _kernel_options = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
@@ -119,7 +119,7 @@ class Adam(ForeachOptimizer):
     def _change(self, param: Any, grad: Any, state: dict[str, Any], group: Group) -> None:
         lr = scalar(group["lr"])
         beta1, beta2 = group["betas"]
-        step = state["step"].item()
+        step = state["step"] if group["capturable"] else state["step"].item()
         grad = decayed(param, grad, group, lr)
 
         exp_avg = state["exp_avg"].lerp_(grad, number(1 - beta1))
@@ -132,5 +132,9 @@ class Adam(ForeachOptimizer):
         # after t steps the averages, which began at 0, are too small by the factors 1 - beta^t
         step_size = lr / (1 - beta1**step)
         correction = (1 - beta2**step) ** 0.5
+        if group["capturable"]:  # these are on the GPU: no number for addcdiv_ to multiply with
+            size = -step_size
+            param.addcdiv_(exp_avg, (exp_avg_sq.sqrt() / (correction * size)) + group["eps"] / size)
+            return
         denominator = (exp_avg_sq.sqrt() / correction).add_(group["eps"])
         param.addcdiv_(exp_avg, denominator, value=-number(step_size))

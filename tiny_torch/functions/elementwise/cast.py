@@ -66,16 +66,27 @@ def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
 
 
 def convert(
-    x: Tensor, dtype: Any = None, where: Any = None, copy: bool = False, memory_format: Any = None
+    x: Tensor,
+    dtype: Any = None,
+    where: Any = None,
+    copy: bool = False,
+    memory_format: Any = None,
+    non_blocking: bool = False,
 ) -> Tensor:
-    """x in another dtype, on another device; x itself where it is so already, unless `copy`."""
+    """x in another dtype, on another device; x itself where it is so already, unless `copy`.
+
+    On a GPU's way to the host it is cast before, so that what comes last is the copy which
+    `non_blocking` does not wait for.
+    """
+    if non_blocking and dtype is not None and x.array.device == "cuda":
+        x, dtype = convert(x, dtype), None
     result = x
     if (
         where is not None
         and where != x.array.device
         and array_module(where) is not array_module(x.array.device)
     ):
-        result = apply(ToDevice, result, device(where).type)
+        result = apply(ToDevice, result, device(where).type, non_blocking)
     if dtype is not None and dtype is not x.array.dtype:
         result = apply(ToCopy if dtype.is_floating_point else ToInteger, result, dtype)
     if memory_format is None or memory_format is preserve_format:
@@ -91,7 +102,8 @@ def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) ->
     """The tensor in another dtype or on another device, or in those of another tensor.
 
     to(dtype), to(device, dtype) and to(other), each with non_blocking=False, copy=False: itself
-    where nothing changes, unless `copy`. Raises AssertionError for "cuda", TypeError for other
+    where nothing changes, unless `copy`. `non_blocking` does not wait for a copy between a GPU and
+    pinned memory. Raises AssertionError for "cuda" in a build without it, TypeError for other
     arguments. https://pytorch.org/docs/stable/generated/torch.Tensor.to.html
 
     >>> import tiny_torch as torch
@@ -131,7 +143,8 @@ def to(self: Tensor, *target: Any, memory_format: Any = None, **options: Any) ->
         )
     if other is not None:
         dtype, where = other.array.dtype, other.array.device
-    return convert(self, as_dtype("to", dtype), where, copy, memory_format)
+    non_blocking = values.get("non_blocking", False)
+    return convert(self, as_dtype("to", dtype), where, copy, memory_format, non_blocking)
 
 
 TO_DTYPE = ("dtype", "non_blocking", "copy")
@@ -169,6 +182,12 @@ def type_method(self: Tensor, dtype: str | type | None = None, non_blocking: boo
     if dtype is None:
         where = "" if self.array.device in ("cpu", "ref") else self.array.device + "."
         return type_name(self.array.dtype).replace("torch.", "torch." + where, 1)
+    if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
+        array_module("cuda")
+        kind = dtype_of_type(dtype.replace("cuda.", "", 1))
+        return convert(self, kind, "cuda", non_blocking=non_blocking)
+    if isinstance(dtype, str | type) and self.array.device == "cuda":
+        return convert(self, dtype_of_type(dtype), "cpu", non_blocking=non_blocking)
     return convert(self, dtype_of_type(dtype))
 
 
@@ -180,12 +199,16 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raises AssertionError: there is no CUDA in this build. RuntimeError for other devices."""
-    if isinstance(device, int):
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    if device is not None and devices.device(device).type != "cuda":
+    """The tensor on a GPU; itself if it is there already.
+
+    Raises AssertionError in a build without CUDA, RuntimeError for another device.
+    https://pytorch.org/docs/stable/generated/torch.Tensor.cuda.html
+    """
+    where = devices.device("cuda" if device is None else device)
+    if where.type != "cuda":
         raise RuntimeError("Invalid device, must be cuda device")
-    raise AssertionError("Torch not compiled with CUDA enabled")
+    array_module(where)
+    return convert(self, None, where, False, memory_format, non_blocking)
 
 
 CONVERSIONS = {

@@ -301,10 +301,19 @@ def copy_into(target: Tensor, source: Any) -> Tensor:
     return apply_inplace(Copy if target._view is None else CopyIntoView, target, source)
 
 
+def copied_later(self: Tensor, src: Tensor) -> bool:
+    """Copies between a GPU and pinned memory without waiting; False where it has to be in steps."""
+    if self.requires_grad or src.requires_grad or not _core.stands_alone(self):
+        return False
+    arrays = self.array, src.array
+    return {type(array) for array in arrays} == {_core.NDArray} and _core.copy_later(*arrays)
+
+
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes src into this tensor, broadcast and cast.
 
-    Raises RuntimeError where the shape does not fit.
+    `non_blocking` does not wait for a copy between a GPU and pinned memory. Raises RuntimeError
+    where the shape does not fit.
     https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
 
     >>> import tiny_torch as torch
@@ -313,7 +322,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """
     if isinstance(src, Tensor):
         if src.array.device != self.array.device:
-            src = src.to(self.array.device)
+            if non_blocking and copied_later(self, src):
+                return self
+            src = src.to(self.array.device, non_blocking=non_blocking and self.is_cuda)
     elif isinstance(src, bool | int | float):
         check_range(src, self.array.dtype)
     else:

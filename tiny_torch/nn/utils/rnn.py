@@ -93,7 +93,13 @@ class PackedSequence(_Fields):
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same with the data of another dtype or device."""
         data = self.data.to(*args, **kwargs)
-        return self if data is self.data else self._replace(data=data)
+        if data is self.data:
+            return self
+        orders = [
+            None if order is None else order.to(data.device)
+            for order in (self.sorted_indices, self.unsorted_indices)
+        ]
+        return self._replace(data=data, sorted_indices=orders[0], unsorted_indices=orders[1])
 
     def cpu(self) -> PackedSequence:
         """On the CPU."""
@@ -101,7 +107,9 @@ class PackedSequence(_Fields):
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """On a GPU."""
-        return self.to("cuda")
+        if args or kwargs.get("device") is not None:
+            return self.to(*args, **kwargs)
+        return self.to("cuda", **kwargs)
 
     double = _converted(_core.float64)
     float = _converted(_core.float32)
@@ -115,8 +123,8 @@ class PackedSequence(_Fields):
 
 def _places(lengths: list[int], batch: int) -> tuple[Tensor, Tensor]:
     """Rows in a padded (steps, batch), and each step's count, for sequences by falling length."""
-    longest = torch.tensor(lengths)
-    steps = torch.arange(lengths[0])
+    longest = torch.tensor(lengths, device="cpu")
+    steps = torch.arange(lengths[0], device="cpu")
     alive = steps.unsqueeze(1) < longest.unsqueeze(0)  # (steps, sequences)
     step, sequence = alive.nonzero(as_tuple=True)
     return step * batch + sequence, alive.sum(1)
@@ -143,6 +151,7 @@ def pack_padded_sequence(
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = torch.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     if batch_first:
         input = input.transpose(0, 1)
@@ -169,7 +178,7 @@ def pack_padded_sequence(
     if sizes[0] > steps:
         raise RuntimeError(f"Expected `lengths` of at most {steps}, the input's, got {sizes[0]}")
     places, batch_sizes = _places(sizes, batch)
-    data = input.reshape(steps * batch, *rest).index_select(0, places)
+    data = input.reshape(steps * batch, *rest).index_select(0, places.to(input.device))
     return PackedSequence(data, batch_sizes, sorted_indices)
 
 
@@ -192,17 +201,17 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but "
             f"got total_length={total_length} and max sequence length being {steps}"
         )
-    lengths = (batch_sizes.unsqueeze(1) > torch.arange(batch)).sum(0)
+    lengths = (batch_sizes.unsqueeze(1) > torch.arange(batch, device="cpu")).sum(0)
     places, _ = _places(lengths.tolist(), batch)
     steps = steps if total_length is None else total_length
     padded = data.new_full((steps * batch, *data.shape[1:]), padding_value)
-    padded = padded.index_copy(0, places, data).view(steps, batch, *data.shape[1:])
+    padded = padded.index_copy(0, places.to(data.device), data).view(steps, batch, *data.shape[1:])
     padded = standalone(padded)
     if batch_first:
         padded = padded.transpose(0, 1)
     if unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, unsorted_indices)
-        lengths = lengths[unsorted_indices]
+        lengths = lengths[unsorted_indices.cpu()]
     return padded, lengths
 
 

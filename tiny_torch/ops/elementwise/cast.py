@@ -68,8 +68,8 @@ Arranged.__name__ = "Clone"  # in the graph it is one
 
 class ToDevice(Op):
     @staticmethod
-    def forward(x, where):
-        return to_device(x, where), (x.device,)
+    def forward(x, where, non_blocking=False):
+        return to_device(x, where, non_blocking), (x.device,)
 
     @staticmethod
     def backward(saved, grad, needs):

@@ -4,7 +4,7 @@ The order in which random numbers are drawn is PyTorch's: an iterator first draw
 its workers (also with none), and the sampler draws when the first batch is asked for, which with
 workers is at once.
 
-Not here: pinned memory, for there is no GPU.
+Not here: PyTorch's thread that pins memory; the iterator itself does, when a batch is asked for.
 """
 
 from __future__ import annotations

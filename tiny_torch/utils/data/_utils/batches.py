@@ -21,7 +21,9 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
+from tiny_torch.devices import cuda_count
 from tiny_torch.utils.data._utils import channel, fetch, worker
+from tiny_torch.utils.data._utils.pin_memory import pin_memory
 from tiny_torch.utils.data.sampler import draw_seed
 
 
@@ -36,11 +38,13 @@ class Batches(Iterator[Any]):
                     f"device,ignore pin_memory_device='{loader.pin_memory_device}'.",
                     stacklevel=4,
                 )
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device "
-                "pinned memory won't be used.",
-                stacklevel=4,
-            )
+            if not cuda_count():
+                warnings.warn(
+                    "'pin_memory' argument is set as true but no accelerator is found, then device "
+                    "pinned memory won't be used.",
+                    stacklevel=4,
+                )
+        self._pins = loader.pin_memory and cuda_count() > 0
         self._dataset = loader.dataset
         self._index_sampler = loader._index_sampler
         self._indices = iter(self._index_sampler)
@@ -76,7 +80,7 @@ class Batches(Iterator[Any]):
                 f"samples have been fetched. {hint if self._num_workers else ''}",
                 stacklevel=2,
             )
-        return batch
+        return pin_memory(batch) if self._pins else batch
 
     def __len__(self) -> int:
         return len(self._index_sampler)
