@@ -226,6 +226,7 @@ def start(arguments: list[str], notes: Path, seconds: int = CPU_LIMIT) -> tuple[
     """What a process printed, what it said at its end, and its exit code."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     environment.setdefault("OMP_NUM_THREADS", "2")
+    environment["TINY_TORCH_CUDA"] = "off"
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
         environment["TINY_TORCH_SANITIZED"] = "1"
         environment["ASAN_OPTIONS"] = f"{os.environ.get('ASAN_OPTIONS', '')}:{SANITIZERS}"

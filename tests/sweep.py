@@ -111,7 +111,7 @@ class Worker:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             bufsize=0,  # a line that select has not seen must not wait in a buffer
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TINY_TORCH_CUDA": "off"},
         )  # fmt: skip
         self.notes.touch()
         self.name = ""

@@ -1690,6 +1690,54 @@ of(
     "torch.NAME('cpu'), x",
 )
 of(
+    "cuda.init cuda.is_initialized cuda.ipc_collect cuda.current_stream cuda.default_stream cuda.mem_get_info cuda.initial_seed cuda.get_rng_state cuda.get_per_process_memory_fraction cuda.is_tf32_supported cuda.get_arch_list cuda.seed cuda.seed_all cuda.get_rng_state_all cuda.memory_stats cuda.memory_stats_as_nested_dict cuda.memory_allocated cuda.max_memory_allocated cuda.memory_reserved cuda.max_memory_reserved cuda.memory_cached cuda.max_memory_cached cuda.Stream cuda.Event cuda.CUDAGraph cuda.graph_pool_handle cuda.is_current_stream_capturing",
+    "torch.NAME(), x",
+    "torch.NAME(1, 2, 3, 4, 5)",
+    "torch.NAME(nothing=1)",
+    "callable(torch.NAME), x",
+)
+of(
+    "cuda.memory_summary cuda.reset_peak_memory_stats cuda.reset_accumulated_memory_stats cuda.reset_max_memory_allocated cuda.reset_max_memory_cached cuda.graph cuda.make_graphed_callables cuda.ExternalStream",
+    "torch.NAME(1, 2, 3, 4, 5, 6, 7)",
+    "torch.NAME(nothing=1)",
+    "callable(torch.NAME), x",
+)
+of(
+    "cuda.device cuda.device_of cuda.StreamContext cuda.stream cuda.set_stream cuda.can_device_access_peer cuda.set_per_process_memory_fraction cuda.set_rng_state cuda.set_rng_state_all",
+    "torch.NAME(), x",
+    "torch.NAME(1, 2, 3)",
+    "callable(torch.NAME), x",
+)
+of("cuda.device", "torch.NAME('cpu')", "torch.NAME(-1).__enter__(), x", "torch.NAME(0).idx, x")
+of("cuda.device_of", "torch.NAME(x).__enter__(), x", "torch.NAME(x).idx, x")
+of(
+    "cuda.stream cuda.StreamContext",
+    "torch.NAME(None).__enter__(), x",
+    "with torch.NAME(None):\n    x = x + 1\nx",
+)
+of("cuda.set_stream", "torch.NAME(None), x")
+of("cuda.set_rng_state", "torch.NAME(torch.get_rng_state()), x")
+of("cuda.set_rng_state_all", "torch.NAME([]), x")
+of(
+    "accelerator.current_device_idx accelerator.current_device_index accelerator.current_stream accelerator.empty_cache accelerator.get_device_capability accelerator.get_memory_info accelerator.max_memory_allocated accelerator.max_memory_reserved accelerator.memory_allocated accelerator.memory_reserved accelerator.memory_stats accelerator.reset_accumulated_memory_stats accelerator.reset_peak_memory_stats accelerator.synchronize",
+    "torch.NAME(), x",
+    "torch.NAME(1, 2, 3)",
+    "callable(torch.NAME), x",
+)
+of(
+    "accelerator.set_device_idx accelerator.set_device_index",
+    "torch.NAME(0), x",
+    "torch.NAME(), x",
+    "callable(torch.NAME), x",
+)
+of("accelerator.set_stream", "torch.NAME(), x", "torch.NAME(1, 2), x", "callable(torch.NAME), x")
+of(
+    "accelerator.device_index",
+    "torch.NAME(0).__enter__(), x",
+    "torch.NAME(None).__enter__(), x",
+    "with torch.NAME(None):\n    x = x + 1\nx",
+)
+of(
     "cuda.manual_seed cuda.manual_seed_all",
     "torch.NAME(3), x",
     "torch.NAME(-3), x",

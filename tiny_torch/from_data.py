@@ -297,6 +297,8 @@ def asarray(
         shares, result = False, wrap(from_data(obj, None))
     elif hasattr(obj, "__dlpack__"):
         result = from_dlpack(obj)
+    elif hasattr(obj, "__cuda_array_interface__"):
+        result = wrap(from_cuda_array(obj))
     elif is_buffer(obj):
         result = frombuffer(obj, dtype=dtype or _core.get_default_dtype())
     else:

@@ -64,6 +64,18 @@ def test_tensors_say_where_they_are():
     assert torch.zeros(1).get_device() == -1 and repr(HERE) == "device(type='cuda', index=0)"
 
 
+def test_types():
+    x = torch.zeros(2, device="cuda")
+    assert not isinstance(x, torch.FloatTensor) and isinstance(x.cpu(), torch.FloatTensor)
+    assert x.type(torch.float64).is_cuda and x.type(torch.DoubleTensor).is_cpu
+    assert x.type("torch.cuda.LongTensor").type() == "torch.cuda.LongTensor"
+    torch.set_default_tensor_type("torch.cuda.DoubleTensor")
+    assert torch.zeros(1).type() == "torch.cuda.DoubleTensor"
+    torch.set_default_tensor_type("torch.FloatTensor")
+    torch.set_default_device(None)
+    assert torch.zeros(1).type() == "torch.FloatTensor"
+
+
 def test_devices_for_a_block():
     with HERE:
         assert torch.zeros(1).is_cuda and torch.get_default_device() == HERE
@@ -330,6 +342,7 @@ def test_arrays_with_the_cuda_array_interface():
     copied.zero_()
     assert x[0, 0].item() == 10 and copied.dtype is torch.float64
     assert torch.as_tensor(Foreign(x), device="cpu").is_cpu
+    assert torch.asarray(Foreign(x), copy=False).data_ptr() == x.data_ptr()
     del x
     assert shared.sum().item() == 75  # the memory is kept
     with pytest.raises(TypeError, match="<c8"):

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from tiny_torch import _core, layouts
+from tiny_torch.devices import cuda_count, set_default_device
 from tiny_torch.dtypes import TYPE_NAMES
 from tiny_torch.from_data import legacy_tensor
 from tiny_torch.tensor import Tensor
@@ -21,7 +22,9 @@ class tensortype(type):
     is_sparse = False
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.array.dtype is cls.dtype
+        if not isinstance(instance, Tensor) or instance.is_cuda:
+            return False
+        return instance.array.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
         return legacy_tensor(Tensor, cls.dtype, args, options)
@@ -74,7 +77,10 @@ def set_default_tensor_type(t: Any) -> None:
     https://pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html
     """
     if isinstance(t, str) and t.startswith("torch.cuda."):
-        raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
+        if not cuda_count():
+            raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
+        set_default_tensor_type(t.replace("cuda.", "", 1))
+        return set_default_device("cuda")
     if isinstance(t, str):
         t = TYPES[t] if t in TYPES else named_object(t)
     if not isinstance(t, tensortype) and t is not Tensor:
