@@ -341,6 +341,23 @@ def to_device(array: Any, where: Any, non_blocking: bool = False) -> Any:
     return module.from_numpy(array.clone().numpy())
 
 
+# The streams that were ever made, beside the default one: core/accelerator.h's handles.
+side_streams: set[int] = set()
+
+
+def wait_for_streams() -> None:
+    """What the current stream of ``cuda`` is given from now on waits for all other streams."""
+    table = cuda_accelerator()
+    if table.is_capturing():
+        return  # the others are no part of the recording
+    current = table.current_stream()
+    for stream in {0, *side_streams} - {current}:
+        event = table.new_event(False, False)
+        table.record(event, stream)
+        table.wait(current, event)
+        table.release_event(event)
+
+
 def is_pinned(array: Any) -> bool:
     """Whether it is in pinned memory of the host, from which a GPU copies beside other work."""
     accelerator = _accelerators.get("cuda")

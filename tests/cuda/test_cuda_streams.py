@@ -83,6 +83,15 @@ def test_streams_wait_for_each_other():
     assert z.sum().item() == 600
 
 
+def test_a_backward_waits_for_its_forward():
+    x, side = torch.ones(100, device="cuda", requires_grad=True), cuda.Stream()
+    side.wait_stream(cuda.current_stream())
+    with cuda.stream(side):
+        y = (x * 3).square()
+    y.sum().backward()  # sum runs in the default stream, too early; its gradient is 1 all the same
+    assert (x.grad == 18).all()
+
+
 def test_synchronising_a_stream():
     x, side = torch.ones(100, device="cuda"), cuda.Stream()
     with cuda.stream(side):

@@ -34,6 +34,7 @@ from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.autograd.view import LEAF
+from tiny_torch.devices import side_streams, wait_for_streams
 from tiny_torch.modes import ANOMALY, INFERENCE, NO_GRAD, WATCHED, modes, thread
 from tiny_torch.tensor import wrap
 
@@ -66,8 +67,11 @@ def run_backward(
     """Runs the graph behind `roots` (edges) from `gradients` (tensors, or arrays of our own).
 
     Leaves get theirs in ``.grad`` if `accumulate`, of `inputs` (edges) only if any are given. Else
-    answers the gradients of `inputs`, None where the graph does not lead to one.
+    answers the gradients of `inputs`, None where the graph does not lead to one. On a GPU it runs
+    in the current stream, after all that the forward may have been given to others.
     """
+    if side_streams:
+        wait_for_streams()
     saved_bits = modes.bits
     create_graph = create_graph and not saved_bits & INFERENCE
     modes.bits = saved_bits & ~NO_GRAD if create_graph else saved_bits | NO_GRAD

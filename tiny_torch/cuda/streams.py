@@ -9,7 +9,7 @@ import ctypes
 from typing import Any, NoReturn
 
 from tiny_torch.cuda import _device
-from tiny_torch.devices import DEVICES, cuda_library
+from tiny_torch.devices import DEVICES, cuda_library, side_streams
 from tiny_torch.devices import device as Device
 
 
@@ -36,6 +36,7 @@ class Stream:
             self.stream_id = kwargs["stream_id"]
         else:
             self.stream_id = accelerator.new_stream(min(priority, 0))
+            side_streams.add(self.stream_id)
         return self
 
     @property
