@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_torch import _core, cuda
 from tiny_torch.cuda import _device
-from tiny_torch.devices import cuda_count, cuda_library
+from tiny_torch.devices import cuda_count, has_cuda
 from tiny_torch.devices import device as Device
 
 
@@ -25,7 +25,7 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> Device | None:
     """device("cuda") in a build with CUDA, else None; None, too, if it must be there and is not."""
-    if cuda_library() is None or (check_available and not is_available()):
+    if not has_cuda() or (check_available and not is_available()):
         return None
     return Device("cuda")
 

@@ -239,8 +239,15 @@ def cuda_library() -> Path | None:
     return library if not off and library.exists() else None
 
 
+def has_cuda() -> bool:
+    """Whether this build has CUDA."""
+    return "cuda" in _accelerators or cuda_library() is not None
+
+
 def cuda_accelerator() -> Any:
     """The table of core/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
+    if "cuda" in _accelerators:
+        return _accelerators["cuda"]
     with _loading:
         if "cuda" not in _accelerators:
             library = cuda_library()

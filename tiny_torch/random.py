@@ -34,7 +34,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._device = Device(device)
-        if self._device.type == "cuda" and devices.cuda_library() is not None:
+        if self._device.type == "cuda" and devices.has_cuda():
             devices.array_module(self._device)
             self._device = devices.DEVICES["cuda"]
         elif self._device.type != "cpu":

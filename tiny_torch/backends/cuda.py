@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.compat import switches
-from tiny_torch.devices import cuda_library
+from tiny_torch.devices import has_cuda
 
 
 def is_built() -> bool:
     """Whether this build has CUDA, though there may be no GPU: `cuda.is_available` tells."""
-    return cuda_library() is not None
+    return has_cuda()
 
 
 class _MatmulFlags:

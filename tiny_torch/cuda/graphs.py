@@ -12,7 +12,7 @@ import warnings
 from typing import Any, NoReturn
 
 from tiny_torch.cuda import _device, memory, streams
-from tiny_torch.devices import cuda_library
+from tiny_torch.devices import has_cuda
 
 MODES = "global", "thread_local", "relaxed"
 
@@ -30,7 +30,7 @@ def graph_pool_handle() -> tuple[int, int]:
 
 
 def check_built(name: str) -> None:
-    if cuda_library() is None:
+    if not has_cuda():
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
 
 

@@ -9,7 +9,7 @@ import ctypes
 from typing import Any, NoReturn
 
 from tiny_torch.cuda import _device
-from tiny_torch.devices import DEVICES, cuda_library, side_streams
+from tiny_torch.devices import DEVICES, has_cuda, side_streams
 from tiny_torch.devices import device as Device
 
 
@@ -24,7 +24,7 @@ class Stream:
     stream_id: int
 
     def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> Stream:
-        if cuda_library() is None:
+        if not has_cuda():
             raise RuntimeError("torch.cuda.Stream requires CUDA support")
         unknown = kwargs.keys() - {"stream_id", "device_index", "device_type"}
         if unknown:
@@ -130,7 +130,7 @@ class Event:
         interprocess: bool = False,
         external: bool = False,
     ) -> None:
-        if cuda_library() is None:
+        if not has_cuda():
             raise RuntimeError("Tried to instantiate dummy base class Event")
         if interprocess or external:
             raise NotImplementedError(f"Event({'interprocess' if interprocess else 'external'}=)")
@@ -208,14 +208,25 @@ class Event:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that the calling thread's launches go to."""
-    stream = _device.table().current_stream()
-    return Stream(device, stream_id=stream)
+    accelerator = _device.table()
+    if device is not None:
+        _device.check_index(_device.index_of(device, optional=True))
+    return _stream(accelerator.current_stream())
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that launches go to where none was chosen."""
     _device.table()
-    return Stream(device, stream_id=0)
+    if device is not None:
+        _device.check_index(_device.index_of(device, optional=True))
+    return _stream(0)
+
+
+def _stream(number: int) -> Stream:
+    """The stream of a number, which is there."""
+    stream = object.__new__(Stream)
+    stream.stream_id = number
+    return stream
 
 
 def set_stream(stream: Stream | None) -> None:
