@@ -1,6 +1,6 @@
-"""Where random numbers come from: PyTorch's streams on the CPU, for the same seeds.
+"""Where random numbers come from: PyTorch's streams, for the same seeds.
 
-A GPU has a generator of its own beside the CPU's. It is of the same kind, and draws on the host.
+The CPU has a Mersenne twister; a GPU has Philox, of which each of its threads computes a part.
 
 https://pytorch.org/docs/stable/random.html. What is drawn from them: functions/random/draws.py.
 """
@@ -15,7 +15,17 @@ from tiny_torch import _core, devices
 from tiny_torch.devices import device as Device
 from tiny_torch.tensor import Tensor, wrap
 
-STATE_BYTES = 5056
+STATE_BYTES, PHILOX_STATE_BYTES = 5056, 16
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed as the generators take it, in [0, 2^64)."""
+    if not hasattr(seed, "__index__"):
+        raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+    seed = seed.__index__()
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError("Overflow when unpacking long long")
+    return seed % 2**64
 
 
 class Generator:
@@ -34,12 +44,13 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._device = Device(device)
-        if self._device.type == "cuda" and devices.has_cuda():
-            devices.array_module(self._device)
-            self._device = devices.DEVICES["cuda"]
-        elif self._device.type != "cpu":
-            raise RuntimeError(f"Device type {self._device.type} is not supported for generators")
-        self.core = _core.Generator()
+        where = self._device.type
+        if where == "cuda-emulated" or (where == "cuda" and devices.has_cuda()):
+            devices.array_module(where)
+            self._device = devices.DEVICES[where]
+        elif where != "cpu":
+            raise RuntimeError(f"Device type {where} is not supported for generators")
+        self.core = _core.Generator(where)
 
     @property
     def device(self) -> Any:
@@ -47,12 +58,7 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts the stream of this seed, which is within [-2^63, 2^64)."""
-        if not hasattr(seed, "__index__"):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
-        seed = seed.__index__()
-        if not -(2**63) <= seed < 2**64:
-            raise ValueError("Overflow when unpacking long long")
-        self.core.manual_seed(seed % 2**64)
+        self.core.manual_seed(checked_seed(seed))
         return self
 
     def seed(self) -> int:
@@ -63,7 +69,7 @@ class Generator:
         return self.core.initial_seed()
 
     def get_state(self) -> Tensor:
-        """The state as uint8 of shape (5056,): the bytes of PyTorch's."""
+        """The state as uint8 of shape (5056,), or (16,) of a GPU's: the bytes of PyTorch's."""
         return wrap(_core.from_bytes(self.core.get_state(), _core.uint8))
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -71,7 +77,10 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not _core.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
-        if new_state.numel() != STATE_BYTES:
+        if self._device.type != "cpu":
+            if new_state.numel() != PHILOX_STATE_BYTES:
+                raise RuntimeError("RNG state is wrong size")
+        elif new_state.numel() != STATE_BYTES:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG "
                 f"state size to be {new_state.numel()}"
@@ -99,44 +108,25 @@ def of_process() -> Generator:
 default_generator = of_process()  # of every call that names none
 
 
-class _OfCuda:
-    """The default generator on the GPU, made by the first draw there; or the seed that it gets."""
-
-    generator: Generator | None = None
-    seed: int | None = None
-
-
-def cuda_generator() -> Generator:
-    """The generator of draws on the GPU, which the operating system seeds if nobody else has."""
-    if _OfCuda.generator is None:
-        generator = Generator("cuda")
-        if _OfCuda.seed is None:
-            generator.seed()
-        else:
-            generator.manual_seed(_OfCuda.seed)
-        _OfCuda.generator = generator
-    return _OfCuda.generator
-
-
-def seed_cuda(seed: int) -> None:
-    """Seeds the generator on the GPU, or lets it begin with this seed once there is one."""
-    _OfCuda.seed = seed
-    if _OfCuda.generator is not None:
-        _OfCuda.generator.manual_seed(seed)
+def default_on(where: str) -> Generator:
+    """The default generator of a device, by its type."""
+    generator = Generator(where)
+    generator.core = _core.default_generator(where)
+    return generator
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seeds the default generators; the same seed gives PyTorch's numbers on the CPU."""
-    seed = int(seed)
-    default_generator.manual_seed(seed)
-    seed_cuda(seed)
+    """Seeds the default generators of all devices; the same seed gives PyTorch's numbers."""
+    seed = checked_seed(int(seed))
+    default_generator.core.manual_seed(seed)
+    _core.seed_accelerators(seed)
     return default_generator
 
 
 def seed() -> int:
     """Seeds the default generators from the operating system and answers that seed."""
     drawn = default_generator.seed()
-    seed_cuda(drawn)
+    _core.seed_accelerators(drawn)
     return drawn
 
 
@@ -179,13 +169,13 @@ def fork_rng(
         yield
         return
     places = _gpus() if devices is None else [as_gpu(where) for where in devices]
-    state, states = get_rng_state(), [cuda_generator().get_state() for _ in places]
+    state, states = get_rng_state(), [default_on("cuda").get_state() for _ in places]
     try:
         yield
     finally:
         set_rng_state(state)
         for there in states:
-            cuda_generator().set_state(there)
+            default_on("cuda").set_state(there)
 
 
 def _gpus() -> list[Device]:
@@ -202,26 +192,15 @@ def as_gpu(where: Any) -> Device:
     return place
 
 
-def core_of(generator: Generator | None, where: str = "cpu") -> Any:
-    """The C++ generator for draws on a device that a sampler's argument names."""
+def core_of(generator: Generator | None) -> Any:
+    """The C++ generator that a sampler's argument names; None: the one of the array's device."""
     if generator is None:
-        return default_generator.core if where != "cuda" else _drawing(cuda_generator()).core
+        return None
     if not isinstance(generator, Generator):
         raise TypeError(
             f"argument 'generator' must be torch.Generator, not {type(generator).__name__}"
         )
-    if (where == "cuda") != (generator.device.type == "cuda"):
-        raise RuntimeError(
-            f"Expected a '{where}' device type for generator but found '{generator.device.type}'"
-        )
-    return generator.core if where != "cuda" else _drawing(generator).core
-
-
-def _drawing(generator: Generator) -> Generator:
-    """The GPU's generator; NotImplementedError where its draws would be frozen in a graph."""
-    if devices.cuda_accelerator().is_capturing():
-        raise NotImplementedError("random draws in a CUDA graph: the host draws them")
-    return generator
+    return generator.core
 
 
 FUNCTIONS: dict[str, Any] = {

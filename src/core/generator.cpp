@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <random>
 
@@ -68,6 +69,7 @@ void ForkSafeLock::lock() {
 
 void Generator::restart(uint64_t seed) {
   seed_ = seed;
+  counter_ = 0;
   state_[0] = static_cast<uint32_t>(seed);  // the upper half of a seed does not count
   for (uint32_t i = 1; i < kWords; ++i)
     state_[i] = 1812433253u * (state_[i - 1] ^ state_[i - 1] >> 30) + i;
@@ -118,7 +120,13 @@ uint64_t Generator::initial_seed() const {
   return seed_;
 }
 
-Generator::State Generator::get_state() const {
+std::string Generator::get_state() const {
+  if (is_philox()) {
+    const Guard guard(mutex_);
+    const uint64_t state[] = {seed_, counter_};
+    static_assert(sizeof state == kPhiloxStateBytes);
+    return std::string(reinterpret_cast<const char*>(state), sizeof state);
+  }
   Layout layout{};
   {
     Guard guard(mutex_);
@@ -132,14 +140,23 @@ Generator::State Generator::get_state() const {
     layout.next_float_normal = next_float_normal_.value_or(0.0f);
     layout.next_float_normal_is_valid = next_float_normal_.has_value();
   }
-  State bytes;
-  std::memcpy(bytes.data(), &layout, kStateBytes);
-  return bytes;
+  return std::string(reinterpret_cast<const char*>(&layout), kStateBytes);
+}
+
+void Generator::set_philox_state(const void* bytes) {
+  uint64_t state[2];
+  std::memcpy(state, bytes, sizeof state);
+  if (state[1] % 4 != 0) throw RuntimeError("offset must be a multiple of 4");
+  const Guard guard(mutex_);
+  restart(state[0]);
+  counter_ = state[1];
 }
 
 void Generator::set_state(const void* bytes, size_t size) {
-  if (size != kStateBytes)
-    throw RuntimeError("[set_state] expected a state of ", kStateBytes, " bytes, got ", size);
+  const size_t expected = is_philox() ? kPhiloxStateBytes : kStateBytes;
+  if (size != expected)
+    throw RuntimeError("[set_state] expected a state of ", expected, " bytes, got ", size);
+  if (is_philox()) return set_philox_state(bytes);
   Layout layout;
   std::memcpy(&layout, bytes, kStateBytes);
   // PyTorch lets `left` and `next` disagree, and then reads beyond the block.
@@ -158,9 +175,46 @@ void Generator::set_state(const void* bytes, size_t size) {
   if (layout.next_float_normal_is_valid != 0) next_float_normal_ = layout.next_float_normal;
 }
 
-Generator& default_generator() {
-  static Generator generator(seed_from_system());
-  return generator;
+uint64_t Generator::take_seed() {
+  const Philox from = take(4);
+  // Mixed as SplitMix64 does: of a twister's seed only the lower half counts.
+  uint64_t x = from.seed + 0x9e3779b97f4a7c15 * (from.counter / 4 + 1);
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+namespace {
+
+struct Defaults {
+  Generator cpu{cpu_device(), seed_from_system()};
+  ForkSafeLock mutex;
+  std::optional<uint64_t> seed;                     // of these, once that was said
+  std::map<const Device*, Generator> accelerators;  // with their own streams
+};
+
+Defaults& defaults() {
+  static Defaults all;
+  return all;
+}
+
+}  // namespace
+
+Generator& default_generator(const Device& device) {
+  Defaults& all = defaults();
+  if (!device.accelerator) return all.cpu;
+  const Guard guard(all.mutex);
+  const auto found = all.accelerators.find(&device);
+  if (found != all.accelerators.end()) return found->second;
+  const uint64_t seed = all.seed ? *all.seed : seed_from_system();
+  return all.accelerators.try_emplace(&device, device, seed).first->second;
+}
+
+void seed_accelerators(uint64_t seed) {
+  Defaults& all = defaults();
+  const Guard guard(all.mutex);
+  all.seed = seed;
+  for (auto& [device, generator] : all.accelerators) generator.manual_seed(seed);
 }
 
 }  // namespace tt

@@ -1,15 +1,22 @@
-// Generator: the Mersenne twister mt19937, used exactly as PyTorch's CPU generator uses it.
+// Generator: a stream of random numbers of a device, used exactly as PyTorch's generators use it.
 //
-// Same seed, same numbers; get_state and set_state speak the bytes of torch.get_rng_state(), so
-// states move both ways. Not here: distributions (core/tables/random.h).
+// On the CPU it is the Mersenne twister mt19937. A device with an accelerator has Philox, a
+// function of a seed and a counter, of which every thread computes numbers of its own: here are
+// only seed and counter. Same seed, same numbers; get_state and set_state speak the bytes of
+// torch.get_rng_state() and torch.cuda.get_rng_state(), so states move both ways. Not here:
+// distributions (core/tables/random.h).
 //
-// Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998).
+// Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998). Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+
+#include "core/device.h"
 
 namespace tt {
 
@@ -28,18 +35,34 @@ class ForkSafeLock {
 class Generator {
  public:
   static constexpr uint64_t kDefaultSeed = 67280421310721;  // torch.Generator().initial_seed()
-  static constexpr size_t kStateBytes = 5056;
-  using State = std::array<uint8_t, kStateBytes>;
+  static constexpr size_t kStateBytes = 5056, kPhiloxStateBytes = 16;
 
-  explicit Generator(uint64_t seed = kDefaultSeed) { restart(seed); }
+  explicit Generator(const Device& device = cpu_device(), uint64_t seed = kDefaultSeed)
+      : device_(device) {
+    restart(seed);
+  }
+  const Device& device() const { return device_; }
+  bool is_philox() const { return device_.accelerator != nullptr; }
 
   // These take the lock themselves.
   void manual_seed(uint64_t seed);
   uint64_t seed();  // a new one from the operating system, which it answers
   uint64_t initial_seed() const;
-  State get_state() const;
+  std::string get_state() const;
   // Throws RuntimeError, and changes nothing, unless the bytes are a usable state.
   void set_state(const void* bytes, size_t size);
+
+  // Of Philox: each thread of a kernel takes up to `count` of its numbers, a multiple of 4, from
+  // the answered counter on.
+  struct Philox {
+    uint64_t seed, counter;
+  };
+  Philox take(uint64_t count) {
+    return {seed_, counter_.fetch_add(count, std::memory_order_relaxed)};
+  }
+  // The seed of a twister, for samplers that the device leaves to the CPU; it, too, moves the
+  // counter.
+  uint64_t take_seed();
 
   // What follows is for samplers, which hold the lock for a whole call:
   //   std::lock_guard<ForkSafeLock> guard(generator.mutex());
@@ -79,9 +102,12 @@ class Generator {
   void restart(uint64_t seed);
   void next_block();
   void temper();
+  void set_philox_state(const void* bytes);
 
+  const Device& device_;
   mutable ForkSafeLock mutex_;
   uint64_t seed_;
+  std::atomic<uint64_t> counter_;  // of Philox
   int32_t left_;   // draws until the next block, plus one; a new seed has 1 and no block yet
   uint32_t next_;  // index of the next draw in the block
   uint32_t state_[kWords];
@@ -91,7 +117,9 @@ class Generator {
   uint32_t blocks_ = 0;
 };
 
-// The generator of every call that names none. Seeded from the operating system.
-Generator& default_generator();
+// The device's generator of every call that names none. Seeded from the operating system; that of
+// an accelerator, as was last said for all of these, though it was not made yet.
+Generator& default_generator(const Device& device = cpu_device());
+void seed_accelerators(uint64_t seed);
 
 }  // namespace tt

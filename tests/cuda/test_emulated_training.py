@@ -11,11 +11,22 @@ from tiny_torch.nn import functional as F
 DEVICE = "cuda-emulated"
 
 
+class Dropout(nn.Module):
+    """nn.Dropout whose draws are the CPU's on every device."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return x * (torch.rand(x.shape) >= self.p).to(x.device) / (1 - self.p)
+
+
 class LeNet(nn.Sequential):
     def __init__(self):
         features = nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(6)
         more = nn.Conv2d(6, 16, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()
-        super().__init__(*features, *more, nn.Linear(16, 32), nn.Dropout(0.1), nn.Linear(32, 4))
+        super().__init__(*features, *more, nn.Linear(16, 32), Dropout(0.1), nn.Linear(32, 4))
 
 
 class Recurrent(nn.Module):
@@ -49,7 +60,7 @@ class GPT(nn.Module):
 
 
 def mlp():
-    return nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Dropout(0.25), nn.Linear(32, 4))
+    return nn.Sequential(nn.Linear(8, 32), nn.Tanh(), Dropout(0.25), nn.Linear(32, 4))
 
 
 def numbers(*shape):

@@ -1,7 +1,6 @@
 """The generator of draws on the GPU: seeds and states.
 
-It is a generator of its own, beside the CPU's, with the same numbers for the same seed: the host
-draws, and the GPU gets a copy. Its state is 5056 bytes, like the CPU's (PyTorch's has 16).
+It is a generator of its own, beside the CPU's: Philox, whose state is a seed and a counter.
 https://pytorch.org/docs/stable/cuda.html#random-number-generator
 """
 
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tiny_torch import random
+from tiny_torch import _core, random
 from tiny_torch.cuda import _device
 from tiny_torch.devices import device as _torch_device
 from tiny_torch.tensor import Tensor
@@ -21,7 +20,7 @@ def generator_of(device: Any) -> random.Generator:
     _device.table()
     place = _torch_device("cuda", device) if isinstance(device, int) else _torch_device(device)
     _device.check_index(_device.index_of(place, optional=True))
-    return random.cuda_generator()
+    return random.default_on("cuda")
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
@@ -48,18 +47,18 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
 
 def manual_seed(seed: int) -> None:
     """Seeds the current device's generator; without a GPU, nothing happens."""
-    random.seed_cuda(int(seed))
+    _core.seed_accelerators(random.checked_seed(int(seed)))
 
 
 def manual_seed_all(seed: int) -> None:
     """Seeds all devices' generators; without a GPU, nothing happens."""
-    random.seed_cuda(int(seed))
+    _core.seed_accelerators(random.checked_seed(int(seed)))
 
 
 def seed() -> None:
     """Seeds the current device's generator from the operating system."""
     if _device.is_available():
-        random.cuda_generator().seed()
+        random.default_on("cuda").seed()
 
 
 def seed_all() -> None:

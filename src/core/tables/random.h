@@ -2,14 +2,11 @@
 //
 // Values and the generator's state afterwards are PyTorch's; Note [Random numbers] says how
 // exactly. Draws go to increasing addresses, not increasing indices: like TensorIterator, samplers
-// put the dim of the smallest stride innermost, as Iter does. The stream is serial, so no sampler
-// uses threads. Each checks its arguments before the first draw, holds the generator's lock while
-// it draws, and leaves an empty target and the generator untouched. A device that has no sampler of
-// its own (null) takes the CPU's draws. Not here: autograd, version stamps, overlap of the target
-// with itself (callers refuse it).
+// put the dim of the smallest stride innermost, as Iter does. The CPU's stream is serial, so none of
+// its samplers uses threads; each holds the generator's lock while it draws. core/api/random.h
+// checks the arguments, and gives a device that has no sampler of its own (null) the CPU's draws.
 #pragma once
 #include <cstdint>
-#include <optional>
 
 #include "core/generator.h"
 #include "core/ndarray.h"
@@ -28,8 +25,8 @@ struct RandomTable {
 
   // Any dtype. [0, max] for integers, [0, 2^24] and [0, 2^53] for floats.
   void (*random)(Generator&, const NDArray& out);
-  // [from, to), or up to the largest value of the dtype, itself included.
-  void (*random_range)(Generator&, const NDArray& out, int64_t from, std::optional<int64_t> to);
+  // [from, from + range), which the dtype holds; all of int64 for a range of 0.
+  void (*random_range)(Generator&, const NDArray& out, int64_t from, uint64_t range);
   // `value`, with probability p, else 0.
   void (*bernoulli)(Generator&, const NDArray& out, double p, double value);
   // 1 with probability p, float32 or float64, expanded to the shape of `out`.

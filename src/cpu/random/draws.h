@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/draw_range.h"
 #include "core/error.h"
 #include "core/with_type.h"
 #include "cpu/infra/walk.h"
@@ -91,13 +92,6 @@ void with_float_or_half(const char* op, DType dtype, const Body& body) {
   with_floating_type(op, dtype, body);
 }
 
-template <class T>
-constexpr double max_of() {
-  if (std::is_same_v<T, Half>) return 65504;
-  if (std::is_same_v<T, BFloat16>) return 0x1.fep127;
-  return static_cast<double>(std::numeric_limits<T>::max());
-}
-
 // [0, 1) with as many bits as T has: the low 24 of one word, the low 53 of two.
 template <class T>
 T unit(Generator& generator);
@@ -124,21 +118,6 @@ inline double next_normal(Generator& generator, double mean, double std) {
     normal = radius * std::cos(theta);
   }
   return std::fma(*normal, std, mean);  // PyTorch's compiler contracts here
-}
-
-// The bits of a float's mantissa, the leading one included.
-template <class T>
-constexpr int kDigits = std::is_same_v<T, Half>       ? 11
-                        : std::is_same_v<T, BFloat16> ? 8
-                                                      : std::numeric_limits<T>::digits;
-
-// The largest integer that a dtype is asked to hold: floats count as far as they hold each one.
-template <class T>
-constexpr int64_t largest() {
-  if constexpr (is_float_type<T>)
-    return int64_t{1} << kDigits<T>;
-  else
-    return static_cast<int64_t>(std::numeric_limits<T>::max());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include "core/dims.h"
 #include "core/lines.h"
+#include "core/ndarray.h"
 #include "cuda/infra/elements.h"
 
 namespace tt::cuda {
@@ -36,6 +37,10 @@ Positions<kArrays> positions_of(const Dims& shape, const Dims* const (&strides)[
   }
   return all;
 }
+
+// The elements of x in the order of their addresses, each dim that lies densely behind the next one
+// merged with it. Strides are in elements.
+Positions<1> in_memory_order(const NDArray& x);
 
 // Lines as a kernel takes them.
 struct DeviceLines {

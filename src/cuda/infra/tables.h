@@ -36,6 +36,7 @@ extern const VectorsTable vectors_table;
 ReduceTable reduce_table();
 void fill_extremes(ReduceTable& table);  // argmax, argmin and logsumexp
 ElementwiseTable elementwise_table();
+void fill_samplers(RandomTable& table);
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input
 
 }  // namespace tt::cuda

@@ -1,9 +1,7 @@
 // What is computed around random numbers: one element per thread.
 //
-// Not here: the samplers, whose entries are null. Their draws come one after the other from the
-// CPU's generator, and a seed must give the CPU's bits: so the CPU draws, and the device gets a
-// copy (bindings/generator.cpp). Words instead of draws would travel as far, and what is made of
-// them by log, sin or rejection would have other bits.
+// In samplers.cu are the draws themselves. What is missing there (shuffles, categories, draws by
+// rejection) the CPU draws, and the device gets a copy (core/api/random.h).
 #include "core/gamma.h"
 #include "core/tables/random.h"
 #include "cuda/infra/operands.h"
@@ -81,6 +79,7 @@ void gamma_density(const NDArray& out, const NDArray& alpha, const NDArray& x) {
 
 RandomTable computed() {
   RandomTable table{};
+  fill_samplers(table);
   table.standard_gamma_grad = standard_gamma_grad;
   table.dirichlet_grad = dirichlet_grad;
   table.gammainc = gammainc;

@@ -13,11 +13,11 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
-from tiny_torch.devices import to_device, type_of
+from tiny_torch.devices import CoreArrays, array_module, to_device
 from tiny_torch.from_data import place
 from tiny_torch.functions.common import by_name, check_tensor, into, place_of
 from tiny_torch.ops.random.draws import Draw
-from tiny_torch.random import Generator, core_of, default_generator
+from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor
 
 # ------------------------------------------------------------------------------------ arguments
@@ -54,9 +54,8 @@ def draw_on_cpu(sampler: Any, array: Any, core: Any, *numbers: Any) -> None:
 
 def draw(self: Tensor, sampler: Any, generator: Generator | None, *numbers: Any) -> Tensor:
     """Overwrites a tensor with draws; what it was before has no gradient through them."""
+    core = None if generator is None else core_of(generator)
     array = self.array
-    plain = generator is None and array.device != "cuda"
-    core = default_generator.core if plain else core_of(generator, array.device)
     if type(array) is not _core.NDArray:  # it is in plain Python
         sampler = functools.partial(draw_on_cpu, sampler)
     if _core.stands_alone(self):
@@ -264,9 +263,10 @@ def randperm(
     dtype = as_dtype("randperm", dtype)
     if out is not None:
         dtype = dtype or out.dtype
-    where = out.array.device if out is not None else type_of(device)
-    core = core_of(generator, where)
-    array = _core.randperm(n, core, dtype or _core.int64, place_of("randperm", out))
+    module = array_module(device)
+    where = module.device if isinstance(module, CoreArrays) else "cpu"
+    wanted = place_of("randperm", out)
+    array = _core.randperm(n, core_of(generator), dtype or _core.int64, wanted, where)
     if out is not None:
         return into(out, finish(array, requires_grad))
     return finish(place(array, device), requires_grad, pin_memory)

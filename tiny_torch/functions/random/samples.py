@@ -45,7 +45,7 @@ def bernoulli(
         refuse_history("bernoulli(): ", out, input)
         refuse_overlap(out, (), (input,))
         return bernoulli_(shaped("bernoulli", out, input.array.shape), input, generator=generator)
-    return apply(Bernoulli, input, core_of(generator, input.array.device), p)
+    return apply(Bernoulli, input, core_of(generator), p)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -54,7 +54,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.poisson.html
     """
     check_tensor("poisson", "input", 1, input)
-    return apply(Poisson, input, core_of(generator, input.array.device))
+    return apply(Poisson, input, core_of(generator))
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
@@ -62,20 +62,20 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     check_tensor("binomial", "count", 1, count)
     check_tensor("binomial", "prob", 2, prob)
     on_cpu("binomial", count.array, prob.array)
-    core = core_of(generator, count.array.device)
+    core = core_of(generator)
     return wrap(_core.binomial(core, count.array, prob.array))
 
 
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape parameter `input` and rate 1, differentiable in it."""
     check_tensor("_standard_gamma", "input", 1, input)
-    return apply(StandardGamma, input, core_of(generator, input.array.device))
+    return apply(StandardGamma, input, core_of(generator))
 
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Points of the simplex by concentrations in the last dim, differentiable in them."""
     check_tensor("_sample_dirichlet", "input", 1, input)
-    return apply(Dirichlet, input, core_of(generator, input.array.device))
+    return apply(Dirichlet, input, core_of(generator))
 
 
 for op in (Normal1, Normal2, Normal3):
@@ -111,7 +111,7 @@ def normal(
     if size is not None or dtype is not None:
         raise TypeError("normal() of tensors takes no 'size' and no 'dtype'")
     on_cpu("normal", *(t.array for t in tensors))
-    core = core_of(generator, tensors[0].array.device)
+    core = core_of(generator)
     array = None
     if out is not None:
         check_tensor("normal", "out", 4, out)
@@ -148,7 +148,7 @@ def multinomial(
     num_samples = as_int("multinomial", "num_samples", None, num_samples)
     if out is not None and out.dtype is not _core.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype}")
-    core = core_of(generator, input.array.device)
+    core = core_of(generator)
     return into(out, wrap(_core.multinomial(input.array, core, num_samples, bool(replacement))))
 
 
