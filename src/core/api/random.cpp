@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/accelerator.h"
 #include "core/api/cast.h"
 #include "core/draw_range.h"
 #include "core/error.h"
@@ -25,6 +26,10 @@ Generator& stream_of(const Device& device, Generator* given) {
   if (given->is_philox() != (device.accelerator != nullptr))
     throw RuntimeError("Expected a '", device.name, "' device type for generator but found '",
                        given->device().name, "'");
+  if (device.accelerator && device.accelerator->is_capturing())
+    throw NotImplementedError(
+        "while a CUDA graph is captured, only the default generator can draw, not the argument "
+        "'generator'");
   return *given;
 }
 

@@ -17,15 +17,19 @@ namespace {
 
 struct Graph {
   const int64_t pool;
-  const cudaStream_t stream;     // that captures
-  std::vector<void*> kept;       // pinned memory
-  std::set<cudaStream_t> users;  // streams that it was replayed on
+  const cudaStream_t stream;       // that captures
+  std::vector<void*> kept;         // pinned memory
+  std::set<cudaStream_t> users;    // streams that it was replayed on
+  Generator* generator = nullptr;  // that it draws from, `drawn` numbers in each replay
+  uint64_t drawn = 0;
+  uint64_t* replayed = nullptr;
   cudaGraphExec_t exec = nullptr;
 
   Graph(int64_t pool, cudaStream_t stream) : pool(pool), stream(stream) {}
   Graph(const Graph&) = delete;
   ~Graph() {
     if (exec) cudaGraphExecDestroy(exec);
+    if (replayed) Allocator::instance().release(replayed);
     for (void* const block : kept) {
       for (const cudaStream_t user : users) PinnedMemory::instance().record_stream(block, user);
       PinnedMemory::instance().release(block);
@@ -72,12 +76,26 @@ int64_t end_capture() {
 void replay(int64_t graph) {
   const std::lock_guard lock(mutex);
   auto* const what = reinterpret_cast<Graph*>(graph);
+  if (what->generator) set_replayed(what->replayed, what->generator->take(what->drawn));
   check(cudaGraphLaunch(what->exec, current_stream));
   what->users.insert(current_stream);
 }
 
 void release_graph(int64_t graph) noexcept {
   if (!is_forked()) delete reinterpret_cast<Graph*>(graph);
+}
+
+Draws draws_of_graph(Generator& generator, uint64_t count) {
+  const std::lock_guard lock(mutex);
+  if (!capture) check(cudaErrorStreamCaptureUnsupported);
+  if (!capture->generator) {
+    capture->generator = &generator;  // the default one, which lives as long as the process
+    capture->replayed =
+        static_cast<uint64_t*>(Allocator::instance().allocate(2 * sizeof(uint64_t)));
+  }
+  const uint64_t before = capture->drawn;
+  capture->drawn += count;
+  return {{0, before}, capture->replayed};
 }
 
 void keep_for_graph(void* pinned) {

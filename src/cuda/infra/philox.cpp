@@ -1,7 +1,13 @@
 #include "cuda/infra/philox.h"
 
+#include "cuda/device/graphs.h"
+#include "cuda/device/streams.h"
+
 namespace tt::cuda {
 
-Generator::Philox take(Generator& generator, uint64_t count) { return generator.take(count); }
+Draws take(Generator& generator, uint64_t count) {
+  if (is_capturing(current_stream)) return draws_of_graph(generator, count);
+  return {generator.take(count), nullptr};
+}
 
 }  // namespace tt::cuda

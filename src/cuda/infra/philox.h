@@ -9,14 +9,23 @@
 
 namespace tt::cuda {
 
-// generator.take(count), where nothing looks for kernels' accesses.
-Generator::Philox take(Generator& generator, uint64_t count);
+// Where a kernel's numbers begin. In a graph the place moves with each replay: seed and counter are
+// then read from the device's memory, and `from.counter` is how far the graph has drawn before.
+struct Draws {
+  Generator::Philox from;
+  const uint64_t* replayed;  // seed and counter; null outside of graphs
+};
+Draws take(Generator& generator, uint64_t count);
+// What the next replay reads.
+void set_replayed(uint64_t* replayed, Generator::Philox from);
 
 namespace {
 
 // Words 4 k to 4 k + 3 of a sequence, where `counter` is 4 k.
-__device__ inline uint4 philox(Generator::Philox at, uint64_t counter, uint64_t sequence) {
-  uint64_t low = (at.counter + counter) / 4;
+__device__ inline uint4 philox(const Draws& draws, uint64_t counter, uint64_t sequence) {
+  Generator::Philox at = draws.from;
+  if (draws.replayed) at = {draws.replayed[0], draws.replayed[1] + at.counter};
+  const uint64_t low = (at.counter + counter) / 4;
   uint4 x{static_cast<unsigned>(low), static_cast<unsigned>(low >> 32),
           static_cast<unsigned>(sequence), static_cast<unsigned>(sequence >> 32)};
   unsigned key0 = static_cast<unsigned>(at.seed), key1 = static_cast<unsigned>(at.seed >> 32);

@@ -20,11 +20,11 @@ constexpr int64_t kMostBlocks = 132 * 2048 / kThreads;
 
 template <class T, class Draw>
 __global__ void draw_elements(T* out, const Positions<1> positions, const int64_t numel,
-                              const Generator::Philox from, const Draw draw) {
+                              const Draws draws, const Draw draw) {
   const int64_t threads = int64_t{gridDim.x} * blockDim.x, thread = thread_index();
   uint64_t counter = 0;
   for (int64_t first = thread; first < numel; first += threads * Draw::kCount, counter += 4) {
-    const auto values = draw(philox(from, counter, thread));
+    const auto values = draw(philox(draws, counter, thread));
     for (int k = 0; k < Draw::kCount; ++k) {
       const int64_t i = first + threads * k;
       if (i < numel) out[positions.offset(0, i)] = values.of[k];
@@ -32,14 +32,19 @@ __global__ void draw_elements(T* out, const Positions<1> positions, const int64_
   }
 }
 
+__global__ void set_words(uint64_t* words, const uint64_t seed, const uint64_t counter) {
+  words[0] = seed;
+  words[1] = counter;
+}
+
 template <class T, class Draw>
 void fill(Generator& generator, const NDArray& out, const Draw& draw) {
   const int64_t numel = out.numel();
   Grid grid = grid_of(numel < kMostBlocks * kThreads ? numel : kMostBlocks * kThreads);
   const int64_t at_once = int64_t{grid.blocks.x} * kThreads * Draw::kCount;
-  const Generator::Philox from = take(generator, (numel + at_once - 1) / at_once * 4);
+  const Draws draws = take(generator, (numel + at_once - 1) / at_once * 4);
   launch<draw_elements<T, Draw>>(grid, reinterpret_cast<T*>(out.data()), in_memory_order(out),
-                                 numel, from, draw);
+                                 numel, draws, draw);
 }
 
 // What each element becomes: F::apply of the uniform, or normal, number that is its own.
@@ -246,6 +251,10 @@ void random(Generator& generator, const NDArray& out) {
 }
 
 }  // namespace
+
+void set_replayed(uint64_t* replayed, Generator::Philox from) {
+  launch<set_words>({1, 1}, replayed, from.seed, from.counter);
+}
 
 void fill_samplers(RandomTable& table) {
   table.uniform = uniform;
