@@ -42,7 +42,10 @@ class Process(pytest.Item):
 
 class File(pytest.File):
     def collect(self) -> Iterator[Process]:
-        yield Process.from_parent(self, name="emulated")
+        process = Process.from_parent(self, name="emulated")
+        if "(oracle" in self.path.read_text():
+            process.add_marker(pytest.mark.torch)
+        yield process
 
 
 def pytest_pycollect_makemodule(module_path, parent):
