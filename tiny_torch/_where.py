@@ -116,6 +116,11 @@ def sources_of(device: str) -> tuple[Path, ...]:
     return files(f"src/{device}", ".cpp", ".h", ".cu")
 
 
+def shared_sources() -> tuple[Path, ...]:
+    """What the kernels of several devices are made of."""
+    return tuple([path for path in files("src/core", ".h") if path.parent.name == "core"])
+
+
 def find(pattern: str, paths: Iterable[Path]) -> Iterator[Found]:
     has = re.compile(pattern).search
     lines = ((p, n, text) for p in paths for n, text in enumerate(getlines(str(p)), 1))
@@ -130,8 +135,11 @@ def cpp(entry: str) -> Iterator[tuple[str, Found]]:
         kind, *words = re.findall(r"(\w+)\(", record[2])
         for word in words:
             yield from [("formula", x) for x in find(rf"^[\w<> ]* {word}\([\w<>]+ x", sources)][:1]
+        expands = rf"^#define {kind}\("
+        shared = [path.name for path, _, _ in find(rf"{expands}.* fill<", shared_sources())]
+        here = "|".join([expands, *[rf'^#include "core/{header}"' for header in shared]])
         for device in DEVICES:
-            yield from [(device, x) for x in find(rf"^#define {kind}\(", sources_of(device))]
+            yield from [(device, x) for x in find(here, sources_of(device))]
         return
     bound = " ".join([text for _, _, text in find(rf'\("{entry}"', sources)])
     pair = re.search(rf'<(\w+)>+\("{entry}"|\("{entry}", (\w+)', bound)
@@ -158,8 +166,12 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
                     kinds = "|".join(re.findall(r"\b[A-Z]\w+", row[2])) or word
                     for _, _, alias in find(rf"^ *using ({kinds}) = ", [header]):
                         kinds = "|".join(re.findall(r"\b[A-Z]\w+", alias.partition("=")[2]))
-                    for device in DEVICES:
-                        takers = list(find(rf"^[^/]*\b({kinds})\b", sources_of(device)))
+                    of_all = {"core": shared_sources()}
+                    for device, sources in {
+                        **of_all,
+                        **{d: sources_of(d) for d in DEVICES},
+                    }.items():
+                        takers = list(find(rf"^[^/]*\b({kinds})\b", sources))
                         same = [x for x in takers if re.search(rf"\b(run_)?{word}\b", x[2])]
                         yield from [(device, x) for x in (same or takers)[:2]]
 

@@ -46,7 +46,7 @@ class Generator:
         self._device = Device(device)
         where = self._device.type
         if where == "cuda-emulated" or (where == "cuda" and devices.has_cuda()):
-            devices.array_module(where)
+            devices.array_module(self._device)
             self._device = devices.DEVICES[where]
         elif where != "cpu":
             raise RuntimeError(f"Device type {where} is not supported for generators")

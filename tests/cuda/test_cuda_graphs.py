@@ -151,12 +151,38 @@ def test_what_the_host_reads_is_refused_and_the_stream_goes_on():
         assert (x + 1).tolist() == [2, 2, 2]
 
 
-def test_draws_are_refused():
-    x = torch.ones(3, device="cuda")
-    for draw in (x.normal_, lambda: nn.functional.dropout(x), lambda: torch.rand(2, device="cuda")):
-        refused = pytest.raises(NotImplementedError, match="random draws in a CUDA graph")
-        with refused, cuda.graph(cuda.CUDAGraph()):
-            draw()
+def test_each_replay_draws_anew():
+    def draws():
+        return (
+            torch.rand(4, device="cuda"),
+            torch.randn(300, dtype=torch.float64, device="cuda"),
+            nn.functional.dropout(torch.ones(9, device="cuda")),
+        )
+
+    torch.manual_seed(5)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        found = draws()
+    for seed in (5, 6):
+        torch.manual_seed(seed)
+        expected = [draws() for _ in range(3)]
+        torch.manual_seed(seed)
+        for drawn in expected:
+            graph.replay()
+            assert all(torch.equal(x, y) for x, y in zip(found, drawn, strict=True))
+    assert torch.equal(cuda.get_rng_state()[8:], torch.tensor([36] + 7 * [0], dtype=torch.uint8))
+
+
+def test_draws_that_a_replay_could_not_make():
+    mine = torch.Generator("cuda")
+    with (
+        pytest.raises(NotImplementedError, match="argument 'generator'"),
+        cuda.graph(cuda.CUDAGraph()),
+    ):
+        torch.rand(2, device="cuda", generator=mine)
+    with pytest.raises(NotImplementedError, match="the host"), cuda.graph(cuda.CUDAGraph()):
+        torch.randperm(9, device="cuda")
+    assert torch.rand(2, device="cuda", generator=mine).is_cuda
 
 
 def test_wrong_uses():

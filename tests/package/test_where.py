@@ -14,7 +14,7 @@ WAYS = {
     "exp": [
         ("torch.exp", "def function"), ("Exp", "lambda grad, y: grad *"),
         ("forward", "def forward"), ("record", "UNARY(exp, "), ("formula", "exp(Vec<float>"),
-        ("cpu", "#define UNARY("), ("ref", '"exp": ('), ("backward", "def backward"),
+        ("cpu", "core/elementwise_fill.h"), ("ref", '"exp": ('), ("backward", "def backward"),
         ("test", 'record("exp"'),
     ],
     "torch.matmul": [
@@ -37,7 +37,7 @@ WAYS = {
     ],
     "optim.RMSprop": [
         ("torch.optim.RMSprop", "class RMSprop("), ("C++", "foreach_rmsprop("),
-        ("table", "RmspropArgs"), ("cpu", "RmspropArgs"), ("test", "RMSprop"),
+        ("table", "RmspropArgs"), ("core", "RmspropArgs"), ("test", "RMSprop"),
     ],
     "Tensor.add_": [
         ("torch.Tensor.add_", "def add_("), ("Add", "class Add(Op)"), ("record", "BINARY(add, "),

@@ -37,6 +37,10 @@ Generator& stream_of(const Device& device, Generator* given) {
 template <class Body>
 void with_cpu_stream(Generator& generator, const Body& body) {
   if (!generator.is_philox()) return body(generator);
+  if (generator.device().accelerator->is_capturing())
+    throw NotImplementedError(
+        "while a CUDA graph is captured, nothing can be drawn that the host draws: each replay "
+        "would copy the same");
   Generator twister(cpu_device(), generator.take_seed());
   body(twister);
 }

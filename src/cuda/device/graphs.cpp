@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/device/allocator.h"
+#include "cuda/device/copies.h"
 #include "cuda/device/errors.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
@@ -76,7 +77,10 @@ int64_t end_capture() {
 void replay(int64_t graph) {
   const std::lock_guard lock(mutex);
   auto* const what = reinterpret_cast<Graph*>(graph);
-  if (what->generator) set_replayed(what->replayed, what->generator->take(what->drawn));
+  if (what->generator) {
+    const Generator::Philox from = what->generator->take(what->drawn);
+    copy_to_device(what->replayed, &from, sizeof from);
+  }
   check(cudaGraphLaunch(what->exec, current_stream));
   what->users.insert(current_stream);
 }

@@ -16,8 +16,6 @@ struct Draws {
   const uint64_t* replayed;  // seed and counter; null outside of graphs
 };
 Draws take(Generator& generator, uint64_t count);
-// What the next replay reads.
-void set_replayed(uint64_t* replayed, Generator::Philox from);
 
 namespace {
 

@@ -32,11 +32,6 @@ __global__ void draw_elements(T* out, const Positions<1> positions, const int64_
   }
 }
 
-__global__ void set_words(uint64_t* words, const uint64_t seed, const uint64_t counter) {
-  words[0] = seed;
-  words[1] = counter;
-}
-
 template <class T, class Draw>
 void fill(Generator& generator, const NDArray& out, const Draw& draw) {
   const int64_t numel = out.numel();
@@ -251,10 +246,6 @@ void random(Generator& generator, const NDArray& out) {
 }
 
 }  // namespace
-
-void set_replayed(uint64_t* replayed, Generator::Philox from) {
-  launch<set_words>({1, 1}, replayed, from.seed, from.counter);
-}
 
 void fill_samplers(RandomTable& table) {
   table.uniform = uniform;
