@@ -2,35 +2,41 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.line import Line
 
 
-def mlp(torch: Any) -> Callable[[], None]:
-    """784-512-512-10 on 128 images, Adam."""
+def mlp(torch: Any, batch: int = 128, optimizer: Any = None, **options: Any) -> Callable[[], None]:
+    """784-512-512-10 on images, Adam."""
     nn: Any = torch.nn
     model = nn.Sequential(
         nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
     )
-    x, y = torch.randn(128, 784), torch.randint(0, 10, (128,))
-    return classifier_step(torch, model, x, y)
+    x, y = torch.randn(batch, 784), torch.randint(0, 10, (batch,))
+    return classifier_step(torch, model, x, y, optimizer, **options)
 
 
-def lenet(torch: Any) -> Callable[[], None]:
-    """LeNet on 64 images of 28x28."""
+def mlp_sgd(torch: Any, batch: int = 128) -> Callable[[], None]:
+    """The same with SGD, whose steps a CUDA graph can hold: it keeps no count of them."""
+    return mlp(torch, batch, torch.optim.SGD, lr=0.01)
+
+
+def lenet(torch: Any, batch: int = 64) -> Callable[[], None]:
+    """LeNet on images of 28x28."""
     nn: Any = torch.nn
     model = nn.Sequential(
         nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
         nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
-    x, y = torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,))
+    x, y = torch.randn(batch, 1, 28, 28), torch.randint(0, 10, (batch,))
     return classifier_step(torch, model, x, y)
 
 
-def resnet9(torch: Any) -> Callable[[], None]:
-    """ResNet-9 on 32 images of 3x32x32."""
+def resnet9(torch: Any, batch: int = 32) -> Callable[[], None]:
+    """ResNet-9 on images of 3x32x32."""
     nn: Any = torch.nn
 
     def block(channels_in: int, channels: int, pool: bool = False) -> list[Any]:
@@ -54,7 +60,7 @@ def resnet9(torch: Any) -> Callable[[], None]:
         *block(128, 256, pool=True), *block(256, 512, pool=True), Residual(512),
         nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(512, 10),
     )  # fmt: skip
-    x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
+    x, y = torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
     return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01, momentum=0.9)
 
 
@@ -73,8 +79,8 @@ def classifier_step(
     return step
 
 
-def dcgan(torch: Any) -> Callable[[], None]:
-    """A step of both networks on 64 images of 3x32x32."""
+def dcgan(torch: Any, batch: int = 64) -> Callable[[], None]:
+    """A step of both networks on images of 3x32x32."""
     nn: Any = torch.nn
     generator = nn.Sequential(
         nn.ConvTranspose2d(100, 256, 4, 1, 0, bias=False), nn.BatchNorm2d(256), nn.ReLU(True),
@@ -92,11 +98,11 @@ def dcgan(torch: Any) -> Callable[[], None]:
     opt_g = torch.optim.Adam(generator.parameters(), **options)
     opt_d = torch.optim.Adam(discriminator.parameters(), **options)
     criterion = nn.BCEWithLogitsLoss()
-    real = torch.tanh(torch.randn(64, 3, 32, 32))
-    ones, zeros = torch.ones(64), torch.zeros(64)
+    real = torch.tanh(torch.randn(batch, 3, 32, 32))
+    ones, zeros = torch.ones(batch), torch.zeros(batch)
 
     def step() -> None:
-        fake = generator(torch.randn(64, 100, 1, 1))
+        fake = generator(torch.randn(batch, 100, 1, 1))
         opt_d.zero_grad()
         loss = criterion(discriminator(real), ones)
         (loss + criterion(discriminator(fake.detach()), zeros)).backward()
@@ -108,14 +114,14 @@ def dcgan(torch: Any) -> Callable[[], None]:
     return step
 
 
-def recurrent(torch: Any, kind: str) -> Callable[[], None]:
-    """A language model: vocabulary 5000, embedding 128, hidden 256, 35 steps of 16 sequences."""
+def recurrent(torch: Any, kind: str, batch: int = 16) -> Callable[[], None]:
+    """A language model: vocabulary 5000, embedding 128, hidden 256, 35 steps of sequences."""
     nn: Any = torch.nn
     embedding, decoder = nn.Embedding(5000, 128), nn.Linear(256, 5000)
     rnn = getattr(nn, kind)(128, 256)
     parameters = [*embedding.parameters(), *rnn.parameters(), *decoder.parameters()]
     opt = torch.optim.SGD(parameters, lr=0.1)
-    x, y = torch.randint(0, 5000, (35, 16)), torch.randint(0, 5000, (35 * 16,))
+    x, y = torch.randint(0, 5000, (35, batch)), torch.randint(0, 5000, (35 * batch,))
 
     def step() -> None:
         opt.zero_grad()
@@ -128,11 +134,11 @@ def recurrent(torch: Any, kind: str) -> Callable[[], None]:
     return step
 
 
-def gpt(torch: Any, fused_attention: bool) -> Callable[[], None]:
-    """4 layers of width 128, 4 heads, 16 sequences of 128 tokens, vocabulary 5000, AdamW."""
+def gpt(torch: Any, fused_attention: bool, batch: int = 16) -> Callable[[], None]:
+    """4 layers of width 128, 4 heads, sequences of 128 tokens, vocabulary 5000, AdamW."""
     nn: Any = torch.nn
     F: Any = torch.nn.functional
-    B, T, C, heads, vocabulary = 16, 128, 128, 4, 5000
+    B, T, C, heads, vocabulary = batch, 128, 128, 4, 5000
 
     class Attention(nn.Module):
         def __init__(self) -> None:
@@ -179,22 +185,22 @@ def gpt(torch: Any, fused_attention: bool) -> Callable[[], None]:
 
 # The maker of a step, and the 10^9 multiplications and additions of its matrix products and
 # convolutions: those of the forward pass, and as many for each gradient that is needed.
-STEPS: dict[str, tuple[Callable[[Any], Callable[[], None]], float]] = {
+STEPS: dict[str, tuple[Callable[..., Callable[[], None]], float]] = {
     "MLP, Adam": (mlp, 0.411),
     "LeNet": (lenet, 0.145),
     "ResNet-9": (resnet9, 72.7),
     "DCGAN": (dcgan, 26.9),
-    "LSTM": (lambda torch: recurrent(torch, "LSTM"), 5.62),
-    "GRU": (lambda torch: recurrent(torch, "GRU"), 5.29),
-    "RNN": (lambda torch: recurrent(torch, "RNN"), 4.63),
-    "GPT, plain attention": (lambda torch: gpt(torch, fused_attention=False), 19.1),
-    "GPT, SDPA": (lambda torch: gpt(torch, fused_attention=True), 18.3),  # half the scores
+    "LSTM": (partial(recurrent, kind="LSTM"), 5.62),
+    "GRU": (partial(recurrent, kind="GRU"), 5.29),
+    "RNN": (partial(recurrent, kind="RNN"), 4.63),
+    "GPT, plain attention": (partial(gpt, fused_attention=False), 19.1),
+    "GPT, SDPA": (partial(gpt, fused_attention=True), 18.3),  # half the scores
 }
 
 
-def step_of(torch: Any, name: str) -> Callable[[], None]:
+def step_of(torch: Any, name: str, **size: int) -> Callable[[], None]:
     torch.manual_seed(0)
-    return STEPS[name][0](torch)
+    return STEPS[name][0](torch, **size)
 
 
 def make_lines() -> list[Line]:
