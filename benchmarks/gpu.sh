@@ -14,7 +14,7 @@ python3 -m pip install --quiet --no-index --no-deps --no-build-isolation . \
   -C cmake.define.TINY_TORCH_CUDA=ON -C cmake.define.TINY_TORCH_CUDA_ARCHITECTURES="$capability"
 
 failed=0
-export TINY_TORCH_TEST_DEVICE=cuda
+export TINY_TORCH_CUDA=on TINY_TORCH_TEST_DEVICE=cuda
 python3 -m pytest -q -n 4 tests/cuda || failed=1
 # One process, each block of memory CUDA's own: so that what lies behind a block is not another one.
 PYTORCH_NO_CUDA_MEMORY_CACHING=1 timeout 240 compute-sanitizer --error-exitcode 1 --target-processes all \

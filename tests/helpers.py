@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import re
 import warnings
@@ -17,6 +18,8 @@ from op_cases import DEVICES, FLOATS, HALVES, LAYOUTS, numbers
 import tiny_torch
 
 CONTIGUOUS = ("contiguous",) * 3
+# Where tests/cuda runs what CUDA's kernels have: "cuda" on a GPU (benchmarks/gpu.sh).
+CUDA = os.environ.get("TINY_TORCH_TEST_DEVICE", "cuda-emulated")
 DTYPE_NAMES = {np.dtype(name): name for name in ("bool", "uint8", "int32", "int64")}
 EPSILON = {
     name: float(tiny_torch.finfo(getattr(tiny_torch, name)).eps) for name in (*HALVES, *FLOATS)

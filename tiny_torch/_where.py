@@ -166,11 +166,10 @@ def kernels(path: Path, code: str) -> Iterator[tuple[str, Found]]:
                     kinds = "|".join(re.findall(r"\b[A-Z]\w+", row[2])) or word
                     for _, _, alias in find(rf"^ *using ({kinds}) = ", [header]):
                         kinds = "|".join(re.findall(r"\b[A-Z]\w+", alias.partition("=")[2]))
-                    of_all = {"core": shared_sources()}
-                    for device, sources in {
-                        **of_all,
-                        **{d: sources_of(d) for d in DEVICES},
-                    }.items():
+                    places = {device: sources_of(device) for device in DEVICES}
+                    if kinds.endswith("Args"):
+                        places = {"core": shared_sources(), **places}
+                    for device, sources in places.items():
                         takers = list(find(rf"^[^/]*\b({kinds})\b", sources))
                         same = [x for x in takers if re.search(rf"\b(run_)?{word}\b", x[2])]
                         yield from [(device, x) for x in (same or takers)[:2]]

@@ -8,13 +8,11 @@ import sys
 
 import pytest
 from all_cases import CASES
+from helpers import CUDA as DEVICE
 from helpers import compare, gradients, operands, outcome
 from op_cases import SHAPES
 
 import tiny_torch as torch
-
-DEVICE = "cuda-emulated"
-
 
 EVERY_OP = pytest.mark.parametrize(
     ("case", "dtype"),

@@ -7,11 +7,11 @@ from __future__ import annotations
 import operator
 
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare
 
 import tiny_torch as torch
 
-DEVICE = "cuda-emulated"
 # name: (inputs, the call)
 CALLS = {
     "sqrt": (1, torch.sqrt),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare, outcome
 from index_cases import READS, SHAPES, WRITES, cases, tensors
 
 import tiny_torch as torch
 
-DEVICE = "cuda-emulated"
 HALVES = ["float16", "bfloat16"]
 INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
 NUMBERS = [*INTEGERS, *HALVES, "float32", "float64"]

@@ -7,13 +7,12 @@ such that tiles and blocks are full, cut off at an edge, and many.
 from __future__ import annotations
 
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.nn import functional as F
-
-DEVICE = "cuda-emulated"
 
 
 def floats(*shape, dtype=torch.float32, last=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare
 
 import tiny_torch as torch
@@ -10,7 +11,6 @@ from tiny_torch import nn
 from tiny_torch.nn import functional as F
 from tiny_torch.tensor import wrap
 
-DEVICE = "cuda-emulated"
 DOUBLE, HALF = torch.float64, torch.bfloat16
 INF = float("inf")
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from helpers import CUDA as DEVICE
 from optim_cases import CASES, case_id
 
 import tiny_torch as torch
 from tiny_torch import _core
 
-DEVICE = "cuda-emulated"
 SHAPES = [(3,), (4, 5), (), (257,), (0,), (2, 3, 4)]  # one of several blocks, one of none
 TOLERANCE = {"float32": 1e-6, "float64": 1e-13}
 EVERY_DTYPE = pytest.mark.parametrize("dtype", TOLERANCE)

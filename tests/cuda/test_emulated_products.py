@@ -7,12 +7,12 @@ and begin at addresses that can be copied by 16 bytes, or not.
 from __future__ import annotations
 
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare
 
 import tiny_torch as torch
 from tiny_torch.nn import functional as F
 
-DEVICE = "cuda-emulated"
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 

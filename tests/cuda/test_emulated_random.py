@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import array_of, closeness, compare, outcome
 
 import tiny_torch as torch
@@ -13,7 +14,6 @@ from tiny_torch import _core
 from tiny_torch.nn import functional as F
 from tiny_torch.tensor import wrap
 
-DEVICE = "cuda-emulated"
 THREADS = 132 * 2048  # of an H200, whose grids are taken for every GPU
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SEED = 2**40 + 3

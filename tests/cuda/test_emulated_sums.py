@@ -5,11 +5,11 @@ finite: the op table holds small and finite arrays.
 from __future__ import annotations
 
 import pytest
+from helpers import CUDA as DEVICE
 from helpers import compare
 
 import tiny_torch as torch
 
-DEVICE = "cuda-emulated"
 INF, NAN = float("inf"), float("nan")
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from helpers import CUDA as DEVICE
 
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.nn import functional as F
-
-DEVICE = "cuda-emulated"
 
 
 class Dropout(nn.Module):

@@ -2,8 +2,8 @@
 //
 // Values and the generator's state afterwards are PyTorch's; Note [Random numbers] says how
 // exactly. Draws go to increasing addresses, not increasing indices: like TensorIterator, samplers
-// put the dim of the smallest stride innermost, as Iter does. The CPU's stream is serial, so none of
-// its samplers uses threads; each holds the generator's lock while it draws. core/api/random.h
+// put the dim of the smallest stride innermost, as Iter does. The CPU's stream is serial, so none
+// of its samplers uses threads; each holds the generator's lock while it draws. core/api/random.h
 // checks the arguments, and gives a device that has no sampler of its own (null) the CPU's draws.
 #pragma once
 #include <cstdint>
