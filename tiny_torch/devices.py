@@ -163,7 +163,7 @@ def parse(text: str) -> tuple[str, int | None]:
     name, index = match.groups()
     if name in OF_PYTORCH:
         raise NotImplementedError(
-            f"device '{name}' is not in tiny_torch, which has cpu, cuda-emulated, meta and ref"
+            f"device '{name}' is not in tiny_torch, which has {', '.join(TYPES)}"
         )
     if name not in TYPES:
         raise RuntimeError(

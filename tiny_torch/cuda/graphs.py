@@ -1,7 +1,8 @@
 """CUDA graphs: work that is recorded once, and then done again at the cost of one launch.
 
-What runs on the host is not recorded: numbers that Python reads, shapes, branches, random draws.
-A replay works on the memory that the recording used; its inputs are copied there before.
+What runs on the host is not recorded: numbers that Python reads, shapes, branches. A replay works
+on the memory that the recording used; its inputs are copied there before. Random numbers of the
+default generator are drawn anew; NotImplementedError for draws that the host makes.
 https://pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
 """
 
