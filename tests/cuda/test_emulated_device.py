@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from all_cases import CASES
@@ -38,6 +40,17 @@ def test_every_op_gives_what_the_cpu_gives(case, dtype):
         ulps = case.gradient_ulps * 16 if takes_gradients else case.ulps
         for ours, theirs in zip(found, expected, strict=True):
             compare(ours, theirs, f"{case.name} {dtype} {layout}", ulps=ulps)
+
+
+def test_further_kernels_take_no_more_address_space():
+    def mapped():
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
+
+    x = torch.ones(3, device=DEVICE)
+    before = mapped()
+    for f in torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh, torch.expm1:
+        f(x)
+    assert mapped() - before < 64 * 2**20
 
 
 def test_the_host_cannot_reach_its_memory():

@@ -2,16 +2,15 @@
 
 #include <link.h>
 
+#include <new>
+
 #include "core/error.h"
 #include "cuda/host/memory.h"
 
 namespace tt::emulated {
 
 void Accesses::open(const Launch& what, const char* dynamic) {
-  const auto code = reinterpret_cast<const void*>(what.call);
-  const auto known = modules_.find(code);
-  module_ =
-      &(known != modules_.end() ? known : modules_.emplace(code, module_of(code)).first)->second;
+  module_ = &module_of(reinterpret_cast<const void*>(what.call));
   const char* const arguments = static_cast<const char*>(what.arguments);
   arguments_ = {arguments, arguments + what.argument_bytes};
   dynamic_ = {dynamic, dynamic + what.shared_bytes};
@@ -25,7 +24,10 @@ void Accesses::warp_met(int warp) { ++warp_times_[warp]; }
 
 // What a kernel may write of its library's variables is what kernels declare __shared__: no other
 // variable of the host is known there.
-Accesses::Module Accesses::module_of(const void* code) {
+Accesses::Module& Accesses::module_of(const void* code) {
+  for (Module& known : modules_)
+    for (const Range& range : known.read_only)
+      if (range.has(code)) return known;
   struct Search {
     const void* code;
     Module found;
@@ -50,7 +52,8 @@ Accesses::Module Accesses::module_of(const void* code) {
       &search);
   const size_t size = search.found.statics.end - search.found.statics.begin;
   search.found.bytes.reset(static_cast<Byte*>(std::calloc(size, sizeof(Byte))));
-  return std::move(search.found);
+  if (!search.found.bytes) throw std::bad_alloc();
+  return modules_.emplace_back(std::move(search.found));
 }
 
 std::string Accesses::fault(const void* address, size_t bytes, Access kind, int thread) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,16 +61,16 @@ class Accesses {
   // Of a library that holds kernels.
   struct Module {
     Range statics;
-    std::vector<Range> read_only;
+    std::vector<Range> read_only;                                        // its code, too
     std::unique_ptr<Byte[], void (*)(void*)> bytes{nullptr, std::free};  // of statics; 0 at first
   };
 
-  static Module module_of(const void* code);
+  Module& module_of(const void* code);
 
   Range arguments_, dynamic_;
   std::vector<Byte> dynamic_bytes_;
-  std::map<const void*, Module> modules_;  // by a kernel in them
-  Module* module_ = nullptr;               // of the running kernel
+  std::vector<Module> modules_;
+  Module* module_ = nullptr;  // of the running kernel
   Time now_ = 1, block_began_ = 1;
   std::vector<Time> warp_times_;
 };
