@@ -67,7 +67,7 @@ LACKING = (
     "distributed", "export", "fft", "futures", "fx", "hub", "jit", "library", "masked", "monitor",
     "multiprocessing", "nested", "nn.parallel", "nn.quantized", "nn.utils.prune",
     "nn.utils.stateless", "onnx", "overrides", "package", "profiler", "signal.windows", "sparse",
-    "utils.benchmark", "utils.checkpoint", "utils.cpp_extension",
+    "utils.benchmark", "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.
 INTERNAL = re.compile(

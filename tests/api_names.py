@@ -307,6 +307,10 @@ THEN = {
     "torch.optim.lr_scheduler": """
         _LRScheduler ChainedScheduler CyclicLR MultiplicativeLR PolynomialLR
     """,
+    "torch.utils.checkpoint": """
+        checkpoint checkpoint_sequential CheckpointError CheckpointFunction noop_context_fn
+        set_checkpoint_debug_enabled set_checkpoint_early_stop
+    """,
     "torch.utils.data": "ChainDataset default_convert DistributedSampler StackDataset",
 }
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from operator import attrgetter
 
 from tiny_torch import _core
@@ -137,6 +138,7 @@ class Run:
                 if type(saved) is tuple and saved and saved is not FREED:
                     state = check_saved(saved, node.sequence)
                 if saved and state < FRESH:
+                    thread.backward = weakref.ref(self)
                     saved = node.unpack(False)
                 seen = None
                 if not plain:
@@ -201,6 +203,7 @@ class Run:
     def backward_of(self, node, grad, needs):
         if modes.bits & WATCHED:
             return backward_through_modes(self.backward_of, node, grad, needs)
+        thread.backward = weakref.ref(self)
         if self.create_graph:
             # An op that has not saved its input has a backward that can be differentiated itself.
             if node.op.composite is not None and 0 in node.op.saves:

@@ -31,7 +31,7 @@ LATER = {
     "torch.cuda": ("amp",),
     "torch.func": ("vmap",),
     "torch.nn": ("DataParallel", "parallel"),
-    "torch.utils": ("checkpoint",),
+    "torch.utils.checkpoint": ("*",),
 }  # fmt: skip
 OUTSIDE = {
     "torch": (
