@@ -23,6 +23,7 @@ class Thread(threading.local):
     running: Any = None  # the node whose backward runs, under ANOMALY
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
     backward: Any = None  # weak: the last engine's Run that met a packed value, or a Function
+    checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     op_modes: tuple = ()  # the innermost last, under WATCHED
 
 

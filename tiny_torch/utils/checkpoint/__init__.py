@@ -19,14 +19,24 @@ from tiny_torch.utils.checkpoint.calls import (
 )
 from tiny_torch.utils.checkpoint.reentrant import CheckpointFunction
 from tiny_torch.utils.checkpoint.region import CheckpointError, noop_context_fn
+from tiny_torch.utils.checkpoint.selective import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+    selective,
+)
 from tiny_torch.utils.checkpoint.sequential import checkpoint_sequential
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "noop_context_fn",
+    "selective",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]

@@ -11,6 +11,7 @@ import tiny_torch as torch
 from tiny_torch.nn import Module
 from tiny_torch.utils.checkpoint.reentrant import CheckpointFunction
 from tiny_torch.utils.checkpoint.region import CHECKS, Contexts, noop_context_fn, recorded
+from tiny_torch.utils.checkpoint.selective import chosen
 
 early_stop_everywhere: bool | None = None
 debug_everywhere: bool | None = None
@@ -99,6 +100,7 @@ def checkpoint(
                 "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
             )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    context_fn = chosen(context_fn)
     debug = debug if debug_everywhere is None else debug_everywhere
     if debug and context_fn is not noop_context_fn:
         raise ValueError(
