@@ -158,8 +158,11 @@ class FirstRun(Numbered):
         context = SelectiveCheckpointContext(is_recompute=False, op_output=output)
         policy = self.policy(context, op, *arguments)
         keeps = policy is True or policy in SAVE or policy in OFFLOAD
-        kept = Kept(*seen[0], policy in OFFLOAD) if keeps and seen else AGAIN
-        self.kept[op].append(kept)
+        entry: Any = AGAIN
+        if keeps and seen:
+            arrays, result, saved = seen[0]
+            entry = Kept(arrays, result, saved, policy in OFFLOAD)
+        self.kept[op].append(entry)
         return output
 
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tiny_torch as torch
 from tiny_torch.nn import Sequential
+from tiny_torch.utils.checkpoint.budget import Segment, segments_within
 from tiny_torch.utils.checkpoint.calls import checkpoint
+
+# What was chosen for a Sequential, by what it depends on.
+chosen_before: Any = weakref.WeakKeyDictionary()
 
 
 def checkpoint_sequential(
     functions: Sequential | Sequence[Callable],
-    segments: int | str,
-    input: Any,
+    segments: int | str | None = None,
+    input: Any = None,
     use_reentrant: bool | None = None,
+    *,
+    memory: int | str | None = None,
     **kwargs: Any,
 ) -> Any:
     """The functions, one after the other on `input`, in checkpointed segments but for the last.
 
     `segments` is how many of them; "sqrt" (not in PyTorch) is about the root of the functions'
     number: the least memory, if all take the same. Takes `preserve_rng_state`, as `checkpoint`.
+    `memory` instead (not in PyTorch), such as "300MB", is what activations and their gradients may
+    take: functions are measured on `input`, a Sequential's once for each shape, and those segments
+    are checkpointed that compute least again. Raises ValueError for a budget that is too little.
     https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.checkpoint_sequential
 
     >>> import tiny_torch as torch
@@ -30,7 +41,16 @@ def checkpoint_sequential(
     >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).backward()
     >>> x.grad
     tensor(-0.2329)
+    >>> checkpoint_sequential(layers, memory="1KB", input=x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor(-0.4658)
     """
+    if segments is None and memory is None:
+        raise TypeError(
+            "checkpoint_sequential() missing 1 required positional argument: 'segments'"
+        )
+    if segments is not None and memory is not None:
+        raise ValueError("checkpoint_sequential: give either segments or memory, not both")
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
@@ -45,23 +65,51 @@ def checkpoint_sequential(
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     steps = list(functions.children()) if isinstance(functions, Sequential) else functions
-    count = max(1, round(len(steps) ** 0.5)) if segments == "sqrt" else int(segments)
-    size = len(steps) // count
+    if memory is None:
+        chosen = even(segments, len(steps))
+    else:
+        chosen = measured(functions, steps, memory, input)
+    for start, stop, again in chosen:
+        run = in_turn(steps[start:stop])
+        if again:
+            input = checkpoint(
+                run, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+            )
+        else:
+            input = run(input)
+    return input
 
-    def segment(start: int, stop: int) -> Callable:
-        def run(input: Any) -> Any:
-            for step in steps[start:stop]:
-                input = step(input)
-            return input
 
-        return run
+def in_turn(steps: Sequence[Callable]) -> Callable:
+    def run(input: Any) -> Any:
+        for step in steps:
+            input = step(input)
+        return input
 
-    start = 0
-    for start in range(size, size * count, size):
-        input = checkpoint(
-            segment(start - size, start),
-            input,
-            use_reentrant=use_reentrant,
-            preserve_rng_state=preserve_rng_state,
-        )
-    return segment(start, len(steps))(input)
+    return run
+
+
+def even(segments: Any, count: int) -> list[Segment]:
+    """As many segments of one size, of which the last takes the rest, too."""
+    parts = max(1, round(count**0.5)) if segments == "sqrt" else int(segments)
+    size = count // parts
+    starts = range(0, size * (parts - 1), size)
+    last = Segment(size * (parts - 1), count, False)
+    return [*(Segment(start, start + size, True) for start in starts), last]
+
+
+def measured(functions: Any, steps: Sequence[Callable], memory: Any, input: Any) -> list[Segment]:
+    """Those of a budget; none where nothing is recorded."""
+    if not torch.is_grad_enabled():
+        return [Segment(0, len(steps), False)]
+    if not isinstance(functions, Sequential):
+        return segments_within(steps, input, memory)
+    known = chosen_before.setdefault(functions, {})
+    key = (
+        memory,
+        *(getattr(input, name, None) for name in ("shape", "dtype", "device")),
+        *((id(module), module.training) for module in functions.modules()),
+    )
+    if key not in known:
+        known[key] = segments_within(steps, input, memory)
+    return known[key]
