@@ -44,6 +44,7 @@ from tiny_torch.tensor import wrap
 take = _core.take
 by_sequence = attrgetter("sequence")
 by_turn = lambda entry: entry[1].turn  # noqa: E731
+NO_WRITE = 2**63 - 1  # a stamp that no write is later than
 accumulating = threading.Lock()
 
 
@@ -139,7 +140,10 @@ class Run:
                     state = check_saved(saved, node.sequence)
                 if saved and state < FRESH:
                     thread.backward = weakref.ref(self)
+                    packed = type(saved) is not tuple
                     saved = node.unpack(False)
+                    if packed:  # what hooks have made for this call alone may be written over, too
+                        state = check_saved(saved, NO_WRITE)
                 seen = None
                 if not plain:
                     seen, grad = grad, hidden(grad)

@@ -12,21 +12,20 @@ from tiny_torch.tensor import wrap
 class Packed:
     """A node's saved values, of which the arrays have passed through a pack hook."""
 
-    __slots__ = ("unpack_hook", "values", "which")
+    __slots__ = ("places", "unpack_hook", "values")
 
-    def __init__(self, saved: tuple, pack_hook: Callable, unpack_hook: Callable):
+    def __init__(self, saved: tuple, places: list[int], pack_hook: Callable, unpack_hook: Callable):
         self.unpack_hook = unpack_hook
-        self.which = [hasattr(value, "stamp") for value in saved]
-        self.values = [
-            pack_hook(wrap(value)) if packed else value
-            for value, packed in zip(saved, self.which, strict=True)
-        ]
+        self.places = places  # of the arrays
+        self.values = list(saved)
+        for place in places:
+            self.values[place] = pack_hook(wrap(saved[place]))
 
     def unpack(self) -> tuple:
-        return tuple(
-            self.array_of(value) if packed else value
-            for value, packed in zip(self.values, self.which, strict=True)
-        )
+        values = list(self.values)
+        for place in self.places:
+            values[place] = self.array_of(values[place])
+        return tuple(values)
 
     def array_of(self, value: Any) -> Any:
         tensor = self.unpack_hook(value)
@@ -78,11 +77,13 @@ class save_on_cpu(saved_tensors_hooks):
 
 def pack(node: Any) -> None:
     """Packs what a new node has saved."""
-    if not any(hasattr(value, "stamp") for value in node.saved):
+    saved = node.saved
+    places = [place for place, value in enumerate(saved) if hasattr(value, "stamp")]
+    if not places:
         return
     bits = modes.bits
     modes.bits = (bits | NO_GRAD) & ~SAVED_HOOKS
     try:
-        node.saved = Packed(node.saved, *thread.saved_hooks)
+        node.saved = Packed(saved, places, *thread.saved_hooks)
     finally:
         modes.bits = bits

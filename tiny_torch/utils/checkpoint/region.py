@@ -63,8 +63,14 @@ class Arguments:
         return args
 
 
-def kind_of(tensor: Tensor) -> dict[str, Any]:
-    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+def kind_of(tensor: Tensor) -> tuple:
+    array = tensor.array
+    return array.shape, array.dtype, array.device
+
+
+def kind_in_words(kind: tuple) -> str:
+    shape, dtype, device = kind
+    return str({"shape": torch.Size(shape), "dtype": dtype, "device": torch.device(str(device))})
 
 
 CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": kind_of, "none": lambda tensor: None}
@@ -144,8 +150,8 @@ class Region:
                 f"{len(kinds)}\nNumber of tensors saved during recomputation: {count}.\n{TIP}"
             )
         wrong = "".join(
-            f"tensor at position {k}:\nsaved metadata: {kinds[k]}\n"
-            f"recomputed metadata: {self.check(tensor)}\n"
+            f"tensor at position {k}:\nsaved metadata: {kind_in_words(kinds[k])}\n"
+            f"recomputed metadata: {kind_in_words(self.check(tensor))}\n"
             for k, tensor in values.items()
             if self.check(tensor) != kinds[k]
         )
