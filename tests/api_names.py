@@ -308,7 +308,8 @@ THEN = {
         _LRScheduler ChainedScheduler CyclicLR MultiplicativeLR PolynomialLR
     """,
     "torch.utils.checkpoint": """
-        checkpoint checkpoint_sequential CheckpointError CheckpointFunction noop_context_fn
+        checkpoint checkpoint_sequential CheckpointError CheckpointFunction CheckpointPolicy
+        create_selective_checkpoint_contexts noop_context_fn SelectiveCheckpointContext
         set_checkpoint_debug_enabled set_checkpoint_early_stop
     """,
     "torch.utils.data": "ChainDataset default_convert DistributedSampler StackDataset",
