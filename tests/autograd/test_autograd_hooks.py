@@ -280,6 +280,43 @@ def test_hooks_on_what_is_saved(torch):
     assert torch.autograd.grad(first.sum(), x)[0].tolist() == [12, 18]
 
 
+def test_a_pack_hook_must_not_write(torch):
+    x = leaf(torch, 1.0, 2.0)
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda v: v.mul_(2), lambda v: v)
+    with hooks, pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        x.exp()
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_saved_on_the_cpu(torch, pinned):
+    x = leaf(torch, 1.0, 2.0)
+    with torch.autograd.graph.save_on_cpu(pin_memory=pinned):
+        y = x.cos() * x
+    y.sum().backward()
+    grad = x.cos() - x.sin() * x
+    assert x.grad.tolist() == pytest.approx(grad.tolist())
+    kept = leaf(torch, 1.0).exp()
+    with torch.autograd.graph.save_on_cpu(pin_memory=pinned):
+        z = kept.exp().sin()
+    assert torch.autograd.grad(z.sum(), kept)[0].shape == (1,)
+
+
+def test_values_that_hooks_made_are_not_the_callers_to_lose(torch):
+    """A gradient may be written over what an unpack hook answers only if nobody else has it."""
+    kept = []
+
+    def unpack(values):
+        kept.append(torch.tensor(values))
+        return kept[-1]
+
+    x = torch.zeros(2**15, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda v: v.tolist(), unpack):
+        y = x.tanh() + 1
+    y.sum().backward()
+    assert len(kept) == 1 and not kept[0].any()
+    assert x.grad.all()
+
+
 def test_saved_hooks_around_a_function_of_the_users(torch):
     class Cube(torch.autograd.Function):
         @staticmethod

@@ -19,7 +19,14 @@ class Packed:
         self.places = places  # of the arrays
         self.values = list(saved)
         for place in places:
+            stamp = saved[place].stamp
             self.values[place] = pack_hook(wrap(saved[place]))
+            if saved[place].stamp != stamp:
+                raise RuntimeError(
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                    "input to pack hook cannot be modified by in-place operations as this can lead "
+                    "to unexpected side-effects."
+                )
 
     def unpack(self) -> tuple:
         values = list(self.values)
@@ -70,9 +77,12 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
-        if pin_memory:
-            raise NotImplementedError("save_on_cpu(pin_memory=True)")
-        super().__init__(lambda x: (x.device, x.cpu()), lambda packed: packed[1].to(packed[0]))
+        def keep(x: Any) -> Any:
+            if pin_memory and not x.is_cpu:  # else there is no transfer that it would speed up
+                raise NotImplementedError("save_on_cpu(pin_memory=True)")
+            return x.device, x.cpu()
+
+        super().__init__(keep, lambda packed: packed[1].to(packed[0]))
 
 
 def pack(node: Any) -> None:
