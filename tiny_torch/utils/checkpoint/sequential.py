@@ -18,20 +18,19 @@ chosen_before: Any = weakref.WeakKeyDictionary()
 
 def checkpoint_sequential(
     functions: Sequential | Sequence[Callable],
-    segments: int | str | None = None,
-    input: Any = None,
+    segments: int | str | None,
+    input: Any,
     use_reentrant: bool | None = None,
-    *,
-    memory: int | str | None = None,
     **kwargs: Any,
 ) -> Any:
     """The functions, one after the other on `input`, in checkpointed segments but for the last.
 
     `segments` is how many of them; "sqrt" (not in PyTorch) is about the root of the functions'
     number: the least memory, if all take the same. Takes `preserve_rng_state`, as `checkpoint`.
-    `memory` instead (not in PyTorch), such as "300MB", is what activations and their gradients may
-    take: functions are measured on `input`, a Sequential's once for each shape, and those segments
-    are checkpointed that compute least again. Raises ValueError for a budget that is too little.
+    Where `segments` is None, `memory` (not in PyTorch), such as "300MB", is what activations and
+    their gradients may take: functions are measured on `input`, a Sequential's once for each shape,
+    and those segments are checkpointed that compute least again. Raises ValueError for a budget
+    that is too little.
     https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.checkpoint_sequential
 
     >>> import tiny_torch as torch
@@ -41,16 +40,10 @@ def checkpoint_sequential(
     >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).backward()
     >>> x.grad
     tensor(-0.2329)
-    >>> checkpoint_sequential(layers, memory="1KB", input=x, use_reentrant=False).backward()
+    >>> checkpoint_sequential(layers, None, x, use_reentrant=False, memory="1KB").backward()
     >>> x.grad
     tensor(-0.4658)
     """
-    if segments is None and memory is None:
-        raise TypeError(
-            "checkpoint_sequential() missing 1 required positional argument: 'segments'"
-        )
-    if segments is not None and memory is not None:
-        raise ValueError("checkpoint_sequential: give either segments or memory, not both")
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
@@ -62,6 +55,9 @@ def checkpoint_sequential(
         )
         use_reentrant = True
     preserve_rng_state = kwargs.pop("preserve_rng_state", True)
+    memory = kwargs.pop("memory", None)
+    if segments is not None and memory is not None:
+        raise ValueError("checkpoint_sequential: give either segments or memory, not both")
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     steps = list(functions.children()) if isinstance(functions, Sequential) else functions
