@@ -134,7 +134,14 @@ def recurrent(torch: Any, kind: str, batch: int = 16) -> Callable[[], None]:
     return step
 
 
-def gpt(torch: Any, fused_attention: bool, batch: int = 16) -> Callable[[], None]:
+def gpt(
+    torch: Any,
+    fused_attention: bool,
+    batch: int = 16,
+    layers: int = 4,
+    through: Callable[[Any, Any], Any] = lambda blocks, h: blocks(h),
+    optimizer: bool = True,
+) -> Callable[[], None]:
     """4 layers of width 128, 4 heads, sequences of 128 tokens, vocabulary 5000, AdamW."""
     nn: Any = torch.nn
     F: Any = torch.nn.functional
@@ -168,17 +175,22 @@ def gpt(torch: Any, fused_attention: bool, batch: int = 16) -> Callable[[], None
             return x + self.mlp(self.ln2(x))
 
     tokens, places = nn.Embedding(vocabulary, C), nn.Embedding(T, C)
-    blocks = nn.Sequential(*[Block() for _ in range(4)], nn.LayerNorm(C))
+    blocks = nn.Sequential(*[Block() for _ in range(layers)], nn.LayerNorm(C))
     head = nn.Linear(C, vocabulary, bias=False)
     model = nn.ModuleList([tokens, places, blocks, head])
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    if not optimizer:
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
     x, y = torch.randint(0, vocabulary, (B, T)), torch.randint(0, vocabulary, (B * T,))
 
     def step() -> None:
-        opt.zero_grad()
-        h = blocks(tokens(x) + places(torch.arange(T)))
+        if optimizer:
+            opt.zero_grad()
+        h = through(blocks, tokens(x) + places(torch.arange(T)))
         F.cross_entropy(head(h).view(-1, vocabulary), y).backward()
-        opt.step()
+        if optimizer:
+            opt.step()
 
     return step
 
