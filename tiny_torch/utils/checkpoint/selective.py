@@ -38,6 +38,20 @@ class CheckpointPolicy(enum.Enum):
     """What becomes of an op's result: kept, kept in the CPU's memory, or computed again.
 
     MUST and PREFER are the same here; in PyTorch they tell its compiler how much it may change.
+    https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.CheckpointPolicy
+
+    >>> import tiny_torch as torch
+    >>> from tiny_torch.utils.checkpoint import CheckpointPolicy, checkpoint
+    >>> from tiny_torch.utils.checkpoint import create_selective_checkpoint_contexts
+    >>> def keep_large(context, op, *args, **kwargs):
+    ...     large = context.op_output.numel() > 2
+    ...     return CheckpointPolicy.MUST_SAVE if large else CheckpointPolicy.PREFER_RECOMPUTE
+    >>> def contexts():
+    ...     return create_selective_checkpoint_contexts(keep_large)
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().sum(), x, use_reentrant=False, context_fn=contexts).backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183, 2.7183])
     """
 
     MUST_SAVE = 0
@@ -257,7 +271,7 @@ class selective(tuple):
     the rest again: activations, norms, dropout. Not in PyTorch.
 
     The `context_fn` of a checkpoint; or, by ``with``, of all non-reentrant ones inside that have
-    none.
+    none. A chain of layers wants several checkpoints: backward of one computes all its cheap ops.
 
     >>> import tiny_torch as torch
     >>> from tiny_torch.utils.checkpoint import checkpoint, selective
