@@ -77,7 +77,9 @@ def typename(obj: object) -> str:
 # These build on the names above.
 from tiny_torch import (
     accelerator,
+    amp,
     backends,
+    cpu,
     cuda,
     distributions,
     func,
@@ -90,10 +92,14 @@ from tiny_torch import (
     utils,
     version,
 )
+from tiny_torch.amp import GradScaler, autocast
+from tiny_torch.amp import state as _autocast_state
 from tiny_torch.compat import absent, twins
 from tiny_torch.cuda import OutOfMemoryError
+from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
 from tiny_torch.serialization import load, save
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
+globals().update(methods.publish(__name__, _autocast_state.FUNCTIONS))
 methods.attach(serialization.METHODS)
 absent.install()

@@ -16,7 +16,7 @@ from tiny_torch.autograd.graph import (
     node_stamp,
     note,
 )
-from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, VIEW, through_modes
+from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, through_modes
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
 from tiny_torch.modes import WATCHED, modes
@@ -85,10 +85,15 @@ _core.register_apply(in_modes)
 def compute(op, arguments, out=None):
     """op.forward of the arguments' arrays: (result, saved). The result may stand in `out`."""
     if modes.bits & WATCHED:
-        result = apply(op, *arguments)
+        result = through_modes(OUT, op, arguments, computed)
         several = isinstance(result, tuple)
         return (arrays_of(result) if several else result.array), ()
     return _core.compute(op, arguments, out)
+
+
+def computed(op, arguments):
+    """compute's result, as a tensor or a tuple of them."""
+    return finish(compute(op, arguments)[0])
 
 
 def apply_inplace(op, x, *arguments):

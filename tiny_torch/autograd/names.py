@@ -136,6 +136,8 @@ NAMES: dict[str, str | Callable] = {
     "Linear": of_linear,
     "MaskedFill": of_masked_fill,
     "Matmul": of_matmul,
+    "MatmulDot": "DotBackward0",
+    "MatmulMv": "MvBackward0",
     "Mean": by_dims("Mean"),
     "MaxPool": of_pool("Max", "WithIndices"),
     "MaxPoolWithIndices": of_pool("Max", "WithIndices"),

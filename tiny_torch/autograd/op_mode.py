@@ -6,14 +6,15 @@ knows what modes there are.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.modes import WATCHED, modes, thread
 
-# The kinds of calls: results in fresh memory, results that show the first argument's memory, and
-# results written over the first argument.
-ORDINARY, VIEW, IN_PLACE = "ordinary", "view", "in place"
+# The kinds of calls: results in fresh memory, results that show the first argument's memory,
+# results written over the first argument, and results that a caller's `out` will hold.
+ORDINARY, VIEW, IN_PLACE, OUT = "ordinary", "view", "in place", "out"
 
 
 class OpMode:
@@ -31,6 +32,10 @@ class OpMode:
     Mul ordinary
     """
 
+    def takes_whole(self, name: str, arguments: tuple) -> bool:
+        """Whether it sees a function that is marked `as_one` as an op of that name, not its ops."""
+        return False
+
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
         """Answers the op's results; ``call(op, arguments)`` computes and records them."""
         return call(op, arguments)
@@ -40,29 +45,52 @@ class OpMode:
         return call(node, grad, needs)
 
     def __enter__(self) -> Any:
-        thread.op_modes = (*thread.op_modes, self)
-        modes.bits |= WATCHED
+        use((*thread.op_modes, self))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        thread.op_modes = thread.op_modes[:-1]
-        if not thread.op_modes:
-            modes.bits &= ~WATCHED
+        use(without(self))
+
+
+def use(stack: tuple) -> None:
+    """These modes see the ops, the last of them first."""
+    thread.op_modes = stack
+    if stack:
+        modes.bits |= WATCHED
+    else:
+        modes.bits &= ~WATCHED
+
+
+def without(mode: OpMode) -> tuple:
+    """The stack without the mode where it stands innermost; it need not be the last."""
+    stack = thread.op_modes
+    for i in reversed(range(len(stack))):
+        if stack[i] is mode:
+            return stack[:i] + stack[i + 1 :]
+    return stack
+
+
+def place_on_stack(mode: OpMode, there: bool) -> None:
+    """Makes the mode the innermost one unless it is on the stack, or takes it off."""
+    if not there:
+        use(without(mode))
+    elif mode not in thread.op_modes:
+        use((*thread.op_modes, mode))
 
 
 class innermost:
-    """The innermost mode, which is off while the ``with`` lasts."""
+    """The innermost mode, or `mode`, which is off while the ``with`` lasts."""
+
+    def __init__(self, mode: OpMode | None = None) -> None:
+        self.mode = mode or thread.op_modes[-1]
 
     def __enter__(self) -> OpMode:
         self.stack = thread.op_modes
-        thread.op_modes = self.stack[:-1]
-        if not thread.op_modes:
-            modes.bits &= ~WATCHED
-        return self.stack[-1]
+        use(without(self.mode))
+        return self.mode
 
     def __exit__(self, *exception: Any) -> None:
-        thread.op_modes = self.stack
-        modes.bits |= WATCHED
+        use(self.stack)
 
 
 def through_modes(kind: str, op: Any, arguments: tuple, call: Callable) -> Any:
@@ -75,3 +103,37 @@ def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> 
     """The same of a node's backward: ``call(node, grad, needs)``."""
     with innermost() as mode:
         return mode.backward(call, node, grad, needs)
+
+
+def as_one(function: Callable) -> Callable:
+    """A function of several ops that a mode may see as one, of the function's name."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def seen(*args: Any, **kwargs: Any) -> Any:
+        if modes.bits & WATCHED:
+            given = (*args, *kwargs.values())
+            for mode in reversed(thread.op_modes):
+                if mode.takes_whole(name, given):
+                    return through_one(mode, function, args, kwargs)
+        return function(*args, **kwargs)
+
+    seen.plain = function  # type: ignore[attr-defined]
+    return seen
+
+
+def plain_of(function: Any) -> Any:
+    """The function without its `as_one`."""
+    return getattr(function, "plain", function)
+
+
+def through_one(mode: OpMode, function: Callable, args: tuple, kwargs: dict) -> Any:
+    names = tuple(kwargs)
+
+    def call(op: Any, given: tuple) -> Any:
+        first, rest = given[: len(args)], given[len(args) :]
+        return op(*first, **dict(zip(names, rest, strict=True)))
+
+    kind = ORDINARY if kwargs.get("out") is None else OUT
+    with innermost(mode):
+        return mode.forward(call, function, (*args, *kwargs.values()), kind)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tiny_torch import _core, creation, dlpack, from_data, memory, printing, ranges, storage
 from tiny_torch.autograd import history
+from tiny_torch.autograd.op_mode import as_one, plain_of
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.functions import aliases, operators
@@ -93,7 +94,10 @@ PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
-    for name in ("autograd.history", "devices", "printing", "storage", "compat.switches")
+    for name in (
+        *("amp.state", "autograd.history", "devices", "printing", "storage"),
+        "compat.switches",
+    )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.
 SMALL = {
@@ -109,7 +113,8 @@ def published(
     """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
     if not isinstance(function, FunctionType):
         return function
-    code = function.__code__
+    inner = plain_of(function)
+    code = inner.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
     names: dict[str, str | None] = {}
@@ -127,8 +132,10 @@ def published(
     if not names and (many or operator or len(arguments) <= method or own):
         return function
     positional = sys.maxsize if many else code.co_argcount
-    plain = outdated(name, function)
-    return _core.Function(plain, by_position(function), names, module, name, positional)
+    plain, flat = outdated(name, inner), by_position(inner)
+    if inner is not function:
+        plain, flat = as_one(plain), as_one(flat)
+    return _core.Function(plain, flat, names, module, name, positional)
 
 
 def by_position(function: FunctionType) -> FunctionType:

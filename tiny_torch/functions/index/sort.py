@@ -10,6 +10,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import by_name, check_tensor, into, into_same, offered, standalone
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk
@@ -224,6 +225,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
     return (q * (n - 1)).where(numbers == n, float(n - 1))  # the last position is a NaN's
 
 
+@as_one
 def quantile(
     input: Tensor,
     q: Any,
@@ -246,6 +248,7 @@ def quantile(
     return quantiles("quantile", input, q, dim, keepdim, interpolation, out)
 
 
+@as_one
 def nanquantile(
     input: Tensor,
     q: Any,

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch.arguments import as_float, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import other_type
 from tiny_torch.functions.common import by_name, check_tensor, check_tensors
 from tiny_torch.functions.linalg.lapack import check_precision
@@ -26,6 +27,7 @@ MODES = {
 }
 
 
+@as_one
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -157,6 +159,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # ----------------------------------------------------------------------- similarities, distances
 
 
+@as_one
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim` of their broadcast shape, without it.
 
@@ -206,6 +209,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@as_one
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances of all pairs of different rows: (N, M) -> (N (N - 1) / 2).
 

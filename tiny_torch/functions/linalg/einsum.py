@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import by_name, check_listed, check_tensor, into
-from tiny_torch.functions.linalg.matmul import bmm, mm
+from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.shape.views import reshaped
 from tiny_torch.ops.shape.views import Permute, Unsqueeze, are_ints, unique_dims
 from tiny_torch.tensor import Tensor
@@ -25,6 +26,7 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an 
 ELLIPSIS = "..."
 
 
+@as_one
 def einsum(*args: Any) -> Tensor:
     """Sums of products by the labels of an equation: einsum("ij,jk->ik", a, b) is a @ b.
 
@@ -368,6 +370,7 @@ def paired(x: Operand, y: Operand, last: list[int], kept: int) -> tuple[Pair, Op
 # ------------------------------------------------------------------------------------ tensordot
 
 
+@as_one
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Products summed over dims of both: the last and first `dims`, or two lists of dims.
 
@@ -395,6 +398,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     left = reshaped(apply_view(Permute, a, plan.order_a), plan.left)
     right = reshaped(apply_view(Permute, b, plan.order_b), plan.right)
     if out is None:
+        if plan.shape == ():  # a product of vectors to autocast, too
+            return dot(left.flatten(), right.flatten())
         return reshaped(mm(left, right), plan.shape)
     check_tensor("tensordot", "out", 4, out)
     if out.dtype is not left.dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import into_same, named
 from tiny_torch.functions.linalg.lapack import (
@@ -18,6 +19,7 @@ from tiny_torch.ops.linalg.factor import LinalgCholeskyEx, LinalgEigh, LinalgQr,
 from tiny_torch.tensor import Tensor
 
 
+@as_one
 def cholesky(input: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """The lower triangular L with L L^T = input, of symmetric positive definite matrices.
 
@@ -38,6 +40,7 @@ def old_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> Tens
     return cholesky(input, upper=upper, out=out)
 
 
+@as_one
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """A = Q R: Q with orthonormal columns, R upper triangular.
 
@@ -63,6 +66,7 @@ def old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     return named("qr", qr(input, "reduced" if some else "complete"), out)
 
 
+@as_one
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """(eigenvalues, eigenvectors as columns) of symmetric matrices; values ascend.
 
@@ -79,6 +83,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     return named("linalg_eigh", apply(LinalgEigh, input, UPLO.upper()), out)
 
 
+@as_one
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """The eigenvalues of symmetric matrices, ascending.
 
@@ -99,6 +104,7 @@ def check_svd(A: Any, function: str, driver: str | None) -> None:
     check_precision("linalg.svd", A)
 
 
+@as_one
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None):
     """A = U diag(S) Vh with orthonormal U and Vh and descending S; (m, n) -> (m, m), (k), (n, n).
 
@@ -109,6 +115,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     return named("linalg_svd", apply(LinalgSvd, A, bool(full_matrices)), out)
 
 
+@as_one
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
     """The singular values, descending.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import finfo
 from tiny_torch.functions.common import check_tensors, into, into_same, named
@@ -32,6 +33,7 @@ from tiny_torch.ops.linalg.solve import inverse_where_regular
 from tiny_torch.tensor import Tensor, wrap
 
 
+@as_one
 def pinv(
     input: Tensor,
     rcond: Any = None,
@@ -59,6 +61,7 @@ def pinv(
     return into_same(out, apply(LinalgPinv, input, atol, rtol, hermitian))
 
 
+@as_one
 def matrix_rank(
     input: Tensor,
     tol: Any = None,
@@ -90,6 +93,7 @@ def matrix_rank(
     return into(out, (limit.unsqueeze(-1) < S).sum(-1))
 
 
+@as_one
 def lstsq(
     input: Tensor,
     b: Tensor,
@@ -138,6 +142,7 @@ def lstsq(
 # --------------------------------------------------------------------------------------- condition
 
 
+@as_one
 def cond(input: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     """The condition number |A| |A^-1| in the norm p (of matrix_norm; 2 without it).
 
@@ -220,6 +225,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     return apply(LinalgMatrixExp, input)
 
 
+@as_one
 def old_pinv(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """linalg.pinv under its old name."""
     return pinv(input, rtol=rcond)

@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
@@ -148,6 +149,7 @@ def addbmm_(
     return sum_of_products_inplace(Addbmm, self, batch1, batch2, beta, alpha)
 
 
+@as_one
 def addr(
     input: Tensor,
     vec1: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, into_same, named
 from tiny_torch.functions.linalg.lapack import check_input, check_matrix, check_precision
 from tiny_torch.functions.linalg.triangular import check_pair
@@ -12,6 +13,7 @@ from tiny_torch.ops.linalg.solve import LinalgDet, LinalgInvEx, LinalgSlogdet, L
 from tiny_torch.tensor import Tensor
 
 
+@as_one
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverses of square matrices. Raises LinAlgError where one is singular.
 
@@ -31,6 +33,7 @@ def inverse(input: Tensor, *, out: Any = None) -> Tensor:
     return inv(input, out=out)
 
 
+@as_one
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
     """X with A X = B (or X A = B unless `left`): A (*, n, n), B (*, n, k), or (*, n) as A's batch.
 

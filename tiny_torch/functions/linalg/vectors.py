@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import (
     by_name,
@@ -146,6 +147,7 @@ def cross_along(input: Tensor, other: Tensor, dim: int, out: Tensor | None) -> T
     return result if out is None else into_same(out, result)
 
 
+@as_one
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Inner products of vectors along `dim`; the other dims broadcast.
 
@@ -167,6 +169,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 # --------------------------------------------------------------------------------------- chains
 
 
+@as_one
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of a chain of matrices, in the order that needs the fewest multiplications.
 
@@ -226,6 +229,7 @@ def best_cuts(sizes: list[int]) -> dict[tuple[int, int], int]:
     return cuts
 
 
+@as_one
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """linalg.multi_dot of matrices; of one, that matrix."""
     if len(matrices) == 1 and isinstance(matrices[0], Tensor):

@@ -13,6 +13,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.nn.dropout import dropout
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, composed
@@ -86,6 +87,7 @@ def sdpa_kernel(
         _allowed.backends = before
 
 
+@as_one
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

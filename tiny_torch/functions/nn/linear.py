@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.linalg.matmul import matmul
 from tiny_torch.ops.linalg.matmul import Linear
 from tiny_torch.tensor import Tensor
 
 
+@as_one
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1ᵀ W x2 + b: inputs (*, I) and (*, J), weight (O, I, J), bias (O), result (*, O).
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import cannot_cast, promote_types, scalar_type
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.nn.rectifiers import require_float
@@ -120,6 +121,7 @@ def _require_probabilities(name: str, x: Tensor) -> None:
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
+@as_one
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -159,6 +161,7 @@ def binary_cross_entropy(
     return loss if weight is None else reduced(loss * weight, reduction)
 
 
+@as_one
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -199,6 +202,7 @@ def binary_cross_entropy_with_logits(
     return loss if weight is None else reduced(loss * weight, reduction)
 
 
+@as_one
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -327,6 +331,7 @@ def smooth_l1_loss(
     return _of_pairs(SmoothL1Loss, "smooth_l1", input, target, reduction, beta)
 
 
+@as_one
 def huber_loss(
     input: Tensor,
     target: Tensor,

@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import full_like, ones_like, zeros_like
 from tiny_torch.dtypes import cannot_cast, not_implemented, other_type
 from tiny_torch.functions.common import check_tensor
@@ -24,6 +25,7 @@ from tiny_torch.ops.nn.losses import MultilabelMarginLoss, reduced
 from tiny_torch.tensor import Tensor
 
 
+@as_one
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -101,6 +103,7 @@ def _sizes_that_differ(input: Tensor, var: Tensor) -> int:
 # ---- classes ----------------------------------------------------------------------------------
 
 
+@as_one
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -141,6 +144,7 @@ def _require_classes(name: str, target: Tensor) -> None:
         raise other_type(_core.int64, target.dtype)
 
 
+@as_one
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -267,6 +271,7 @@ def multilabel_soft_margin_loss(
 # ---- rankings and embeddings ------------------------------------------------------------------
 
 
+@as_one
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -295,6 +300,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@as_one
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -318,6 +324,7 @@ def hinge_embedding_loss(
     return reduced(apart + where(target != -1, input, zeros), reduction)
 
 
+@as_one
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -354,6 +361,7 @@ def cosine_embedding_loss(
     return reduced(together + apart, reduction)
 
 
+@as_one
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -9,6 +9,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import empty, ones_like
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import by_name, check_tensor, write_out
@@ -179,6 +180,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return apply_inplace(op, input, negative_slope)
 
 
+@as_one
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, weight x elsewhere; input (N, C, *), weight () or (1) or (C), of one dtype.
 

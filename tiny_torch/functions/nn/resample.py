@@ -11,6 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import ones_like, zeros_like
 from tiny_torch.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import check_tensor, check_tensors, standalone
@@ -87,6 +88,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return standalone(grid.reshape(size[0], *size[2:], dims))
 
 
+@as_one
 def grid_sample(
     input: Tensor,
     grid: Tensor,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.docstrings import told_as
 from tiny_torch.functions.common import check_tensor, check_tensors, standalone
 from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, per_dim
@@ -71,6 +72,7 @@ def unpool(
     return y.contiguous(memory_format=suggested_format(x.array)) if dims == 2 else y
 
 
+@as_one
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -94,6 +96,7 @@ def max_unpool1d(
     return unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@as_one
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -110,6 +113,7 @@ def max_unpool2d(
 
 
 @told_as(max_unpool2d, 3)
+@as_one
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
 from tiny_torch.functions.linalg.lapack import check_floating, check_precision
@@ -77,6 +78,7 @@ def vector_norm(
 # --------------------------------------------------------------------------------------- matrices
 
 
+@as_one
 def matrix_norm(
     input: Tensor,
     ord: Any = "fro",
@@ -203,6 +205,7 @@ def norm_method(
     return old_norm(self, p, dim, keepdim, dtype=dtype)
 
 
+@as_one
 def dist(input: Tensor, other: Tensor, p: Number = 2, *, out: Any = None) -> Tensor:
     """The p-norm of input - other. https://pytorch.org/docs/stable/generated/torch.dist.html"""
     check_tensor("dist", "input", 1, input)
@@ -210,6 +213,7 @@ def dist(input: Tensor, other: Tensor, p: Number = 2, *, out: Any = None) -> Ten
     return vector_norm(input - other, p, out=out)
 
 
+@as_one
 def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Any = None) -> Tensor:
     """Scales each slice along `dim` whose p-norm is above maxnorm down to it.
 

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch._reference.layout import MAX_DIMS
 from tiny_torch.arguments import wrong_kind
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import by_name, check_elements, check_tensor, into, standalone
@@ -142,6 +143,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return powers if increasing else powers.flip(1)
 
 
+@as_one
 def trace(input: Tensor, *, out: Any = None) -> Tensor:
     """The sum of a matrix's diagonal. https://pytorch.org/docs/stable/generated/torch.trace.html"""
     check_tensor("trace", "input", 1, input)

@@ -95,6 +95,14 @@ class Dot(Matmul):
     """A product of two vectors."""
 
 
+class MatmulMv(Mv):
+    """`matmul`'s, which autocast tells from `mv`."""
+
+
+class MatmulDot(Dot):
+    """`matmul`'s, which autocast tells from `dot`."""
+
+
 class Linear(Op):
     """x @ weight.T + bias: x (..., in), weight (out, in), bias (out,) or None."""
 
@@ -119,4 +127,4 @@ class Linear(Op):
         return to_x, to_weight, to_bias
 
 
-BY_DIMS = {(1, 1): Dot, (2, 1): Mv, (2, 2): Mm}
+BY_DIMS = {(1, 1): MatmulDot, (2, 1): MatmulMv, (2, 2): Mm}

@@ -1,0 +1,400 @@
+"""autocast: which op computes in which dtype, compared with PyTorch's; and what surrounds it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+
+import pytest
+from api_names import NAMES
+
+import tiny_torch as torch
+from tiny_torch.autograd.op_mode import OpMode
+from tiny_torch.nn import functional as F
+
+theirs = pytest.importorskip("torch")
+from sweep_compare import dtype_name, run  # noqa: E402
+from sweep_samples import has, samples  # noqa: E402
+
+pytestmark = pytest.mark.torch
+HALVES = ("bfloat16", "float16")
+SPACES = ("torch", "torch.linalg", "torch.nn.functional")
+COVERED = [name for name in NAMES if name.rpartition(".")[0] in SPACES and has(torch, name)]
+# Other reasons than autocast: memory that overlaps is written, or there is no kernel of a half.
+OTHER_REASONS = ("refers to a single memory location", "view size is not compatible")
+
+
+def dtypes(outcome):
+    """Those of the results; None where the call was refused."""
+    if outcome.error is not None:
+        return None
+    return [dtype_name(part[0]) for part in outcome.parts if isinstance(part, tuple)]
+
+
+def both(sample, half):
+    with theirs.autocast("cpu", getattr(theirs, half)):
+        expected = run(sample, theirs)
+    with torch.autocast("cpu", getattr(torch, half)):
+        found = run(sample, torch)
+    return found, expected
+
+
+def some(name, half, count):
+    """Samples of float32 and of the half."""
+    left = {"float32": count, half: count}
+    for sample in itertools.islice(samples(name), 40):
+        if left.get(sample.dtype):
+            left[sample.dtype] -= 1
+            yield sample
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("part", range(8))
+def test_every_op_computes_in_the_dtype_that_pytorch_chooses(part, half):
+    theirs.set_num_threads(1)
+    wrong = []
+    for name in COVERED[part::8]:
+        for sample in some(name, half, 4):
+            found, expected = both(sample, half)
+            if dtypes(found) != dtypes(expected):
+                error = str(found.error or expected.error)
+                if not any(reason in error for reason in OTHER_REASONS):
+                    wrong.append((sample.where, dtypes(found), dtypes(expected), error))
+    assert not wrong, wrong[:8]
+
+
+def mixed(function, *shapes, **keywords):
+    """A call of float32 and the half in turn: autocast makes them one."""
+
+    def call(module, half):
+        tensors = [
+            module.ones(shape, dtype=(getattr(module, half), module.float32)[i % 2])
+            for i, shape in enumerate(shapes)
+        ]
+        for name in ("nn.functional", "linalg", ""):
+            owner = module
+            for part in filter(None, name.split(".")):
+                owner = getattr(owner, part)
+            if hasattr(owner, function):
+                return getattr(owner, function)(*tensors, **keywords)
+        raise AttributeError(function)
+
+    return pytest.param(call, id=function)
+
+
+MIXED = [
+    mixed("mm", (2, 2), (2, 2)), mixed("bmm", (1, 2, 2), (1, 2, 2)), mixed("matmul", (2,), (2,)),
+    mixed("addmm", (2, 2), (2, 2), (2, 2)), mixed("baddbmm", (1, 2, 2), (1, 2, 2), (1, 2, 2)),
+    mixed("linear", (2, 2), (2, 2), (2,)), mixed("conv2d", (1, 1, 3, 3), (1, 1, 2, 2), (1,)),
+    mixed("conv1d", (1, 1, 3), (1, 1, 2), (1,), padding="same"),
+    mixed("conv_transpose1d", (1, 1, 3), (1, 1, 2)), mixed("prelu", (2, 2), (1,)),
+    mixed("scaled_dot_product_attention", (1, 2, 4), (1, 2, 4), (1, 2, 4)),
+    mixed("vecdot", (2, 2), (2, 2)),
+    mixed("mse_loss", (2,), (2,)), mixed("l1_loss", (2,), (2,)), mixed("huber_loss", (2,), (2,)),
+    mixed("smooth_l1_loss", (2,), (2,)), mixed("kl_div", (2, 2), (2, 2)),
+    mixed("binary_cross_entropy", (2,), (2,)),
+    mixed("binary_cross_entropy_with_logits", (2,), (2,)), mixed("cdist", (2, 2), (2, 2)),
+    mixed("grid_sample", (1, 1, 2, 2), (1, 2, 2, 2)), mixed("solve", (1, 1), (1, 1)),
+    mixed("layer_norm", (2, 4), normalized_shape=(4,)), mixed("bilinear", (2, 2), (2, 2)),
+    mixed("cosine_embedding_loss", (2, 2), (2, 2), (2,)), mixed("mv", (2, 2), (2,)),
+    mixed("margin_ranking_loss", (2,), (2,), (2,)), mixed("dot", (2,), (2,)),
+    mixed("triplet_margin_loss", (2, 2), (2, 2), (2, 2)), mixed("addmv", (2,), (2, 2), (2,)),
+    mixed("poisson_nll_loss", (2,), (2,)), mixed("soft_margin_loss", (2,), (2,)),
+    mixed("tensordot", (2, 2), (2, 2)), mixed("cosine_similarity", (2, 2), (2, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", MIXED)
+@pytest.mark.parametrize("half", HALVES)
+def test_inputs_of_two_dtypes_are_made_one_where_pytorch_does(call, half):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = []
+        for module in (theirs, torch):
+            with module.autocast("cpu", getattr(module, half)):
+                try:
+                    answers.append(dtype_name(call(module, half)))
+                except (RuntimeError, TypeError) as error:
+                    answers.append(type(error))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_what_is_joined_takes_the_widest_dtype(half):
+    a, low = torch.ones(2), torch.ones(2, dtype=getattr(torch, half))
+    other = torch.ones(2, dtype=getattr(torch, HALVES[HALVES.index(half) - 1]))
+    with torch.autocast("cpu", low.dtype):
+        assert torch.cat((low, a)).dtype is torch.stack((low, a)).dtype is torch.float32
+        assert torch.cat((low, low)).dtype is low.dtype
+        with pytest.raises(RuntimeError, match="Unexpected floating ScalarType"):
+            torch.cat((other, other))
+
+
+def test_forms_that_write_and_float64_and_integers_are_left_alone():
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        assert torch.mm(x, x, out=torch.empty(2, 2)).dtype is torch.float32
+        assert torch.ones(2, 2).addmm_(x, x).dtype is torch.float32
+        assert torch.mm(x.double(), x.double()).dtype is torch.float64
+        assert torch.mm(x.long(), x.long()).dtype is torch.int64
+        assert torch.ones(2, 2, device="ref").mm(torch.ones(2, 2, device="ref")).dtype is x.dtype
+
+
+# ---- training -----------------------------------------------------------------------------------
+
+
+def network(module):
+    layers = (
+        module.nn.Conv2d(1, 4, 3), module.nn.BatchNorm2d(4), module.nn.ReLU(),
+        module.nn.MaxPool2d(2), module.nn.Flatten(), module.nn.LayerNorm(36),
+        module.nn.Linear(36, 3),
+    )  # fmt: skip
+    net = module.nn.Sequential(*layers)
+    for i, parameter in enumerate(net.parameters()):
+        values = module.linspace(-0.5 - 0.1 * i, 1.0, parameter.numel())
+        parameter.data.copy_(values.view(parameter.shape))
+    return net
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_gradients_are_float32_and_pytorchs(half):
+    grads = []
+    for module in (theirs, torch):
+        net = network(module)
+        x = module.linspace(-1, 1, 128).view(2, 1, 8, 8).sin()
+        with module.autocast("cpu", getattr(module, half)):
+            loss = module.nn.functional.cross_entropy(net(x), module.tensor([0, 2]))
+        loss.backward()
+        assert loss.dtype is module.float32
+        assert {parameter.grad.dtype for parameter in net.parameters()} == {module.float32}
+        grads.append([parameter.grad.numpy() for parameter in net.parameters()])
+    for a, b in zip(*grads, strict=True):
+        assert abs(a - b).max() <= 0.05 * max(abs(a).max(), 0.1)
+
+
+def test_a_leaf_is_cast_once_until_the_outermost_block_ends():
+    weight, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+
+    def casts(cache_enabled=None):
+        with torch.autocast("cpu", cache_enabled=cache_enabled, log=True) as block:
+            with torch.autocast("cpu"):
+                (x @ weight), (x @ weight)
+            x @ weight
+        return block.casts["Mm", "torch.float32", "torch.bfloat16"]
+
+    assert casts() == 6  # what is cast; of the weight's, two are found again
+    made = []
+
+    class Casts(OpMode):
+        def forward(self, call, op, arguments, kind):
+            made.append(op.__name__)
+            return call(op, arguments)
+
+    with Casts():
+        casts()
+        assert made.count("ToCopy") == 4
+        made.clear()
+        casts(cache_enabled=False)
+        assert made.count("ToCopy") == 6
+    assert not torch.amp.state.state.cache
+
+
+def test_a_cast_is_made_again_after_a_write_and_where_a_history_is_wanted():
+    weight, x = torch.ones(2, 2, requires_grad=True), torch.ones(1, 2)
+    with torch.autocast("cpu"):
+        with torch.no_grad():
+            x @ weight
+        assert (x @ weight).requires_grad
+        with torch.no_grad():
+            weight.fill_(2)
+        assert (x @ weight).tolist() == [[4, 4]]
+
+
+def test_one_cast_serves_two_losses():
+    weight, x = torch.ones(2, 2, requires_grad=True), torch.ones(1, 2)
+    with torch.autocast("cpu"):
+        losses = [(x @ weight).sum(), (x @ weight).sum() * 2]
+    for loss in losses:
+        loss.backward()
+    assert weight.grad.tolist() == [[3, 3], [3, 3]]
+
+
+# ---- the block ----------------------------------------------------------------------------------
+
+
+def test_blocks_nest_and_leave_what_they_found():
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu") as outer:
+        assert torch.mm(x, x).dtype is torch.bfloat16
+        with torch.autocast("cpu", torch.float16):
+            assert torch.mm(x, x).dtype is torch.float16 is torch.get_autocast_dtype("cpu")
+        with torch.autocast("cpu", enabled=False):
+            assert torch.mm(x, x).dtype is torch.float32
+            with outer:
+                assert torch.mm(x, x).dtype is torch.bfloat16
+            assert not torch.is_autocast_enabled("cpu")
+        with pytest.raises(ValueError), torch.autocast("cpu", torch.float16):
+            raise ValueError
+        assert torch.mm(x, x).dtype is torch.bfloat16
+    assert torch.mm(x, x).dtype is torch.float32
+    assert torch.get_autocast_dtype("cpu") is torch.bfloat16
+
+
+def test_a_decorated_function_and_other_threads():
+    x = torch.ones(2, 2)
+
+    @torch.autocast("cpu")
+    def product():
+        """Its text."""
+        return torch.mm(x, x)
+
+    found = []
+    with torch.autocast("cpu"):
+        thread = threading.Thread(target=lambda: found.append(torch.mm(x, x).dtype))
+        thread.start()
+        thread.join()
+    assert product().dtype is torch.bfloat16 and product.__doc__ == "Its text."
+    assert found == [torch.float32]
+
+
+def test_a_block_in_a_mode_and_a_mode_in_a_block():
+    x, seen = torch.ones(2, 2), []
+
+    class Names(OpMode):
+        def forward(self, call, op, arguments, kind):
+            seen.append(op.__name__)
+            return call(op, arguments)
+
+    with Names() as names:
+        torch.set_autocast_enabled("cpu", True)
+    assert torch.mm(x, x).dtype is torch.bfloat16 and seen == []
+    with names:
+        torch.set_autocast_enabled("cpu", False)
+        assert torch.mm(x, x).dtype is torch.float32 and seen == ["Mm"]
+
+
+def outcome_of(call, module):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = str(call(module)).replace("tiny_torch", "torch")
+        except Exception as error:
+            answer = type(error), str(error).partition(" [")[0]
+    said = [(w.category, str(w.message).partition(" (Triggered")[0]) for w in caught]
+    return answer, said
+
+
+def module_with_cuda(module):
+    with module.autocast("cuda"):
+        return module.is_autocast_enabled("cuda")
+
+
+CALLS = [
+    lambda m: m.autocast(3), lambda m: m.autocast("meta"), lambda m: m.autocast(),
+    lambda m: m.autocast("cpu", m.float32)._enabled, lambda m: m.autocast("cuda")._enabled,
+    lambda m: m.autocast("cpu", m.float16)._enabled, lambda m: m.autocast("cpu")(3),
+    lambda m: m.get_autocast_dtype("meta"), lambda m: m.get_autocast_dtype("cuda"),
+    lambda m: m.get_autocast_dtype("cpu"), lambda m: m.is_autocast_enabled("meta"),
+    lambda m: m.get_autocast_dtype(3), lambda m: m.is_autocast_enabled(3),
+    lambda m: m.is_autocast_enabled(), lambda m: m.is_autocast_enabled("cpu"),
+    lambda m: m.set_autocast_enabled(3), lambda m: m.set_autocast_enabled("cpu", 1),
+    lambda m: m.set_autocast_enabled("meta", True), lambda m: m.set_autocast_enabled(False),
+    lambda m: m.set_autocast_dtype("cpu", 3), lambda m: m.set_autocast_dtype("meta", m.float16),
+    lambda m: m.is_autocast_cpu_enabled(), lambda m: m.get_autocast_cpu_dtype(),
+    lambda m: m.get_autocast_gpu_dtype(), lambda m: m.set_autocast_cpu_enabled(False),
+    lambda m: m.set_autocast_cpu_dtype(m.bfloat16), lambda m: m.set_autocast_gpu_dtype(m.float16),
+    lambda m: m.is_autocast_cache_enabled(), lambda m: m.set_autocast_cache_enabled(True),
+    lambda m: m.set_autocast_cache_enabled(1), lambda m: m.clear_autocast_cache(),
+    lambda m: (m.autocast_increment_nesting(), m.autocast_decrement_nesting()),
+    lambda m: m.amp.is_autocast_available("meta"), lambda m: m.amp.is_autocast_available("cuda"),
+    lambda m: m.amp.custom_fwd(device_type=3), lambda m: m.amp.custom_bwd(device_type=3),
+    lambda m: m.amp.custom_fwd(), module_with_cuda,
+    lambda m: m.cuda.amp.autocast()._enabled, lambda m: m.cpu.amp.autocast()._enabled,
+    lambda m: m.cuda.amp.custom_fwd(lambda ctx: 0) and 0,
+    lambda m: m.cuda.amp.custom_bwd(lambda ctx: 0) and 0,
+    lambda m: m.cpu.amp.autocast(dtype=m.float16).fast_dtype,
+    lambda m: m.cuda.amp.amp_definitely_not_available(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_settings_errors_and_warnings_are_pytorchs(call):
+    assert outcome_of(call, torch) == outcome_of(call, theirs)
+
+
+# ---- functions of users -------------------------------------------------------------------------
+
+
+def product_of(module, cast_inputs=None):
+    class Product(module.autograd.Function):
+        @staticmethod
+        @module.amp.custom_fwd(device_type="cpu", cast_inputs=cast_inputs)
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            ctx.seen = module.is_autocast_enabled("cpu"), a.dtype
+            Product.forward_saw = ctx.seen
+            return a.mm(b)
+
+        @staticmethod
+        @module.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, grad):
+            a, b = ctx.saved_tensors
+            Product.backward_saw = module.is_autocast_enabled("cpu"), grad.mm(b.t()).dtype
+            return grad.mm(b.t()), a.t().mm(grad)
+
+    return Product
+
+
+@pytest.mark.parametrize("cast", [None, "float32", "float16"])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_function_of_users_runs_as_custom_fwd_says(cast, enabled):
+    answers = []
+    for module in (theirs, torch):
+        function = product_of(module, cast and getattr(module, cast))
+        a = module.ones(2, 2, requires_grad=True)
+        with module.autocast("cpu", enabled=enabled):
+            y = function.apply(a, module.ones(2, 2))
+        y.float().sum().backward()
+        answers.append(
+            str((function.forward_saw, function.backward_saw, y.dtype, a.grad.dtype, a.grad))
+        )
+    assert answers[1].replace("tiny_torch", "torch") == answers[0]
+
+
+# ---- CUDA's lists -------------------------------------------------------------------------------
+
+CUDA = [
+    (torch.float16, lambda x: x @ x), (torch.float16, lambda x: torch.mv(x, x[0])),
+    (torch.float16, lambda x: F.linear(x, x)), (torch.float16, lambda x: torch.addmm(x, x, x)),
+    (torch.float32, lambda x: x.half().exp()), (torch.float32, lambda x: x.half().sum()),
+    (torch.float32, lambda x: x.half().softmax(0)), (torch.float32, lambda x: x.half() ** 2),
+    (torch.float32, lambda x: F.layer_norm(x.half(), (2,))),
+    (torch.float16, lambda x: x.half().relu()), (torch.float16, lambda x: x.half().mean()),
+    (torch.float32, lambda x: torch.addcmul(x, x.half(), x.half())),
+    (torch.float32, lambda x: torch.cat((x, x.half()))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype, call", CUDA)
+def test_cudas_lists_on_the_emulated_device(dtype, call):
+    x = torch.ones(2, 2)
+    try:
+        x = x.to("cuda-emulated")
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    with torch.autocast("cuda-emulated"):
+        try:
+            assert call(x).dtype is dtype
+        except NotImplementedError as error:  # a kernel that the device lacks so far
+            pytest.skip(str(error))
+
+
+def test_binary_cross_entropy_is_banned_on_cuda():
+    x = torch.full((2,), 0.5)
+    try:
+        x = x.to("cuda-emulated")
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    with torch.autocast("cuda-emulated"), pytest.raises(RuntimeError, match="unsafe to autocast"):
+        F.binary_cross_entropy(x, x)
