@@ -139,6 +139,11 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        amp autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype GradScaler
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
         abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d addbmm addmv
         addmv_ addr alpha_dropout alpha_dropout_ aminmax arccos arccos_ arccosh_ arcsin arcsin_
         arcsinh_ arctan arctan_ arctan2 arctanh_ are_deterministic_algorithms_enabled argwhere
@@ -230,8 +235,17 @@ THEN = {
     "torch.autograd.Function": "setup_context",
     "torch.autograd.functional": "hessian hvp jacobian jvp vhp vjp",
     "torch.autograd.function": "FunctionCtx once_differentiable",
+    "torch.amp": "autocast custom_bwd custom_fwd GradScaler is_autocast_available",
+    "torch.amp.GradScaler": """
+        get_backoff_factor get_growth_factor get_growth_interval get_scale is_enabled
+        load_state_dict scale set_backoff_factor set_growth_factor set_growth_interval state_dict
+        step unscale_ update
+    """,
+    "torch.cpu": "amp",
+    "torch.cpu.amp": "autocast GradScaler",
+    "torch.cuda.amp": "amp_definitely_not_available autocast custom_bwd custom_fwd GradScaler",
     "torch.cuda": """
-        can_device_access_peer CUDAGraph current_stream default_stream device device_of Event
+        amp can_device_access_peer CUDAGraph current_stream default_stream device device_of Event
         ExternalStream get_arch_list get_device_capability get_device_properties
         get_per_process_memory_fraction get_rng_state get_rng_state_all graph graph_pool_handle init
         initial_seed ipc_collect is_current_stream_capturing is_initialized is_tf32_supported

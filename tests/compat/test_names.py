@@ -19,7 +19,7 @@ CLASSES = {  # not modules
     "torch.Tensor", "torch.Size", "torch.Generator", "torch.autograd.Function",
     "torch.autograd.function.FunctionCtx", "torch.backends.cuda.matmul", "torch.nn.Module",
     "torch.nn.Sequential", "torch.nn.ModuleList", "torch.optim.Optimizer",
-    "torch.optim.lr_scheduler.LRScheduler",
+    "torch.optim.lr_scheduler.LRScheduler", "torch.amp.GradScaler",
 }  # fmt: skip
 
 

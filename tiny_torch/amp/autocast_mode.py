@@ -161,7 +161,7 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
         }
     if isinstance(value, Iterable):
         items = (_cast(item, device_type, dtype) for item in value)
-        return type(value)(items) if isinstance(value, (list, tuple)) else items  # type: ignore
+        return type(value)(items) if isinstance(value, (list, tuple)) else items
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -101,11 +100,12 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if self._scale is None:
                 self._make_scale(outputs.device)
-            return outputs * self._scale.to(device=outputs.device)  # type: ignore[union-attr]
+            scale, _ = self._made("scale")
+            return outputs * scale.to(device=outputs.device)
         if not isinstance(outputs, Iterable):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         scaled = map(self.scale, outputs)
-        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled  # type: ignore
+        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of the optimizer's parameters by the scale, and looks for inf.
@@ -262,8 +262,8 @@ class GradScaler:
             return
         tracker.add_(1)
         if tracker.item() == self._growth_interval:
-            grown = torch.full((), scale.item() * self._growth_factor, dtype=scale.dtype)
-            if math.isfinite(grown.item()):
+            grown = (scale.double() * self._growth_factor).float()
+            if grown.isfinite():
                 scale.copy_(grown)
             tracker.zero_()
 
@@ -317,11 +317,8 @@ class GradScaler:
     def _get_growth_tracker(self) -> int:
         if not self._enabled:
             return 0
-        return (
-            self._init_growth_tracker
-            if self._growth_tracker is None
-            else self._growth_tracker.item()
-        )
+        tracker = self._growth_tracker
+        return self._init_growth_tracker if tracker is None else int(tracker.item())
 
     def is_enabled(self) -> bool:
         """Whether it scales at all."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tiny_torch.modes import WATCHED, modes, thread
 
@@ -105,7 +105,10 @@ def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> 
         return mode.backward(call, node, grad, needs)
 
 
-def as_one(function: Callable) -> Callable:
+Kind = TypeVar("Kind", bound=Callable)
+
+
+def as_one(function: Kind) -> Kind:
     """A function of several ops that a mode may see as one, of the function's name."""
     name = function.__name__
 
@@ -119,7 +122,7 @@ def as_one(function: Callable) -> Callable:
         return function(*args, **kwargs)
 
     seen.plain = function  # type: ignore[attr-defined]
-    return seen
+    return seen  # type: ignore[return-value]
 
 
 def plain_of(function: Any) -> Any:

@@ -26,9 +26,8 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
 LATER = {
     "torch": (
-        "compile", "autocast", "amp", "jit", "vmap", "profiler", "distributed", "multiprocessing",
+        "compile", "jit", "vmap", "profiler", "distributed", "multiprocessing",
     ),
-    "torch.cuda": ("amp",),
     "torch.func": ("vmap",),
     "torch.nn": ("DataParallel", "parallel"),
     "torch.utils.checkpoint": ("*",),

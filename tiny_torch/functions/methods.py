@@ -132,7 +132,8 @@ def published(
     if not names and (many or operator or len(arguments) <= method or own):
         return function
     positional = sys.maxsize if many else code.co_argcount
-    plain, flat = outdated(name, inner), by_position(inner)
+    plain: Any = outdated(name, inner)
+    flat: Any = by_position(inner)
     if inner is not function:
         plain, flat = as_one(plain), as_one(flat)
     return _core.Function(plain, flat, names, module, name, positional)
