@@ -139,7 +139,7 @@ FIRST = {
 }
 THEN = {
     "torch": """
-        amp autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+        autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype GradScaler
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
@@ -241,11 +241,10 @@ THEN = {
         load_state_dict scale set_backoff_factor set_growth_factor set_growth_interval state_dict
         step unscale_ update
     """,
-    "torch.cpu": "amp",
     "torch.cpu.amp": "autocast GradScaler",
     "torch.cuda.amp": "amp_definitely_not_available autocast custom_bwd custom_fwd GradScaler",
     "torch.cuda": """
-        amp can_device_access_peer CUDAGraph current_stream default_stream device device_of Event
+        can_device_access_peer CUDAGraph current_stream default_stream device device_of Event
         ExternalStream get_arch_list get_device_capability get_device_properties
         get_per_process_memory_fraction get_rng_state get_rng_state_all graph graph_pool_handle init
         initial_seed ipc_collect is_current_stream_capturing is_initialized is_tf32_supported

@@ -120,6 +120,24 @@ def test_inputs_of_two_dtypes_are_made_one_where_pytorch_does(call, half):
     assert answers[0] == answers[1]
 
 
+def recurrent(module, name, half, dtype):
+    """The dtypes of what a layer or cell answers."""
+    x = module.ones(2, 3, 4, dtype=getattr(module, dtype))
+    net = getattr(module.nn, name)(4, 4)
+    with module.autocast("cpu", getattr(module, half)):
+        y = net(x[0] if name.endswith("Cell") else x)
+    parts = y if isinstance(y, tuple) else (y,)
+    parts = [p for part in parts for p in (part if isinstance(part, tuple) else (part,))]
+    return [dtype_name(part) for part in parts]
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_recurrent_layers_and_cells_answer_pytorchs_dtypes(name, dtype):
+    found, expected = [recurrent(module, name, "bfloat16", dtype) for module in (torch, theirs)]
+    assert found == expected
+
+
 @pytest.mark.parametrize("half", HALVES)
 def test_what_is_joined_takes_the_widest_dtype(half):
     a, low = torch.ones(2), torch.ones(2, dtype=getattr(torch, half))

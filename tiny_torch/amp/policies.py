@@ -7,8 +7,6 @@ are. https://pytorch.org/docs/stable/amp.html#autocast-op-reference
 
 from __future__ import annotations
 
-from typing import Any
-
 from tiny_torch.ops.nn.padding import CIRCULAR, REFLECT, REPLICATE
 
 LOWER = "lower precision"  # the dtype of the autocast block
@@ -22,13 +20,13 @@ PRODUCTS = """
     Addbmm Baddbmm vecdot scaled_dot_product_attention
 """
 LOSSES = """
-    MseLoss L1Loss SmoothL1Loss huber_loss binary_cross_entropy_with_logits CrossEntropy nll_loss
+    MseLoss L1Loss SmoothL1Loss huber_loss binary_cross_entropy_with_logits CrossEntropy NllLoss
     kl_div poisson_nll_loss cosine_embedding_loss hinge_embedding_loss margin_ranking_loss
     soft_margin_loss triplet_margin_loss multi_margin_loss MultilabelMarginLoss
 """
 TABLE = {
     "cpu": {
-        LOWER: PRODUCTS,
+        LOWER: PRODUCTS + "LSTM RNN_TANH RNN_RELU RNN_TANH_cell RNN_RELU_cell",
         FLOAT32: LOSSES + """
             binary_cross_entropy CtcLoss Prod quantile nanquantile trace cdist grid_sample
             AvgPool3d AdaptiveAvgPool3d MaxPool3d AdaptiveMaxPool3d
@@ -41,7 +39,8 @@ TABLE = {
     },
     "cuda": {
         LOWER: PRODUCTS + """
-            Addmv addr Mv einsum chain_matmul multi_dot RnnTanh RnnRelu Lstm Gru
+            Addmv addr Mv einsum chain_matmul multi_dot
+            LSTM GRU RNN_TANH RNN_RELU LSTM_cell GRU_cell RNN_TANH_cell RNN_RELU_cell
         """,
         FLOAT32: LOSSES + """
             Acos Asin Cosh Erfinv Exp Expm1 Log Log10 Log2 Log1p Reciprocal Rsqrt Sinh Tan Pow
@@ -72,14 +71,17 @@ PADS = {REFLECT: "reflect", REPLICATE: "replicate", CIRCULAR: "circular"}
 POOLS = ("AvgPool", "AdaptiveAvgPool", "MaxPool", "MaxPoolWithIndices")
 
 
-def name_in_table(op: Any, arguments: tuple) -> str:
-    """The op's name, with what tells PyTorch's functions apart that are one op here."""
-    name = op.__name__
+def name_in_table(name: str, arguments: tuple) -> str:
+    """An op's name, with what tells PyTorch's functions apart that are one op here."""
     if name in POOLS:
         _, size, settings = arguments
         if name[0] == "M" and not settings[0]:  # without windows
             name = "AdaptiveMaxPool"
         return f"{name}{len(size)}d"
+    if name == "recurrent_layer":
+        return arguments[0]
+    if name == "recurrent_cell":
+        return f"{arguments[0]}_cell"
     if name == "PadFromInput":
         _, mode, plan, _ = arguments
         return f"{PADS[mode]}_pad{len(plan[0])}d"

@@ -43,7 +43,7 @@ class Casts(OpMode):
 
     def takes_whole(self, name: str, arguments: tuple) -> bool:
         where = device_among(arguments)
-        return where in state.enabled and name in POLICIES[where]
+        return where in state.enabled and name_in_table(name, arguments) in POLICIES[where]
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
         if kind in (VIEW, IN_PLACE, OUT):  # PyTorch casts for no form that writes into a tensor
@@ -51,7 +51,7 @@ class Casts(OpMode):
         where = device_among(arguments)
         if where not in state.enabled:
             return call(op, arguments)
-        policy = POLICIES[where].get(name_in_table(op, arguments))
+        policy = POLICIES[where].get(name_in_table(op.__name__, arguments))
         if policy is None:
             return call(op, arguments)
         if policy is BANNED:
@@ -111,6 +111,11 @@ def device_among(arguments: Any) -> str | None:
             if found is not None:
                 return found
     return None
+
+
+def is_cast_on(x: Tensor) -> bool:
+    """Whether autocast sees the ops on x's device."""
+    return x.array.device in state.enabled
 
 
 def widest(arguments: Any, where: str) -> Any:

@@ -8,14 +8,12 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_float, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
-from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
 from tiny_torch.functions.nn.losses import _reduction
 from tiny_torch.ops.nn.cross_entropy import MEAN, NONE, SUM, CrossEntropy, NllLoss
 from tiny_torch.tensor import Tensor
 
 
-@as_one
 def nll_loss(
     input: Tensor,
     target: Tensor,

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one, plain_of
 from tiny_torch.ops.nn.recurrent import Gru, Lstm, RnnRelu, RnnTanh
 from tiny_torch.tensor import Tensor
 
 KINDS = {"RNN_TANH": RnnTanh, "RNN_RELU": RnnRelu, "LSTM": Lstm, "GRU": Gru}
 
 
+@as_one
 def recurrent_layer(
     mode: str,
     x: Tensor,
@@ -39,3 +41,16 @@ def recurrent_layer(
     else:
         results = apply(op, *arguments, sizes, reverse)
     return tuple([r.to(dtype) for r in results])
+
+
+@as_one
+def recurrent_cell(
+    mode: str,
+    x: Tensor,
+    sizes: list[int],
+    state: tuple[Tensor | None, ...],
+    weights: Sequence[Tensor],
+    biases: bool,
+) -> tuple[Tensor, ...]:
+    """One step of a layer, which autocast tells from a layer."""
+    return plain_of(recurrent_layer)(mode, x, sizes, state, weights, biases)

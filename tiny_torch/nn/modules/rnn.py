@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.amp.state import is_cast_on
 from tiny_torch.functions.common import standalone
 from tiny_torch.functions.nn.recurrent import recurrent_layer
 
@@ -176,7 +177,7 @@ class RNNBase(Module):
 
     def _check_input(self, input: Tensor, dims: int) -> None:
         dtype = getattr(self, self._all_weights[0][0]).dtype
-        if input.dtype is not dtype:
+        if input.dtype is not dtype and not is_cast_on(input):
             _core.refuse_pytorchs(input)
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert "

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.functions.nn.recurrent import recurrent_layer
+from tiny_torch.functions.nn.recurrent import recurrent_cell
 
 from ...tensor import Tensor
 from .. import init
@@ -91,7 +91,7 @@ class RNNCellBase(Module):
         if self.bias:
             weights += [self.bias_ih, self.bias_hh]
         h, c = [*hx, None][:2]
-        _, *last = recurrent_layer(mode, x, [x.shape[0]], (h, c), weights, bool(self.bias))
+        _, *last = recurrent_cell(mode, x, [x.shape[0]], (h, c), weights, bool(self.bias))
         last = last if batched else [s.squeeze(0) for s in last]
         return tuple(last) if states == 2 else last[0]
 
