@@ -63,7 +63,7 @@ ASKED = (
 )  # fmt: skip
 # Namespaces of which nothing is here.
 LACKING = (
-    "amp", "ao.quantization", "autograd.forward_ad", "autograd.profiler", "compiler",
+    "ao.quantization", "autograd.forward_ad", "autograd.profiler", "compiler",
     "distributed", "export", "fft", "futures", "fx", "hub", "jit", "library", "masked", "monitor",
     "multiprocessing", "nested", "nn.parallel", "nn.quantized", "nn.utils.prune",
     "nn.utils.stateless", "onnx", "overrides", "package", "profiler", "signal.windows", "sparse",
