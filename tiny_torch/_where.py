@@ -84,7 +84,7 @@ def reached(name: str, value: Any, kind: type, methods_of: Any = None) -> list[A
         found += here
         alike = [x for x in here if like in x.__name__.replace("_", "").lower()]
         if alike or (here and not owner and not methods_of):
-            return alike or here
+            return sorted(alike, key=lambda x: len(x.__name__)) or here  # `like` itself first
         level = [f for f in map(plain, values) if f and OURS.match(f.__module__) and f not in seen]
         seen |= set(level)
     return [] if methods_of else found[:2]
