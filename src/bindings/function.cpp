@@ -2,10 +2,12 @@
 // (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
 // function's: what this adds is won back by `flat`, which takes keyword-only arguments by position,
 // so that Python need not look up their defaults one by one. Of a call that fails, `refused`
-// (refusals.py) tells what its arguments should have been.
+// (refusals.py) tells what its arguments should have been. A function of several ops may be one to
+// a mode (op_mode.py's `as_one`); without names it is the plain function but for that.
 #include <Python.h>
 #include <structmember.h>
 
+#include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
 
@@ -15,9 +17,10 @@ namespace {
 
 struct Function {
   PyObject_HEAD PyObject *plain, *flat;  // `flat` is `plain` where it has no such arguments
-  PyObject* names;                       // {keyword: its first name, or None where it is refused}
+  PyObject* names;  // {keyword: its first name, or None where it is refused}, or null
   PyObject *module, *qualname;
   Py_ssize_t positional;  // how many arguments may come by position
+  int as_one;             // whether a mode may see it as an op
   vectorcallfunc vectorcall;
 };
 
@@ -37,8 +40,25 @@ PyObject* first_names(const Function& self, PyObject* keywords) {
   return result.release();
 }
 
+// A call's arguments as Python objects; null with a Python error.
+struct Given {
+  Given(PyObject* const* args, size_t count, PyObject* keywords)
+      : arguments(PyTuple_New(PyVectorcall_NARGS(count))), named(PyDict_New()) {
+    const Py_ssize_t given = PyVectorcall_NARGS(count);
+    for (Py_ssize_t i = 0; arguments && i < given; ++i)
+      PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; named && keywords && i < PyTuple_GET_SIZE(keywords); ++i)
+      PyDict_SetItem(named, PyTuple_GET_ITEM(keywords, i), args[given + i]);
+  }
+  explicit operator bool() const { return arguments && named; }
+
+  const Owned arguments, named;
+};
+
 // refused(function, name, arguments, keywords, error): the one to raise
 PyObject* refused = nullptr;
+// seen_as_one(function, arguments, keywords): what modes, or the function, make of a call
+PyObject* seen_as_one = nullptr;
 
 // Raises what `refused` answers, in the place of the error that is set; answers nullptr.
 PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
@@ -46,16 +66,11 @@ PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyO
   PyErr_Fetch(&type, &error, &trace);
   PyErr_NormalizeException(&type, &error, &trace);
   if (trace) PyException_SetTraceback(error, trace);
-  const Py_ssize_t given = PyVectorcall_NARGS(count);
-  const Owned arguments(PyTuple_New(given)), named(PyDict_New());
-  for (Py_ssize_t i = 0; arguments && i < given; ++i)
-    PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(args[i]));
-  for (Py_ssize_t i = 0; named && keywords && i < PyTuple_GET_SIZE(keywords); ++i)
-    PyDict_SetItem(named, PyTuple_GET_ITEM(keywords, i), args[given + i]);
-  const Owned better(refused && arguments && named
+  const Given given(args, count, keywords);
+  const Owned better(refused && given
                          ? PyObject_CallFunctionObjArgs(refused, self.plain, self.qualname,
-                                                        arguments.get(), named.get(), error,
-                                                        nullptr)
+                                                        given.arguments.get(), given.named.get(),
+                                                        error, nullptr)
                          : nullptr);
   if (better && better != error) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(better.get())), better);
@@ -68,12 +83,23 @@ PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyO
   return nullptr;
 }
 
+PyObject* through_modes(PyObject* function, PyObject* const* args, size_t count,
+                        PyObject* keywords) {
+  const Given given(args, count, keywords);
+  if (!given) return nullptr;
+  return PyObject_CallFunctionObjArgs(seen_as_one, function, given.arguments.get(),
+                                      given.named.get(), nullptr);
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Function& self = *reinterpret_cast<Function*>(object);
   auto answer = [&](PyObject* function, PyObject* names) {
-    PyObject* const result = PyObject_Vectorcall(function, args, count, names);
-    return result ? result : explain(self, args, count, names);
+    const bool seen = self.as_one && thread_modes() & kWatched;
+    PyObject* const result = seen ? through_modes(function, args, count, names)
+                                  : PyObject_Vectorcall(function, args, count, names);
+    return result || !self.names ? result : explain(self, args, count, names);
   };
+  if (!self.names) return answer(self.plain, keywords);
   if (PyVectorcall_NARGS(count) > self.positional)  // Python says so
     return answer(self.plain, keywords);
   if (keywords) {
@@ -90,17 +116,21 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
-  if (!PyArg_ParseTuple(args, "OOO!UUn", &plain, &flat, &PyDict_Type, &names, &module, &qualname,
-                        &positional))
+  int as_one;
+  if (!PyArg_ParseTuple(args, "OOOUUnp", &plain, &flat, &names, &module, &qualname, &positional,
+                        &as_one))
     return nullptr;
+  if (names != Py_None && !PyDict_Check(names))
+    return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
   auto* const self = reinterpret_cast<Function*>(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   self->plain = Py_NewRef(plain);
   self->flat = Py_NewRef(flat);
-  self->names = Py_NewRef(names);
+  self->names = names == Py_None ? nullptr : Py_NewRef(names);
   self->module = Py_NewRef(module);
   self->qualname = Py_NewRef(qualname);
   self->positional = positional;
+  self->as_one = as_one;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -168,7 +198,14 @@ PyObject* explain_refusals(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+// see_as_one(seen_as_one): sets what is asked of calls that a mode may see as one.
+PyObject* see_as_one(PyObject*, PyObject* function) {
+  Py_XSETREF(seen_as_one, Py_NewRef(function));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {{"explain_refusals", explain_refusals, METH_O, nullptr},
+                           {"see_as_one", see_as_one, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import pickle
+import sys
 import time
+import types
 
 import pytest
 from all_cases import CASES
@@ -219,6 +222,28 @@ def test_what_has_no_history_is_written_in_every_mode(mode):
         found = writes()
     for a, b in zip(found, expected, strict=True):
         assert torch.equal(a, b)
+
+
+def python_calls(call):
+    """The Python functions that it enters."""
+    entered = []
+    sys.setprofile(lambda frame, event, arg: event == "call" and entered.append(frame.f_code))
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+X = torch.ones(2, 2)
+
+
+def test_a_function_as_one_costs_no_call_of_its_own():
+    assert python_calls(lambda: F.kl_div(X, X, reduction="sum"))[1].co_name == "kl_div"
+    for function in F.kl_div, torch.einsum, F.prelu, torch.Tensor.trace:
+        assert type(function.__wrapped__) is types.FunctionType
+        assert not hasattr(function.__wrapped__, "__wrapped__")
+    assert torch.bilinear is F.bilinear and pickle.loads(pickle.dumps(F.kl_div)) is F.kl_div
 
 
 class Counted(OpMode):

@@ -6,10 +6,11 @@ knows what modes there are.
 
 from __future__ import annotations
 
-import functools
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tiny_torch import _core
 from tiny_torch.modes import WATCHED, modes, thread
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
@@ -106,31 +107,33 @@ def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> 
 
 
 Kind = TypeVar("Kind", bound=Callable)
+plain_functions: dict[Any, Any] = {}  # {a function as one: the function itself}
 
 
 def as_one(function: Kind) -> Kind:
-    """A function of several ops that a mode may see as one, of the function's name."""
-    name = function.__name__
+    """A function of several ops that a mode may see as one, of the function's name.
 
-    @functools.wraps(function)
-    def seen(*args: Any, **kwargs: Any) -> Any:
-        if modes.bits & WATCHED:
-            given = (*args, *kwargs.values())
-            for mode in reversed(thread.op_modes):
-                if mode.takes_whole(name, given):
-                    return through_one(mode, function, args, kwargs)
-        return function(*args, **kwargs)
-
-    seen.plain = function  # type: ignore[attr-defined]
-    return seen  # type: ignore[return-value]
+    Where no mode is on, the call costs what the function's does.
+    """
+    place = function.__module__, function.__qualname__
+    seen: Any = _core.Function(function, function, None, *place, sys.maxsize, True)
+    plain_functions[seen] = function
+    return seen
 
 
 def plain_of(function: Any) -> Any:
     """The function without its `as_one`."""
-    return getattr(function, "plain", function)
+    return plain_functions.get(function, function)
 
 
-def through_one(mode: OpMode, function: Callable, args: tuple, kwargs: dict) -> Any:
+def seen_as_one(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """The answer of the innermost mode that takes the function whole, or its own."""
+    given = (*args, *kwargs.values())
+    for mode in reversed(thread.op_modes):
+        if mode.takes_whole(function.__name__, given):
+            break
+    else:
+        return function(*args, **kwargs)
     names = tuple(kwargs)
 
     def call(op: Any, given: tuple) -> Any:
@@ -139,4 +142,7 @@ def through_one(mode: OpMode, function: Callable, args: tuple, kwargs: dict) -> 
 
     kind = ORDINARY if kwargs.get("out") is None else OUT
     with innermost(mode):
-        return mode.forward(call, function, (*args, *kwargs.values()), kind)
+        return mode.forward(call, function, given, kind)
+
+
+_core.see_as_one(seen_as_one)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core, creation, dlpack, from_data, memory, printing, ranges, storage
 from tiny_torch.autograd import history
-from tiny_torch.autograd.op_mode import as_one, plain_of
+from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.functions import aliases, operators
@@ -111,9 +111,9 @@ def published(
     module: str, name: str, function: Callable, aliases: dict[str, str] = NUMPY
 ) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
-    if not isinstance(function, FunctionType):
-        return function
     inner = plain_of(function)
+    if not isinstance(inner, FunctionType):
+        return function
     code = inner.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
@@ -132,11 +132,8 @@ def published(
     if not names and (many or operator or len(arguments) <= method or own):
         return function
     positional = sys.maxsize if many else code.co_argcount
-    plain: Any = outdated(name, inner)
-    flat: Any = by_position(inner)
-    if inner is not function:
-        plain, flat = as_one(plain), as_one(flat)
-    return _core.Function(plain, flat, names, module, name, positional)
+    plain, as_one = outdated(name, inner), inner is not function
+    return _core.Function(plain, by_position(inner), names, module, name, positional, as_one)
 
 
 def by_position(function: FunctionType) -> FunctionType:

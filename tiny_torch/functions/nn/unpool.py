@@ -112,8 +112,8 @@ def max_unpool2d(
     return unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-@told_as(max_unpool2d, 3)
 @as_one
+@told_as(max_unpool2d, 3)
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
