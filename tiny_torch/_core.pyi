@@ -63,6 +63,7 @@ class Modes:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     bits: Any
     inference_seen: Any
+    watched: Any
 
 class NDArray:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

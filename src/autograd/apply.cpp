@@ -171,13 +171,15 @@ PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
 }
 
 // The tensors that an op answers, and its node if an input has a history. `arity` of the arguments
-// are inputs, op.arity if it is negative. Any mode but those that switch recording off, and any
-// other device, is Python's: apply.py, where this stands once more to be read.
+// are inputs, op.arity if it is negative. Any mode but those that switch recording off, unless it
+// does not want to see this op, and any other device, is Python's: apply.py, where this stands once
+// more to be read.
 PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                   bool as_view) {
   const bool elsewhere =
       count > 0 && is_tensor(arguments[0]) && !is_array(tensor_of(arguments[0]).array);
-  if (elsewhere || thread_modes() & ~kModesOff)
+  const long others = thread_modes() & ~kModesOff;
+  if (elsewhere || (others && (others != kWatched || is_watched(op))))
     return applied_in_modes(op, arguments, count, arity, as_view);
   const Owned pair(forward_of(op, arguments, count));
   if (!pair) return nullptr;
@@ -234,23 +236,22 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return forward_of(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
 }
 
-// Whether Python has to look closer: a tensor has a history, or a mode wants to see the op. -1 with
-// a Python error.
+// Whether Python has to look closer: a tensor has a history. -1 with a Python error.
 int is_special(PyObject* const* tensors, Py_ssize_t count) {
-  if (thread_modes() & kWatched) return true;
   const Owned edges(edges_among(Py_None, tensors, count));
   return edges ? edges != Py_None : -1;
 }
 
 // compute_into(op, out, inputs): the op's forward, written into the tensor `out`, unless one of
-// them is special. Whether it was. compute_in_place(op, x, others): that of x and the others, into
-// x.
+// them is special, or a mode wants to see the op. Whether it was. compute_in_place(op, x, others):
+// that of x and the others, into x.
 template <bool in_place>
 PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_tensor(args[1]) || !PyTuple_Check(args[2]))
     return PyErr_Format(PyExc_TypeError, "expected an op, a tensor to write and a tuple of inputs");
   PyObject* const* const inputs = &PyTuple_GET_ITEM(args[2], 0);
   const Py_ssize_t arity = PyTuple_GET_SIZE(args[2]);
+  if (is_watched(args[0])) Py_RETURN_FALSE;
   int special = is_special(args + 1, 1);
   if (!special) special = is_special(inputs, arity);
   if (special) return special < 0 ? nullptr : Py_NewRef(Py_False);
@@ -274,7 +275,7 @@ PyObject* settled(PyObject* result, PyObject* out) {
 
 // offer(op, outs, inputs, constants): the op's results, one or two, computed where the tensors of
 // the tuple `outs` are, if they fit: in their places the tensors, else the arrays. None where a
-// tensor is special, or not of this device.
+// tensor is special, or not of this device, or a mode wants to see the op.
 PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[3]))
     return PyErr_Format(PyExc_TypeError, "offer(op, outs, inputs, constants)");
@@ -288,6 +289,7 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t results = PyTuple_GET_SIZE(args[1]);
   for (Py_ssize_t i = 0; i < results; ++i)
     if (!is_tensor(outs[i]) || !is_array(tensor_of(outs[i]).array)) Py_RETURN_NONE;
+  if (is_watched(args[0])) Py_RETURN_NONE;
   int special = is_special(outs, results);
   if (!special) special = is_special(arguments.data(), size);
   if (special) return special < 0 ? nullptr : Py_NewRef(Py_None);

@@ -21,6 +21,7 @@ PyTypeObject* view_type;
 
 // The bits of modes.py, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
+thread_local PyObject* watched = nullptr;  // the names of ops that modes want to see; null: of all
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 
 // ------------------------------------------------------------------------------ fields and memory
@@ -126,6 +127,16 @@ PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
 }  // namespace
 
 long thread_modes() { return mode_bits; }
+
+bool is_watched(PyObject* op) {
+  if (!(mode_bits & kWatched)) return false;
+  if (!watched) return true;
+  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  const Owned own(PyObject_GetAttr(op, name));
+  const int found = own ? PySet_Contains(watched, own) : -1;
+  if (found < 0) PyErr_Clear();  // Python will say so
+  return found != 0;
+}
 
 PyObject* tensors_of(PyObject* result, PyObject* node, PyObject* x) {
   auto output = [=](PyObject* array, Py_ssize_t j, bool one_of_several) -> PyObject* {
@@ -293,6 +304,17 @@ int set_bits(PyObject*, PyObject* value, void*) {
   mode_bits = bits;
   return 0;
 }
+PyObject* get_watched(PyObject*, void*) { return Py_NewRef(watched ? watched : Py_None); }
+int set_watched(PyObject*, PyObject* value, void*) {
+  if (!value || !(value == Py_None || PyFrozenSet_Check(value))) {
+    PyErr_SetString(PyExc_TypeError, "expected a frozenset of names, or None");
+    return -1;
+  }
+  const bool nothing = value != Py_None && PySet_GET_SIZE(value) == 0;
+  mode_bits = nothing ? mode_bits & ~kWatched : mode_bits | kWatched;
+  Py_XSETREF(watched, value == Py_None ? nullptr : Py_NewRef(value));
+  return 0;
+}
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!(mode_bits & kNoGrad)); }
 PyObject* get_inference_seen(PyObject*, void*) {
   return PyBool_FromLong(inference_mode_seen.load(std::memory_order_relaxed));
@@ -322,6 +344,8 @@ PyObject* register_graph(PyObject*, PyObject* args) {
 
 PyGetSetDef mode_properties[] = {
     {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
+    {"watched", get_watched, set_watched, "names of the ops that modes want to see; None: of all",
+     nullptr},
     {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

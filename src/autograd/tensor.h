@@ -33,6 +33,8 @@ PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 // somebody wants to see every op.
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference, kWatched = 16;
 long thread_modes();
+// Whether a mode wants to see the op, or the function, of this name: `__name__`.
+bool is_watched(PyObject* op);
 
 // Whether a tensor does not require grad, also as a view whose memory has been written since.
 bool is_untracked(const TensorObject& x);

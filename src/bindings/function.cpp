@@ -94,7 +94,7 @@ PyObject* through_modes(PyObject* function, PyObject* const* args, size_t count,
 PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords) {
   const Function& self = *reinterpret_cast<Function*>(object);
   auto answer = [&](PyObject* function, PyObject* names) {
-    const bool seen = self.as_one && thread_modes() & kWatched;
+    const bool seen = self.as_one && is_watched(function);
     PyObject* const result = seen ? through_modes(function, args, count, names)
                                   : PyObject_Vectorcall(function, args, count, names);
     return result || !self.names ? result : explain(self, args, count, names);

@@ -293,6 +293,19 @@ def test_a_block_in_a_mode_and_a_mode_in_a_block():
         assert torch.mm(x, x).dtype is torch.float32 and seen == ["Mm"]
 
 
+def test_a_block_for_two_devices():
+    x = torch.ones(2, 2)
+    torch.set_autocast_enabled("cuda", True)
+    try:
+        assert x.exp().dtype is torch.einsum("ij,jk", x, x).dtype is torch.float32
+        with torch.autocast("cpu"):  # where einsum is its product
+            assert torch.einsum("ij,jk", x, x).dtype is torch.bfloat16
+            assert x.bfloat16().exp().dtype is torch.bfloat16
+        assert torch.mm(x, x).dtype is torch.float32
+    finally:
+        torch.set_autocast_enabled("cuda", False)
+
+
 def outcome_of(call, module):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

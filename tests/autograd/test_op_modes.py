@@ -224,6 +224,35 @@ def test_what_has_no_history_is_written_in_every_mode(mode):
         assert torch.equal(a, b)
 
 
+class Named(Seen):
+    """Sees the ops and functions of its names only."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.sees = frozenset(names.split())
+
+    def takes_whole(self, name, arguments):
+        self.calls.append(("asked of", name))
+        return len(arguments) == 2
+
+
+def test_a_mode_sees_what_it_names():
+    x, weight = torch.ones(2), torch.ones(1)
+    with Seen() as every, Named("Exp Add") as outer, Named("Exp prelu") as inner:
+        x.exp(), x.sin(), x.add_(1), F.prelu(x, weight), F.prelu(x, weight=weight)
+        F.kl_div(x, x, reduction="sum")
+    asked = ("asked of", "prelu"), ("prelu", ORDINARY)
+    assert inner.calls == [("Exp", ORDINARY), *asked, *asked]
+    assert [call for call in outer.calls if call[0] != "asked of"][:2] == [
+        ("Exp", ORDINARY),
+        ("Add", IN_PLACE),
+    ]
+    assert {"Exp", "Sin", "Add", "Mul"} <= set(every.names()) and "prelu" not in every.names()
+    with Named("Exp") as inner, torch.autograd.set_detect_anomaly(True):
+        x.exp(), x.sin(), torch.exp(x, out=x * 1), torch.sin(x, out=x * 1), x.cos_()
+    assert inner.names() == ["Exp", "Exp"]
+
+
 def python_calls(call):
     """The Python functions that it enters."""
     entered = []
@@ -235,7 +264,21 @@ def python_calls(call):
     return entered
 
 
-X = torch.ones(2, 2)
+X, PRELU = torch.ones(2, 2), nn.PReLU()
+UNNAMED = {
+    "relu": X.relu, "relu_": X.relu_, "softmax": lambda: X.softmax(0),
+    "kl_div": lambda: F.kl_div(X, X, reduction="sum"), "trace": lambda: X.trace(),
+    "einsum": lambda: torch.einsum("ij,jk", X, X), "PReLU": lambda: PRELU(X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_what_a_mode_does_not_name_runs_as_without_it(name):
+    call = UNNAMED[name]
+    call()  # plans are made once
+    plain = python_calls(call)
+    with Named("Exp"):
+        assert python_calls(call) == plain
 
 
 def test_a_function_as_one_costs_no_call_of_its_own():

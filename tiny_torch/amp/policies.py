@@ -67,12 +67,17 @@ POLICIES = {kind: by_op(lists) for kind, lists in TABLE.items()}
 POLICIES["cuda-emulated"] = POLICIES["cuda"]
 
 
+# Ops, and functions as one, that are several of PyTorch's: `name_in_table`.
 PADS = {REFLECT: "reflect", REPLICATE: "replicate", CIRCULAR: "circular"}
 POOLS = ("AvgPool", "AdaptiveAvgPool", "MaxPool", "MaxPoolWithIndices")
+SEVERAL = frozenset((*POOLS, "PadFromInput", "recurrent_layer", "recurrent_cell"))
+SEES = {kind: SEVERAL.union(policies) for kind, policies in POLICIES.items()}
 
 
 def name_in_table(name: str, arguments: tuple) -> str:
     """An op's name, with what tells PyTorch's functions apart that are one op here."""
+    if name not in SEVERAL:
+        return name
     if name in POOLS:
         _, size, settings = arguments
         if name[0] == "M" and not settings[0]:  # without windows
@@ -82,7 +87,5 @@ def name_in_table(name: str, arguments: tuple) -> str:
         return arguments[0]
     if name == "recurrent_cell":
         return f"{arguments[0]}_cell"
-    if name == "PadFromInput":
-        _, mode, plan, _ = arguments
-        return f"{PADS[mode]}_pad{len(plan[0])}d"
-    return name
+    _, mode, plan, _ = arguments
+    return f"{PADS[mode]}_pad{len(plan[0])}d"

@@ -17,11 +17,12 @@ from tiny_torch.amp.policies import (
     LOWER,
     POLICIES,
     ROUNDED,
+    SEES,
     WIDEST,
     name_in_table,
 )
 from tiny_torch.arguments import wrong_kind
-from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW, OpMode, place_on_stack
+from tiny_torch.autograd.op_mode import ORDINARY, OpMode, place_on_stack
 from tiny_torch.devices import device
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor
@@ -41,15 +42,19 @@ SAFER = (
 class Casts(OpMode):
     """Casts the inputs of the ops that policies.py lists, on the devices that are enabled."""
 
+    def __init__(self, enabled: set[str], dtypes: dict[str, Any]) -> None:
+        self.enabled = enabled  # State's
+        self.dtypes = dtypes
+
     def takes_whole(self, name: str, arguments: tuple) -> bool:
         where = device_among(arguments)
-        return where in state.enabled and name_in_table(name, arguments) in POLICIES[where]
+        return where in self.enabled and name_in_table(name, arguments) in POLICIES[where]
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
-        if kind in (VIEW, IN_PLACE, OUT):  # PyTorch casts for no form that writes into a tensor
+        if kind is not ORDINARY:  # PyTorch casts for no form that writes into a tensor
             return call(op, arguments)
         where = device_among(arguments)
-        if where not in state.enabled:
+        if where not in self.enabled:
             return call(op, arguments)
         policy = POLICIES[where].get(name_in_table(op.__name__, arguments))
         if policy is None:
@@ -58,18 +63,20 @@ class Casts(OpMode):
             raise RuntimeError(SAFER)
         dtype = _core.float32
         if policy is LOWER:
-            dtype = state.dtypes[where]
+            dtype = self.dtypes[where]
         elif policy is WIDEST:
             dtype = widest(arguments, where)
         result = call(op, tuple([self.cast(x, dtype, where, op.__name__) for x in arguments]))
         if policy is ROUNDED:
-            return self.cast(result, state.dtypes[where], where, op.__name__)
+            return self.cast(result, self.dtypes[where], where, op.__name__)
         return result
 
     def cast(self, x: Any, dtype: Any, where: str, name: str) -> Any:
-        if isinstance(x, (tuple, list)):
-            return type(x)([self.cast(part, dtype, where, name) for part in x])
-        if not is_eligible(x, where) or x.dtype in (dtype, _core.float64):
+        if not isinstance(x, Tensor):
+            if isinstance(x, (tuple, list)):
+                return type(x)([self.cast(part, dtype, where, name) for part in x])
+            return x
+        if x.array.dtype in (dtype, _core.float64) or not is_eligible(x, where):
             return x
         for log in state.logs:
             log[name, str(x.dtype), str(dtype)] += 1
@@ -77,7 +84,7 @@ class Casts(OpMode):
             state.cache_enabled
             and x.requires_grad
             and x.is_leaf
-            and dtype is state.dtypes[where]
+            and dtype is self.dtypes[where]
             and x.dtype is _core.float32
         ):
             return x.to(dtype)
@@ -145,7 +152,7 @@ class State(threading.local):
         self.nesting = 0
         self.cache: dict[int, tuple[Tensor, int, Tensor]] = {}
         self.logs: list[Counter] = []
-        self.mode = Casts()
+        self.mode = Casts(self.enabled, self.dtypes)
 
 
 state = State()
@@ -192,6 +199,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if not isinstance(enabled, bool):
         raise wrong_kind("set_autocast_enabled", "enabled", "bool", enabled, position)
     (state.enabled.add if enabled else state.enabled.discard)(where)
+    state.mode.sees = frozenset().union(*[SEES[where] for where in state.enabled])
     place_on_stack(state.mode, bool(state.enabled))
 
 

@@ -3,8 +3,9 @@
 ``apply(op, *arguments)`` takes the op's inputs (tensors, numbers, None) and its constants.
 ``apply_many(op, tensors, *constants)`` is for ops of any number of inputs, ``apply_view`` for ops
 that answer a view, ``apply_inplace`` for those that write. Each reads this thread's modes before
-anything else, as one integer. While no mode is on but those that switch recording off, C++ does
-what `in_modes` spells out here (autograd/apply.cpp); in any other mode they come here.
+anything else, as one integer. While no mode is on but those that switch recording off, or that do
+not want to see the op, C++ does what `in_modes` spells out here (autograd/apply.cpp); in any other
+mode they come here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tiny_torch.autograd.graph import (
     node_stamp,
     note,
 )
-from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, through_modes
+from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, seer_of, through
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
 from tiny_torch.modes import WATCHED, modes
@@ -50,12 +51,13 @@ def in_modes(op, arguments, arity, as_view):
     Answers the op's result as a tensor, or a tuple of them. The first `arity` of the arguments are
     inputs, op.arity if it is negative; the results are views of the first if `as_view`.
     """
-    if modes.bits & WATCHED:
+    mode = seer_of(op) if modes.bits & WATCHED else None
+    if mode is not None:
 
         def call(op, arguments):
             return again(op, arguments, arity, as_view)
 
-        return through_modes(VIEW if as_view else ORDINARY, op, arguments, call)
+        return through(mode, VIEW if as_view else ORDINARY, op, arguments, call)
     if op.composite is not None and arguments[0].array.device == "ref":
         return op.composite(*arguments)
     arrays = arrays_of(arguments)
@@ -84,8 +86,9 @@ _core.register_apply(in_modes)
 
 def compute(op, arguments, out=None):
     """op.forward of the arguments' arrays: (result, saved). The result may stand in `out`."""
-    if modes.bits & WATCHED:
-        result = through_modes(OUT, op, arguments, computed)
+    mode = seer_of(op) if modes.bits & WATCHED else None
+    if mode is not None:
+        result = through(mode, OUT, op, arguments, computed)
         several = isinstance(result, tuple)
         return (arrays_of(result) if several else result.array), ()
     return _core.compute(op, arguments, out)
@@ -100,11 +103,10 @@ def apply_inplace(op, x, *arguments):
     """x becomes op(x, ...), in its own memory; its history, and its base's, follow."""
     if compute_in_place(op, x, arguments):
         return x
-    if modes.bits & WATCHED:
-        return through_modes(
-            IN_PLACE, op, (x, *arguments), lambda op, given: apply_inplace(op, *given)
-        )
     inputs = (x, *arguments)
+    mode = seer_of(op) if modes.bits & WATCHED else None
+    if mode is not None:
+        return through(mode, IN_PLACE, op, inputs, lambda op, given: apply_inplace(op, *given))
     arrays = arrays_of(inputs)
     if not x.array.dtype.is_floating_point or "in place" in op.unrecorded:
         op.forward(*arrays, out=x.array)

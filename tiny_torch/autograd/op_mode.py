@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.modes import WATCHED, modes, thread
+from tiny_torch.modes import modes, thread
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
 # results written over the first argument, and results that a caller's `out` will hold.
 ORDINARY, VIEW, IN_PLACE, OUT = "ordinary", "view", "in place", "out"
+NO_OPS: frozenset[str] = frozenset()
 
 
 class OpMode:
@@ -32,6 +33,10 @@ class OpMode:
     ...     x = torch.ones(2) * 3
     Mul ordinary
     """
+
+    # The names of the ops that `forward` sees, and of functions that are one op to it. None: all
+    # ops. An op that no mode sees costs what it costs without modes.
+    sees: frozenset[str] | None = None
 
     def takes_whole(self, name: str, arguments: tuple) -> bool:
         """Whether it sees a function that is marked `as_one` as an op of that name, not its ops."""
@@ -56,19 +61,36 @@ class OpMode:
 def use(stack: tuple) -> None:
     """These modes see the ops, the last of them first."""
     thread.op_modes = stack
-    if stack:
-        modes.bits |= WATCHED
-    else:
-        modes.bits &= ~WATCHED
+    modes.watched = stack[0].sees if len(stack) == 1 else seen_by(stack)
+
+
+def seen_by(stack: tuple) -> frozenset[str] | None:
+    """The names of the ops that one of the modes sees; None: of all."""
+    if not stack:
+        return NO_OPS
+    names = [mode.sees for mode in stack]
+    return None if None in names else NO_OPS.union(*names)
+
+
+def seer_of(op: Any) -> OpMode | None:
+    """The innermost mode that sees the op; None if there is none."""
+    for mode in reversed(thread.op_modes):
+        if is_seen(op, mode):
+            return mode
+    return None
+
+
+def is_seen(op: Any, mode: OpMode) -> bool:
+    return mode.sees is None or op.__name__ in mode.sees
 
 
 def without(mode: OpMode) -> tuple:
     """The stack without the mode where it stands innermost; it need not be the last."""
     stack = thread.op_modes
-    for i in reversed(range(len(stack))):
-        if stack[i] is mode:
-            return stack[:i] + stack[i + 1 :]
-    return stack
+    i = len(stack) - 1
+    while i >= 0 and stack[i] is not mode:
+        i -= 1
+    return stack[:i] + stack[i + 1 :] if i >= 0 else stack
 
 
 def place_on_stack(mode: OpMode, there: bool) -> None:
@@ -77,33 +99,28 @@ def place_on_stack(mode: OpMode, there: bool) -> None:
         use(without(mode))
     elif mode not in thread.op_modes:
         use((*thread.op_modes, mode))
+    else:
+        use(thread.op_modes)  # what it sees may have changed
 
 
-class innermost:
-    """The innermost mode, or `mode`, which is off while the ``with`` lasts."""
-
-    def __init__(self, mode: OpMode | None = None) -> None:
-        self.mode = mode or thread.op_modes[-1]
-
-    def __enter__(self) -> OpMode:
-        self.stack = thread.op_modes
-        use(without(self.mode))
-        return self.mode
-
-    def __exit__(self, *exception: Any) -> None:
-        use(self.stack)
-
-
-def through_modes(kind: str, op: Any, arguments: tuple, call: Callable) -> Any:
-    """The answer of the innermost mode; ``call(op, arguments)`` goes on to the next."""
-    with innermost() as mode:
+def through(mode: OpMode, kind: str, op: Any, arguments: tuple, call: Callable) -> Any:
+    """A mode's answer; ``call(op, arguments)`` goes on to the next."""
+    stack = thread.op_modes
+    use(without(mode))
+    try:
         return mode.forward(call, op, arguments, kind)
+    finally:
+        use(stack)
 
 
 def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> Any:
-    """The same of a node's backward: ``call(node, grad, needs)``."""
-    with innermost() as mode:
-        return mode.backward(call, node, grad, needs)
+    """The same of a node's backward, of the innermost mode: ``call(node, grad, needs)``."""
+    stack = thread.op_modes
+    use(stack[:-1])
+    try:
+        return stack[-1].backward(call, node, grad, needs)
+    finally:
+        use(stack)
 
 
 Kind = TypeVar("Kind", bound=Callable)
@@ -113,7 +130,7 @@ plain_functions: dict[Any, Any] = {}  # {a function as one: the function itself}
 def as_one(function: Kind) -> Kind:
     """A function of several ops that a mode may see as one, of the function's name.
 
-    Where no mode is on, the call costs what the function's does.
+    Where no mode sees that name, the call costs what the function's does.
     """
     place = function.__module__, function.__qualname__
     seen: Any = _core.Function(function, function, None, *place, sys.maxsize, True)
@@ -130,7 +147,7 @@ def seen_as_one(function: Callable, args: tuple, kwargs: dict) -> Any:
     """The answer of the innermost mode that takes the function whole, or its own."""
     given = (*args, *kwargs.values())
     for mode in reversed(thread.op_modes):
-        if mode.takes_whole(function.__name__, given):
+        if is_seen(function, mode) and mode.takes_whole(function.__name__, given):
             break
     else:
         return function(*args, **kwargs)
@@ -141,8 +158,7 @@ def seen_as_one(function: Callable, args: tuple, kwargs: dict) -> Any:
         return op(*first, **dict(zip(names, rest, strict=True)))
 
     kind = ORDINARY if kwargs.get("out") is None else OUT
-    with innermost(mode):
-        return mode.forward(call, function, given, kind)
+    return through(mode, kind, function, given, call)
 
 
 _core.see_as_one(seen_as_one)
