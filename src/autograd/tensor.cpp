@@ -301,7 +301,7 @@ PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
 int set_bits(PyObject*, PyObject* value, void*) {
   const long bits = value ? PyLong_AsLong(value) : 0;
   if (bits == -1 && PyErr_Occurred()) return -1;
-  mode_bits = bits;
+  mode_bits = (bits & ~kWatched) | (mode_bits & kWatched);  // `watched` decides on that one
   return 0;
 }
 PyObject* get_watched(PyObject*, void*) { return Py_NewRef(watched ? watched : Py_None); }

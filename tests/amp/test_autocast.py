@@ -293,6 +293,17 @@ def test_a_block_in_a_mode_and_a_mode_in_a_block():
         assert torch.mm(x, x).dtype is torch.float32 and seen == ["Mm"]
 
 
+def test_other_modes_begin_and_end_apart_from_a_block():
+    x = torch.ones(2, 2)
+    for other in torch.no_grad, torch.enable_grad, torch.inference_mode:
+        with other():
+            torch.set_autocast_enabled("cpu", True)
+        assert torch.mm(x, x).dtype is torch.bfloat16
+        with other():
+            torch.set_autocast_enabled("cpu", False)
+        assert torch.mm(x, x).dtype is torch.float32
+
+
 def test_a_block_for_two_devices():
     x = torch.ones(2, 2)
     torch.set_autocast_enabled("cuda", True)
