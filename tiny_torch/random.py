@@ -115,6 +115,12 @@ def default_on(where: str) -> Generator:
     return generator
 
 
+def default_generators() -> list[Generator]:
+    """The CPU's, and those of the devices that have been used."""
+    used = [where for where in ("cuda", "cuda-emulated") if where in devices.modules]
+    return [default_generator, *map(default_on, used)]
+
+
 def manual_seed(seed: Any) -> Generator:
     """Seeds the default generators of all devices; the same seed gives PyTorch's numbers."""
     seed = checked_seed(int(seed))
@@ -168,19 +174,14 @@ def fork_rng(
     if not enabled:
         yield
         return
-    places = _gpus() if devices is None else [as_gpu(where) for where in devices]
-    state, states = get_rng_state(), [default_on("cuda").get_state() for _ in places]
+    gpus = [default_on(as_gpu(where).type) for where in devices or ()]
+    generators = default_generators() if devices is None else [default_generator, *gpus]
+    states = [(generator, generator.get_state()) for generator in generators]
     try:
         yield
     finally:
-        set_rng_state(state)
-        for there in states:
-            default_on("cuda").set_state(there)
-
-
-def _gpus() -> list[Device]:
-    """The GPUs that have been used."""
-    return [devices.DEVICES["cuda"]] if "cuda" in devices.modules else []
+        for generator, state in states:
+            generator.set_state(state)
 
 
 def as_gpu(where: Any) -> Device:

@@ -158,6 +158,19 @@ class State(threading.local):
 state = State()
 
 
+def settings() -> list[dict[str, Any]]:
+    """Arguments of `autocast` blocks, one inside the other, that set this thread as it is."""
+    return [
+        {
+            "device_type": where,
+            "dtype": state.dtypes[where],
+            "enabled": where in state.enabled,
+            "cache_enabled": state.cache_enabled,
+        }
+        for where in DEFAULTS
+    ]
+
+
 # ---- PyTorch's functions ------------------------------------------------------------------------
 
 

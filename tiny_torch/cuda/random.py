@@ -24,7 +24,7 @@ def generator_of(device: Any) -> random.Generator:
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """The state of a device's generator, uint8 of shape (5056,), on the CPU."""
+    """The state of a device's generator, uint8 of shape (16,), on the CPU."""
     return generator_of(device).get_state()
 
 

@@ -10,6 +10,7 @@ import tiny_torch as torch
 from tiny_torch.autograd import Function, enable_grad, no_grad
 from tiny_torch.modes import thread
 from tiny_torch.tensor import Tensor
+from tiny_torch.utils.checkpoint.surroundings import Surroundings
 
 
 class CheckpointFunction(Function):
@@ -22,7 +23,7 @@ class CheckpointFunction(Function):
                 "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
             )
         ctx.function = function
-        ctx.state = torch.get_rng_state() if preserve_rng_state else None
+        ctx.before = Surroundings(preserve_rng_state)
         ctx.others = [None if isinstance(arg, Tensor) else arg for arg in args]
         ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
@@ -42,9 +43,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with torch.random.fork_rng(enabled=ctx.state is not None), enable_grad():
-            if ctx.state is not None:
-                torch.set_rng_state(ctx.state)
+        with ctx.before.again(), enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple | list) else (outputs,)
         pairs = [

@@ -15,6 +15,7 @@ from tiny_torch.autograd.graph import Node, Op, edge_of, saved_tensors_hooks
 from tiny_torch.modes import thread
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils.checkpoint.log import Log, told
+from tiny_torch.utils.checkpoint.surroundings import Surroundings
 
 Contexts = tuple[AbstractContextManager, AbstractContextManager]
 
@@ -174,16 +175,14 @@ def recorded(
     early_stop: bool,
 ) -> Any:
     """The call under a region's hooks."""
-    state = torch.get_rng_state() if preserve_rng_state else None
+    before = Surroundings(preserve_rng_state)
     arguments = Arguments(args)
     logs = (Log(), Log()) if debug else None
     first, second = logs or noop_context_fn()
 
     def run_again() -> None:
         given = arguments.again()
-        with torch.random.fork_rng(enabled=state is not None), contexts[1], second:
-            if state is not None:
-                torch.set_rng_state(state)
+        with before.again(), contexts[1], second:
             function(*given, **kwargs)
 
     region = Region(run_again, check, early_stop, logs)
