@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,9 @@ SOURCES = Path(__file__).parent.parent / "src"
 # Whatever was built: tests are of the CPU, and compare with a PyTorch for the CPU, unless they say
 # otherwise (cuda_process.py).
 os.environ.setdefault("TINY_TORCH_CUDA", "off")
+
+# Ctrl-C reaches programs that tests start, also where a shell has started the tests with `&`.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These need PyTorch or mypy, and hold no tests.
 collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
