@@ -29,7 +29,7 @@ values, dtypes, shapes, strides, memory shared or not, exceptions, first and sec
 ten dtypes and five layouts.
 
 In short: {same:,} of PyTorch's public names are here and the same, {differs} differ, {absent} are
-absent. Complex, sparse, quantised and named tensors, GPUs and compilers are outside of tiny_torch
+absent. Complex, sparse, quantised and named tensors, and compilers, are outside of tiny_torch
 altogether.
 
 **Asked for most, and here:** {here}.
