@@ -53,6 +53,7 @@ DIVIDES = (
     "init.xavier_uniform_", "init.xavier_normal_", "init.dirac_", "normalization.__init__",
     "normalization._require_several", "init.trunc_normal_", "unpool.lp_pool",
     "adaptive.__init__", "multihead.multi_head_attention_forward", "_schedules",
+    "sequential.even",
 )  # fmt: skip
 # Texts that only an unexpected exception has.
 INSIDE = re.compile(

@@ -169,7 +169,10 @@ TOO_LITTLE = (
 WRONG = {
     "too little": (ValueError, TOO_LITTLE, MODEL, {"memory": "200KB"}),
     "both": (ValueError, "either segments or memory", MODEL, {"memory": 300, "segments": 2}),
-    "neither": (TypeError, "must be a string", MODEL, {}),
+    "neither": (TypeError, "cannot be interpreted as an integer", MODEL, {}),
+    "none": (ZeroDivisionError, "1 and 8, the number of fu.*, but got 0", MODEL, {"segments": 0}),
+    "too many": (ValueError, "but got 9", MODEL, {"segments": 9}),
+    "less than none": (ValueError, "but got -1", MODEL, {"segments": -1}),
     "no tensor": (TypeError, "number 0 answered a tuple", [lambda x: (x, x)], {"memory": 300}),
     "no size": (ValueError, "got 'much'", MODEL, {"memory": "much"}),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import tiny_torch as torch
@@ -87,7 +88,13 @@ def in_turn(steps: Sequence[Callable]) -> Callable:
 
 def even(segments: Any, count: int) -> list[Segment]:
     """As many segments of one size, of which the last takes the rest, too."""
-    parts = max(1, round(count**0.5)) if segments == "sqrt" else int(segments)
+    parts = max(1, round(count**0.5)) if segments == "sqrt" else index(segments)
+    if not 1 <= parts <= count:
+        kind = ValueError if parts else ZeroDivisionError  # PyTorch's
+        raise kind(
+            f"checkpoint_sequential: segments are between 1 and {count}, the number of functions, "
+            f"but got {parts}"
+        )
     size = count // parts
     starts = range(0, size * (parts - 1), size)
     last = Segment(size * (parts - 1), count, False)
