@@ -26,6 +26,15 @@ COVERED = [name for name in NAMES if name.rpartition(".")[0] in SPACES and has(t
 OTHER_REASONS = ("refers to a single memory location", "view size is not compatible")
 
 
+@pytest.fixture(autouse=True)
+def restores_settings():
+    """The sweep's samples change some; it runs them in processes of their own."""
+    yield
+    for module in (torch, theirs):
+        module.set_default_device(None)
+        module.set_default_dtype(module.float32)
+
+
 def dtypes(outcome):
     """Those of the results; None where the call was refused."""
     if outcome.error is not None:
@@ -53,7 +62,6 @@ def some(name, half, count):
 @pytest.mark.parametrize("half", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("part", range(8))
 def test_every_op_computes_in_the_dtype_that_pytorch_chooses(part, half):
-    theirs.set_num_threads(1)
     wrong = []
     for name in COVERED[part::8]:
         for sample in some(name, half, 3):

@@ -122,7 +122,7 @@ def device_among(arguments: Any) -> str | None:
 
 def is_cast_on(x: Tensor) -> bool:
     """Whether autocast sees the ops on x's device."""
-    return x.array.device in state.enabled
+    return isinstance(x, Tensor) and x.array.device in state.enabled
 
 
 def widest(arguments: Any, where: str) -> Any:
