@@ -264,7 +264,8 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data.to(device=default.device if device is None else device, dtype=dtype)
     array = from_data(data, dtype)
-    if device is None and array.device == "cuda":  # of another library: it stays where it is
+    if device is None and type(data) is not list and array.device == "cuda":
+        # of another library: it stays where it is
         return wrap(array)
     return wrap(place(array, device))
 

@@ -13,7 +13,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
-from tiny_torch.devices import CoreArrays, array_module, to_device
+from tiny_torch.devices import CoreArrays, array_module, default, to_device
 from tiny_torch.from_data import place
 from tiny_torch.functions.common import by_name, check_tensor, into, place_of
 from tiny_torch.ops.random.draws import Draw
@@ -263,13 +263,16 @@ def randperm(
     dtype = as_dtype("randperm", dtype)
     if out is not None:
         dtype = dtype or out.dtype
-    module = array_module(device)
-    where = module.device if isinstance(module, CoreArrays) else "cpu"
+    device = default.device if device is None else device
+    module = None if device is None else array_module(device)
+    where = module.device if isinstance(module, CoreArrays) else None
     wanted = place_of("randperm", out)
     array = _core.randperm(n, core_of(generator), dtype or _core.int64, wanted, where)
     if out is not None:
         return into(out, finish(array, requires_grad))
-    return finish(place(array, device), requires_grad, pin_memory)
+    if device is not None:
+        array = place(array, device)
+    return finish(array, requires_grad, pin_memory)
 
 
 def rand_like(input: Tensor, **options: Any) -> Tensor:
