@@ -12,7 +12,13 @@ import numpy as np
 import tiny_torch
 from tiny_torch import _core
 
-EXTENSIONS = {"v2": "SSE4.2", "v3": "AVX2 and FMA", "v4": "AVX-512", "base": "no extension"}
+EXTENSIONS = {
+    "v2": "SSE4.2",
+    "v3": "AVX2 and FMA",
+    "v4": "AVX-512",
+    "v4bf16": "AVX-512 with products of bfloat16",
+    "base": "no extension",
+}
 USAGE = """\
 usage: python -m tiny_torch                        what was built, and what this machine uses of it
        python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
@@ -28,7 +34,8 @@ def diagnosis() -> str:
         "tiny_torch": tiny_torch.__version__,
         "Python": f"{platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
         "devices": "cpu, ref (plain Python, for reading and testing), cuda-emulated, meta",
-        "instruction set": f"{isa} ({EXTENSIONS[isa]}); TINY_TORCH_ISA=v2|v3|v4 asks for another",
+        "instruction set": f"{isa} ({EXTENSIONS[isa]}); "
+        "TINY_TORCH_ISA=v2|v3|v4|v4bf16 asks for another",
         "threads": str(tiny_torch.get_num_threads()),
         "CUDA": cuda_found(),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_torch import _core
 
-CAPABILITIES = {"v4": "AVX512", "v3": "AVX2"}
+CAPABILITIES = {"v4bf16": "AVX512", "v4": "AVX512", "v3": "AVX2"}
 
 
 def get_cpu_capability() -> str:

@@ -91,6 +91,7 @@ struct Isa {
   TT_BUILT_PER_ISA(TT_DECLARE)                                                         \
   extern const ConvTable conv_weight_table;                                            \
   extern const ElementwiseTable elementwise_unary_table;                               \
+  extern const MatmulTable matmul_half_table;                                          \
   extern const ReduceTable reduce_extremes_table, reduce_logsumexp_table;              \
   extern const ConversionTable conversion_table;                                       \
   extern const BoxMullerTable box_muller_table;                                        \
@@ -99,6 +100,7 @@ struct Isa {
                              TT_BUILT_PER_ISA(TT_OWN)                                  \
                              complete(own<ConvTable>, conv_weight_table);              \
                              complete(own<ElementwiseTable>, elementwise_unary_table); \
+                             complete(own<MatmulTable>, matmul_half_table);            \
                              complete(own<ReduceTable>, reduce_extremes_table);        \
                              complete(own<ReduceTable>, reduce_logsumexp_table);       \
                            },                                                          \
@@ -106,6 +108,19 @@ struct Isa {
   }
 #if defined(__x86_64__)
 TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
+// v4 with products of halves of its own.
+namespace v4bf16 {
+extern const MatmulTable matmul_half_table;
+static const Isa kIsa = {
+    "v4bf16", [] { return v4::kIsa.supported() && __builtin_cpu_supports("avx512bf16") != 0; },
+    [](Backend& backend) {
+      v4::kIsa.fill(backend);
+      MatmulTable best = matmul_half_table;
+      complete(best, own<MatmulTable>);
+      own<MatmulTable> = best;
+    },
+    v4::kIsa.conversion, v4::kIsa.box_muller};
+}  // namespace v4bf16
 TT_ISA(v3, __builtin_cpu_supports("x86-64-v3"))
 TT_ISA(v2, __builtin_cpu_supports("x86-64-v2"))
 #else
@@ -116,7 +131,7 @@ TT_ISA(base, 1)
 namespace {
 
 #if defined(__x86_64__)
-const Isa* const kIsas[] = {&v4::kIsa, &v3::kIsa, &v2::kIsa};
+const Isa* const kIsas[] = {&v4bf16::kIsa, &v4::kIsa, &v3::kIsa, &v2::kIsa};
 #else
 const Isa* const kIsas[] = {&base::kIsa};
 #endif
@@ -130,7 +145,7 @@ const Isa& find_isa() {
     if (wanted && *wanted)
       throw RuntimeError("TINY_TORCH_ISA=", wanted, " is not supported by this machine");
   }
-  throw RuntimeError(wanted ? format("TINY_TORCH_ISA=", wanted, " is not one of v2, v3, v4")
+  throw RuntimeError(wanted ? format("TINY_TORCH_ISA=", wanted, " is not one of v2, v3, v4, v4bf16")
                             : std::string("this machine lacks the x86-64-v2 instructions"));
 }
 

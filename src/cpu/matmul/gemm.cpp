@@ -13,30 +13,6 @@
 namespace tt::cpu {
 namespace {
 
-template <class T>
-Product<T> product_at(const MatmulArgs& g, int64_t depth, int64_t index) {
-  const T* a = static_cast<const T*>(g.a);
-  const T* b = static_cast<const T*>(g.b);
-  T* c = static_cast<T*>(g.c);
-  for (int d = g.batch_ndim - 1; d >= 0; --d) {
-    const int64_t i = index % g.batch_shape[d];
-    index /= g.batch_shape[d];
-    a += i * g.a_batch[d];
-    b += i * g.b_batch[d];
-    c += i * g.c_batch[d];
-  }
-  const T* bias = static_cast<const T*>(g.bias);
-  return {g.m,     g.n,     g.k,     depth,         a,           b,
-          c,       bias,    g.a_row, g.a_col,       g.b_row,     g.b_col,
-          g.c_row, g.c_col, 0,       g.bias_stride, g.accumulate};
-}
-
-int64_t batch_size(const MatmulArgs& g) {
-  int64_t size = 1;
-  for (int d = 0; d < g.batch_ndim; ++d) size *= g.batch_shape[d];
-  return size;
-}
-
 // The definition. Along k, products are summed in blocks (as good for accuracy as for the cache),
 // and the blocks' sums are added one after another. Inside a block products are summed one after
 // another too, except if C is a row or a column: then product p goes to sum p % L of L, which are
@@ -168,21 +144,6 @@ void split_product(const Product<T>& g, const Grid& grid, int workers, T* scratc
     }
     if (g.bias) add_bias(g, begin, 0, end - begin, g.n);
   });
-}
-
-// Batch dims over which B is broadcast, and A and C go on as further rows do, are rows. Not if that
-// made a matrix of row vectors, which are summed in another order: strides must not decide that.
-MatmulArgs folded(MatmulArgs g) {
-  for (; g.batch_ndim > 0; --g.batch_ndim) {
-    const int d = g.batch_ndim - 1;
-    if (g.batch_shape[d] == 1) continue;
-    if (g.m == 1 || g.b_batch[d] != 0 || g.a_batch[d] != g.m * g.a_row ||
-        g.c_batch[d] != g.m * g.c_row) {
-      break;
-    }
-    g.m *= g.batch_shape[d];
-  }
-  return g;
 }
 
 // What C takes, in multiply-adds of vectors: register tiles, which count whole, and for operands

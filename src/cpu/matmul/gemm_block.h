@@ -5,29 +5,11 @@
 // its columns of B from a panel, unless B lies along its rows and so few tiles meet it that packing
 // would not pay: Note [Matrix products]. L is lanes<T> throughout.
 #pragma once
+#include "cpu/matmul/gemm_request.h"
 #include "cpu/matmul/gemm_tile.h"
 
 namespace tt::cpu {
 namespace {
-
-// Typed, and without batch dims. The bias has strides over both dims so that it can be transposed.
-// Products are summed in blocks of `depth` along k.
-template <class T>
-struct Product {
-  int64_t m, n, k, depth;
-  const T *a, *b;
-  T* c;
-  const T* bias;
-  int64_t a_row, a_col, b_row, b_col, c_row, c_col, bias_row, bias_col;
-  bool accumulate;
-};
-
-// C^T = B^T @ A^T.
-template <class T>
-Product<T> transposed(const Product<T>& g) {
-  return {g.n,     g.m,     g.k,     g.depth, g.b,     g.a,        g.c,        g.bias,      g.b_col,
-          g.b_row, g.a_col, g.a_row, g.c_col, g.c_row, g.bias_col, g.bias_row, g.accumulate};
-}
 
 // How many elements of memory lie between B[p, j] and the end of B: they may be read, if not used.
 template <class T>

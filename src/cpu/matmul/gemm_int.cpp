@@ -78,7 +78,6 @@ void multiply(const MatmulArgs& g) {
   });
 }
 
-// Halves have no kernel: they are computed in float32 (core/api/matmul.cpp).
 template <class T>
 constexpr void set(MatmulTable& table, DType dtype) {
   if constexpr (Integer::has<T>)

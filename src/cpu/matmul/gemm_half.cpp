@@ -1,0 +1,276 @@
+// float16 and bfloat16 matrix products with sums in float32, rounded once. Compiled per instruction
+// set with contraction to FMA; for a set that multiplies pairs of bfloat16, these products alone.
+//
+// Reading order: how a part of C is computed, block by block of k; a C of a single row; how the
+// work is cut into tasks. Panels and the register tile are in gemm_half_tile.h. The sum of an
+// element is that of blocks along k, added one after another: it follows from the shape alone.
+#include "cpu/infra/scratch.h"
+#include "cpu/infra/tasks.h"
+#include "cpu/matmul/gemm_half_tile.h"
+#include "cpu/matmul/gemm_request.h"
+#include "cpu/matmul/gemm_vector.h"
+
+namespace tt::cpu {
+namespace {
+
+// What a task computes of C at most: packed rows of A and sums stay in the L2 cache together.
+constexpr int64_t kMostRows = 240 / kRows * kRows, kMostCols = 512;
+constexpr int kWidth = kCols<float>;
+
+// Products along k that are summed at once, of a number of bytes that does not depend on entries.
+template <class Entry>
+int64_t half_depth(int64_t k) {
+  constexpr int64_t most = 256 * Entry::kGroup;
+  return k == 0 ? 1 : round_up(blocks(k, blocks(k, most)), 32);
+}
+
+// C[i:, j:] (rows, cols) = sums, with what C held and the bias, rounded.
+template <class Stored>
+void finish(const Product<Stored>& g, const float* sums, int64_t sums_row, int64_t i, int64_t j,
+            int64_t rows, int64_t cols) {
+  constexpr int n = lanes<float>;
+  for (int64_t r = i; r < i + rows; ++r, sums += sums_row) {
+    Stored* const c = g.c + r * g.c_row + j * g.c_col;
+    const Stored* const bias = g.bias ? g.bias + r * g.bias_row + j * g.bias_col : nullptr;
+    for (int64_t s = 0; s < cols; s += n) {
+      Vec<float> sum = load(sums + s);
+      const int64_t count = smaller(n, cols - s);
+      Stored line[n];
+      const auto widened = [&](const Stored* from, int64_t stride) {
+        return from_bits(
+            Widened<Stored>::along(whole_line(from + s * stride, stride, count, line)));
+      };
+      if (g.accumulate) sum = widened(c, g.c_col) + sum;
+      if (bias) sum += widened(bias, g.bias_col);
+      const bool here = g.c_col == 1 && count == n;
+      store_halves<Stored>(here ? c + s : line, sum, Front<float>(n));
+      for (int64_t q = 0; !here && q < count; ++q) c[(s + q) * g.c_col] = line[q];
+    }
+  }
+}
+
+// ---- A part of C. -------------------------------------------------------------------------------
+
+struct Part {
+  int64_t i, i_end, j, j_end;
+  int64_t rows() const { return i_end - i; }
+  int64_t cols() const { return j_end - j; }
+};
+
+// Entries of a panel of A, and what packing may write behind it.
+template <class Entry>
+int64_t panel_size(int64_t depth) {
+  return round_up(kRows * blocks(depth, Entry::kGroup) + kWidth, 16);
+}
+// Panels of A, one of B, and sums.
+template <class Entry>
+struct Memory {
+  uint32_t *a, *b;
+  float* sums;
+  int64_t size;
+
+  Memory(uint32_t* from, int64_t rows, int64_t cols, int64_t depth)
+      : a(from),
+        b(a + blocks(rows, kRows) * panel_size<Entry>(depth)),
+        sums(reinterpret_cast<float*>(b + kWidth * (blocks(depth, Entry::kGroup) + 2))),
+        size(blocks(rows, kRows) * panel_size<Entry>(depth) +
+             kWidth * (blocks(depth, Entry::kGroup) + 2) +
+             round_up(rows, kRows) * round_up(cols, kWidth)) {}
+};
+
+template <class Entry, int Vectors>
+auto tile_of(int64_t rows) {
+  return rows > kRows * 2 / 3 ? multiply_panels<Entry, kRows, Vectors>
+         : rows > kRows / 3   ? multiply_panels<Entry, kRows * 2 / 3, Vectors>
+                              : multiply_panels<Entry, kRows / 3, Vectors>;
+}
+
+// The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart.
+template <class Entry>
+void add_block(const Product<typename Entry::Half>& g, const Part& part, int64_t p, int64_t depth,
+               const Memory<Entry>& memory, float* sums, int64_t sums_row, bool add) {
+  const int64_t entries = blocks(depth, Entry::kGroup), size = panel_size<Entry>(g.depth);
+  for_tiles(part.i, part.i_end, [&](auto height, int64_t i) {
+    pack_halves<Entry, decltype(height)::value>(memory.a + (i - part.i) / kRows * size,
+                                                g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row,
+                                                depth, g.m - i);
+  });
+  for (int64_t j = part.j; j < part.j_end; j += kWidth) {
+    const bool narrow = part.j_end - j <= lanes<float>;
+    const auto pack_strip = narrow ? pack_halves<Entry, lanes<float>> : pack_halves<Entry, kWidth>;
+    pack_strip(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, g.n - j);
+    for (int64_t i = part.i; i < part.i_end; i += kRows) {
+      const int64_t rows = part.i_end - i;
+      const auto multiply = narrow ? tile_of<Entry, 1>(rows) : tile_of<Entry, 2>(rows);
+      multiply(memory.a + (i - part.i) / kRows * size, memory.b, entries,
+               sums + (i - part.i) * sums_row + j - part.j, sums_row, add);
+    }
+  }
+}
+
+template <class Entry>
+void compute_part(const Product<typename Entry::Half>& g, const Part& part,
+                  const Memory<Entry>& memory) {
+  const int64_t sums_row = round_up(part.cols(), kWidth);
+  for (int64_t p = 0; p == 0 || p < g.k; p += g.depth) {
+    add_block(g, part, p, smaller(g.depth, g.k - p), memory, memory.sums, sums_row, p > 0);
+  }
+  finish(g, memory.sums, sums_row, part.i, part.j, part.rows(), part.cols());
+}
+
+// ---- C as a single row: C[0, j:j_end], at most kHalfStrip elements. -----------------------------
+
+constexpr int64_t kHalfStrip = 64;
+
+// A block of B is converted at a time; the sums are those of gemm_vector.h.
+template <class Stored>
+void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end, float* memory) {
+  constexpr int n = lanes<float>;
+  const int64_t width = j_end - j;
+  const bool by_columns = g.b_row == 1 && g.b_col != 1;
+  float sums[kHalfStrip + n], total[kHalfStrip + n] = {}, x[kDeepest<float> + n];
+  const auto convert = [](float* to, const Stored* from, int64_t stride, int64_t count) {
+    Stored line[n];
+    for (int64_t s = 0; s < count; s += n) {
+      const Stored* const whole = whole_line(from + s * stride, stride, count - s, line);
+      store(to + s, from_bits(Widened<Stored>::along(whole)));
+    }
+  };
+  for (int64_t p = 0; p < g.k; p += g.depth) {
+    const int64_t depth = smaller(g.depth, g.k - p), row = round_up(depth, n);
+    convert(x, g.a + p * g.a_col, g.a_col, depth);
+    const Stored* const b = g.b + p * g.b_row + j * g.b_col;
+    if (by_columns) {
+      for (int64_t s = 0; s < width; ++s) convert(memory + s * row, b + s * g.b_col, 1, depth);
+      sum_columns(VectorBlock<float>{x, memory, depth, width, 1, row, width * row}, sums);
+    } else {
+      for (int64_t q = 0; q < depth; ++q)
+        convert(memory + q * kHalfStrip, b + q * g.b_row, g.b_col, width);
+      sum_rows(VectorBlock<float>{x, memory, depth, width, kHalfStrip, 1, depth * kHalfStrip},
+               sums);
+    }
+    for (int64_t s = 0; s < width; ++s) total[s] += sums[s];
+  }
+  finish(g, total, width, 0, j, 1, width);
+}
+
+template <class Stored>
+void vector_products(const MatmulArgs& gemm, bool turn, int workers) {
+  const int64_t n = turn ? gemm.m : gemm.n, strips = blocks(n, kHalfStrip);
+  const int64_t per_worker = kHalfStrip * (kDeepest<float> + lanes<float>);
+  const Scratch<float> memory(workers * per_worker);
+  run_tasks(batch_size(gemm) * strips, workers, [&](int64_t task, int64_t worker) {
+    const auto g = product_at<Stored>(gemm, block_depth<float>(gemm.k), task / strips);
+    const int64_t j = task % strips * kHalfStrip;
+    half_vector_product(turn ? transposed(g) : g, j, smaller(n, j + kHalfStrip),
+                        memory.data + worker * per_worker);
+  });
+}
+
+// ---- Cutting the work into tasks. Nothing here changes a bit of the result. ---------------------
+
+// Parts of C that differ by at most one tile.
+struct HalfGrid {
+  int64_t m, n, row_parts, col_parts;
+
+  HalfGrid(int64_t m, int64_t n, int64_t batch, int workers)
+      : m(m), n(n), row_parts(blocks(m, kMostRows)), col_parts(blocks(n, kMostCols)) {
+    while (workers > 1 && batch * size() < 2 * workers) {
+      const int64_t rows = m / row_parts, cols = n / col_parts;
+      if (rows >= 4 * kRows && rows >= cols) {
+        row_parts *= 2;
+      } else if (cols >= 2 * kWidth) {
+        col_parts *= 2;
+      } else {
+        break;
+      }
+    }
+  }
+  int64_t size() const { return row_parts * col_parts; }
+  Part part(int64_t index) const {
+    const auto cut = [](int64_t whole, int64_t unit, int64_t parts, int64_t at) {
+      return smaller(whole, blocks(whole, unit) * at / parts * unit);
+    };
+    const int64_t row = index / col_parts, col = index % col_parts;
+    return {cut(m, kRows, row_parts, row), cut(m, kRows, row_parts, row + 1),
+            cut(n, kWidth, col_parts, col), cut(n, kWidth, col_parts, col + 1)};
+  }
+  int64_t most_rows() const { return smaller(m, blocks(blocks(m, kRows), row_parts) * kRows); }
+  int64_t most_cols() const { return smaller(n, blocks(blocks(n, kWidth), col_parts) * kWidth); }
+};
+
+// Small C and large k: the blocks of k are tasks of their own, whose sums are added in order.
+template <class Entry>
+void split_half_product(const Product<typename Entry::Half>& g, int workers) {
+  const int64_t count = blocks(g.k, g.depth), sums_row = round_up(g.n, kWidth);
+  const int64_t size = round_up(g.m, kRows) * sums_row;
+  const Memory<Entry> needed(nullptr, g.m, 0, g.depth);
+  const Scratch<uint32_t> scratch(workers * needed.size + count * size);
+  float* const sums = reinterpret_cast<float*>(scratch.data + workers * needed.size);
+  run_tasks(count, workers, [&](int64_t block, int64_t worker) {
+    const int64_t p = block * g.depth;
+    const Memory<Entry> memory(scratch.data + worker * needed.size, g.m, 0, g.depth);
+    add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, sums + block * size,
+              sums_row, false);
+  });
+  for (int64_t block = 1; block < count; ++block) {
+    for (int64_t i = 0; i < size; i += lanes<float>)
+      store(sums + i, load(sums + i) + load(sums + block * size + i));
+  }
+  finish(g, sums, sums_row, 0, 0, g.m, g.n);
+}
+
+// Multiply-adds that make a task of several small products.
+constexpr double kHalfTaskWork = 64 * 1024;
+
+template <class Entry>
+void half_product(const MatmulArgs& request) {
+  using Stored = typename Entry::Half;
+  const MatmulArgs gemm = folded(request);
+  const int64_t batch = batch_size(gemm);
+  if (gemm.m == 0 || gemm.n == 0 || batch == 0) return;
+  const double work = double(gemm.m) * double(gemm.n) * double(gemm.k);
+  const int workers = work * double(batch) > kParallelWork ? num_threads() : 1;
+  if (gemm.m == 1 || gemm.n == 1) return vector_products<Stored>(gemm, gemm.m != 1, workers);
+  const bool turn = gemm.c_col != 1 && gemm.c_row == 1;
+  const int64_t depth = half_depth<Entry>(gemm.k);
+  const auto product = [&](int64_t index) {
+    const auto g = product_at<Stored>(gemm, depth, index);
+    return turn ? transposed(g) : g;
+  };
+  const HalfGrid grid(turn ? gemm.n : gemm.m, turn ? gemm.m : gemm.n, batch, workers);
+  if (batch * grid.size() < workers && gemm.k > depth) {
+    for (int64_t index = 0; index < batch; ++index)
+      split_half_product<Entry>(product(index), workers);
+    return;
+  }
+  const Memory<Entry> needed(nullptr, grid.most_rows(), grid.most_cols(), depth);
+  const Scratch<uint32_t> scratch(workers * needed.size);
+  const int64_t parts = batch * grid.size();
+  const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kHalfTaskWork / (work + 1));
+  run_tasks(blocks(parts, group), workers, [&](int64_t task, int64_t worker) {
+    const Memory<Entry> memory(scratch.data + worker * needed.size, grid.most_rows(),
+                               grid.most_cols(), depth);
+    for (int64_t at = task * group; at < smaller((task + 1) * group, parts); ++at)
+      compute_part(product(at / grid.size()), grid.part(at % grid.size()), memory);
+  });
+}
+
+constexpr MatmulTable make_half_table() {
+  MatmulTable table{};
+#ifdef __AVX512BF16__
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<Pair>;
+#else
+  table.product[static_cast<int>(DType::BFloat16)] = half_product<Widened<BFloat16>>;
+  table.product[static_cast<int>(DType::Float16)] = half_product<Widened<Half>>;
+#endif
+  return table;
+}
+
+}  // namespace
+
+namespace TT_ISA {
+extern const MatmulTable matmul_half_table = make_half_table();
+}  // namespace TT_ISA
+
+}  // namespace tt::cpu
