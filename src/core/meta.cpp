@@ -39,6 +39,12 @@ void silence(Steps<Args>& steps) {
   silence(steps.f64);
 }
 
+void silence(ConvPairs& pairs) {
+  silence(pairs.sum);
+  silence(pairs.weight);
+  silence(pairs.interleave);
+}
+
 void silence(const ForeachTable*&) {}  // which has its own copy
 
 // A copy of the CPU's table without its kernels. `fields` are all of its fields: a structured
@@ -63,7 +69,7 @@ const Backend& meta_backend() {
     meta.attention = TT_SILENT(AttentionTable, cpu.attention, a, b);
     meta.batch_norm = TT_SILENT(BatchNormTable, cpu.batch_norm, a, b, c, d);
     meta.cast = TT_SILENT(CastTable, cpu.cast, a);
-    meta.conv = TT_SILENT(ConvTable, cpu.conv, a, b, c, d, e, f);
+    meta.conv = TT_SILENT(ConvTable, cpu.conv, a, b, c, d, e, f, g);
     meta.creation = TT_SILENT(CreationTable, cpu.creation, a, b, c, d);
     meta.cross_entropy = TT_SILENT(CrossEntropyTable, cpu.cross_entropy, a, b, c, d, e, f);
     meta.ctc = TT_SILENT(CtcTable, cpu.ctc, a, b, c);

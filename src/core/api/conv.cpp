@@ -16,6 +16,9 @@ namespace tt {
 
 namespace {
 
+// In the place of a kind in ConvTable: pairs of bfloat16 make float32.
+constexpr int kPairs = ConvTable::kKinds;
+
 struct Settings {
   const Dims &stride, &padding, &dilation;
   int64_t groups;
@@ -142,15 +145,16 @@ bool can_be_copied(const ConvArgs& g) {
 void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, const NDArray* bias,
                  ConvResult result, int kind) {
   const bool depthwise = g.x_channels == 1 && g.y_channels == 1 && g.groups > 1;
+  const ConvTable& table = *backend_of(out).conv;
   const auto kernel =
-      (depthwise ? backend_of(out).conv->depthwise : backend_of(out).conv->sum)[kind];
+      kind == kPairs ? table.pairs.sum : (depthwise ? table.depthwise : table.sum)[kind];
   bool again = !can_be_copied(g);
   if (!again) {
     const ConvLines lines = find_lines(g, result);
     if (has_unseen(lines)) fill_result(out, bias);
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       launch(out)(kernel, parts);
-      again = !depthwise && !launch(out)->conv->is_finite[kind](parts);
+      again = !depthwise && !launch(out)->conv->is_finite[kind == kPairs ? 0 : kind](parts);
     });
   }
   if (!again) return;
@@ -214,9 +218,31 @@ int kind_of(DType dtype) {
   return found == std::end(kinds) ? -1 : static_cast<int>(found - kinds);
 }
 
+// Pairs of bfloat16 along dim 0 or 1 in the place of floats (ConvPairs), in the order of x.
+NDArray paired(const NDArray& x, int dim) {
+  const int n = x.ndim();
+  Dims order, back;
+  const bool last = !x.is_contiguous() && looks_channels_last(x);
+  for (int d = 0; d < n; ++d) {
+    order.push_back(!last || d == 0 ? d : d == n - 1 ? 1 : d + 1);
+    back.push_back(!last || d == 0 ? d : d == 1 ? n - 1 : d - 1);
+  }
+  const NDArray dense = contiguous(x.permute(order));
+  const int axis = static_cast<int>(back[dim]);
+  Dims shape = dense.shape();
+  int64_t outer = 1, inner = 1;
+  for (int d = 0; d < n; ++d) (d < axis ? outer : inner) *= d == axis ? 1 : shape[d];
+  shape[axis] = (shape[axis] + 1) / 2;
+  const NDArray pairs = dense.new_empty(shape, DType::Float32);
+  if (pairs.numel() > 0)
+    launch(dense)->conv->pairs.interleave(reinterpret_cast<uint32_t*>(pairs.data()), dense.data(),
+                                          outer, dense.shape()[axis], inner);
+  return pairs.permute(back);
+}
+
 // Fills one of the three arrays from the others.
 void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArray* bias,
-               const Settings& settings, ConvResult result) {
+               const Settings& settings, ConvResult result, int kind) {
   ConvArgs g = make_args(x, w, y, settings);
   const NDArray& out = result == ConvResult::X ? x : result == ConvResult::W ? w : y;
   if (bias) {
@@ -228,7 +254,6 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   }
   if (out.numel() == 0) return;
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
-  const int kind = kind_of(out.dtype());
   if (kind < 0) {
     const auto naive = backend_of(out).conv->naive[static_cast<int>(out.dtype())];
     if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
@@ -248,26 +273,46 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
-    return launch(out)->conv->weight[kind](g);
+    return kind == kPairs ? launch(out)->conv->pairs.weight(g) : launch(out)->conv->weight[kind](g);
   const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};
   with_parts(sum, g, lines, result,
              [&](const ConvSum& parts) { launch(out)->conv->depthwise_weight[kind](parts, g.w); });
 }
 
-// Makes one of x, w and y, of a shape, from the other two in this order; halves in float32, where
-// the device has no kernels for them.
+// Makes one of x, w and y, of a shape, from the other two in this order.
 NDArray compute(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
-                const Dims& shape, const Settings& settings, bool channels_last) {
-  if (is_half(a.dtype()) && !backend_of(a).conv->sum[kind_of(a.dtype())]) {
-    const std::optional<NDArray> wide = prepared(bias, DType::Float32);
-    return astype(compute(result, astype(a, DType::Float32), astype(b, DType::Float32),
-                          wide ? &*wide : nullptr, shape, settings, channels_last),
-                  a.dtype());
-  }
-  const NDArray out = empty_laid_out(a, shape, a.dtype(), channels_last);
+                const Dims& shape, const Settings& settings, bool channels_last, int kind) {
+  const DType dtype = kind == kPairs ? DType::Float32 : a.dtype();
+  const NDArray out = empty_laid_out(a, shape, dtype, channels_last);
   const bool is_x = result == ConvResult::X, is_w = result == ConvResult::W;
-  fill_from(is_x ? out : a, is_w ? out : b, is_x ? a : is_w ? b : out, bias, settings, result);
+  fill_from(is_x ? out : a, is_w ? out : b,
+            is_x   ? a
+            : is_w ? b
+                   : out,
+            bias, settings, result, kind);
   return out;
+}
+
+// The same; halves for which the device has no kernels as float32, or bfloat16 as pairs.
+NDArray compute_halves(ConvResult result, const NDArray& a, const NDArray& b, const NDArray* bias,
+                       const Dims& shape, const Settings& settings, bool channels_last) {
+  const int kind = kind_of(a.dtype());
+  const ConvTable& table = *backend_of(a).conv;
+  if (!is_half(a.dtype()) || table.sum[kind])
+    return compute(result, a, b, bias, shape, settings, channels_last, kind);
+  const std::optional<NDArray> wide = prepared(bias, DType::Float32);
+  const NDArray* const wide_bias = wide ? &*wide : nullptr;
+  const auto in_float = [&] {  // whose copies of a and b are gone before there is a result
+    if (a.dtype() == DType::BFloat16 && table.pairs.sum && settings.groups == 1) {
+      // What is summed over: images, channels of y, channels of x.
+      const int of_a = result == ConvResult::W ? 0 : 1, of_b = result == ConvResult::Y ? 1 : 0;
+      return compute(result, paired(a, of_a), paired(b, of_b), wide_bias, shape, settings,
+                     channels_last, kPairs);
+    }
+    return compute(result, astype(a, DType::Float32), astype(b, DType::Float32), wide_bias, shape,
+                   settings, channels_last, 0);
+  };
+  return astype(in_float(), a.dtype());
 }
 
 void check_dtypes(const NDArray& a, const NDArray& b, const NDArray* bias) {
@@ -320,25 +365,27 @@ NDArray conv_forward(const NDArray& x, const NDArray& w, const NDArray* bias, co
     if (room < 0 && !size) refuse_kernel(x, w, padding, dilation);
     sizes.push_back(room < 0 || stride[d] < 1 ? 0 : room / stride[d] + 1);
   }
-  return compute(ConvResult::Y, x, w, bias,
-                 joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
-                 {stride, padding, dilation, groups}, channels_last);
+  return compute_halves(ConvResult::Y, x, w, bias,
+                        joined({x.shape()[0], w.shape()[0]}, size ? *size : sizes),
+                        {stride, padding, dilation, groups}, channels_last);
 }
 
 NDArray conv_input(const NDArray& y, const NDArray& w, const NDArray* bias, const Dims& size,
                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups,
                    bool channels_last) {
   check_dtypes(y, w, bias);
-  return compute(ConvResult::X, y, w, bias, joined({y.shape()[0], w.shape()[1] * groups}, size),
-                 {stride, padding, dilation, groups}, channels_last);
+  return compute_halves(ConvResult::X, y, w, bias,
+                        joined({y.shape()[0], w.shape()[1] * groups}, size),
+                        {stride, padding, dilation, groups}, channels_last);
 }
 
 NDArray conv_weight(const NDArray& x, const NDArray& y, const Dims& taps, const Dims& stride,
                     const Dims& padding, const Dims& dilation, int64_t groups, bool channels_last) {
   check_dtypes(x, y, nullptr);
   if (groups < 1) throw RuntimeError("[conv] non-positive groups is not supported");
-  return compute(ConvResult::W, x, y, nullptr, joined({y.shape()[1], x.shape()[1] / groups}, taps),
-                 {stride, padding, dilation, groups}, channels_last);
+  return compute_halves(ConvResult::W, x, y, nullptr,
+                        joined({y.shape()[1], x.shape()[1] / groups}, taps),
+                        {stride, padding, dilation, groups}, channels_last);
 }
 
 }  // namespace tt

@@ -55,6 +55,17 @@ struct ConvSum {
 
 enum class ConvResult : int { X, W, Y };
 
+// Products of bfloat16, two of which are summed at once: source and weight, or x and y, are pairs
+// of those that follow one another along channels of the source (for w along the batch), in the
+// place of a float32; the results are float32. All or none.
+struct ConvPairs {
+  void (*sum)(const ConvSum&);
+  void (*weight)(const ConvArgs&);
+  // to (outer, ceil(size / 2), inner) = pairs of x (outer, size, inner), the last with a 0 if need
+  // be.
+  void (*interleave)(uint32_t* to, const void* x, int64_t outer, int64_t size, int64_t inner);
+};
+
 struct ConvTable {
   // The definition; the only one that there is for integers.
   void (*naive[kDTypes])(const ConvArgs&, ConvResult);
@@ -68,6 +79,8 @@ struct ConvTable {
   void (*depthwise_weight[kKinds])(const ConvSum&, void* w);
   // Whether the first pixel of each part that reaches outside of the source is finite.
   bool (*is_finite[kKinds])(const ConvSum&);
+  // Or sums of bfloat16 as float32, where the processor multiplies pairs; without groups.
+  ConvPairs pairs;
 };
 
 }  // namespace tt

@@ -76,8 +76,8 @@ inline void add_strips(Vec<T> (&sum)[Rows][2], const T* a, const Pixels<T>& b, i
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       const T x = element(a + k * Rows + r);
-      sum[r][0] += x * low;
-      sum[r][1] += x * high;
+      add_product<T>(sum[r][0], x, low);
+      add_product<T>(sum[r][1], x, high);
     }
   }
 }

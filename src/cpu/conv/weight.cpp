@@ -11,5 +11,6 @@ extern const ConvTable conv_weight_table = {{},
                                             {sum_weight<float>, sum_weight<double>},
                                             {},
                                             {depthwise_weight<float>, depthwise_weight<double>},
+                                            {},
                                             {}};
 }

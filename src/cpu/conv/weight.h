@@ -49,7 +49,7 @@ void add_rows_at(const T* x, const int64_t* offsets, int64_t x_step, const T* y,
       for (int r = 0; r < Rows; ++r) {
         const T value = element(rows[r] + p * x_step);
 #pragma GCC unroll 2
-        for (int v = 0; v < Vectors; ++v) sum[r][v] += value * of_y[v];
+        for (int v = 0; v < Vectors; ++v) add_product<T>(sum[r][v], value, of_y[v]);
       }
     }
   }

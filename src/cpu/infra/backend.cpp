@@ -110,11 +110,13 @@ struct Isa {
 TT_ISA(v4, __builtin_cpu_supports("x86-64-v4"))
 // v4 with products of halves of its own.
 namespace v4bf16 {
+extern const ConvPairs conv_pairs;
 extern const MatmulTable matmul_half_table;
 static const Isa kIsa = {
     "v4bf16", [] { return v4::kIsa.supported() && __builtin_cpu_supports("avx512bf16") != 0; },
     [](Backend& backend) {
       v4::kIsa.fill(backend);
+      own<ConvTable>.pairs = conv_pairs;
       MatmulTable best = matmul_half_table;
       complete(best, own<MatmulTable>);
       own<MatmulTable> = best;

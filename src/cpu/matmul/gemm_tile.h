@@ -139,6 +139,19 @@ auto choose_height(int64_t rows, int64_t* taken, const F& function_of) {
   return function_of(std::integral_constant<int, Height>());
 }
 
+// sum += x * y. In files that define TT_PAIRS what is a float otherwise is a pair of bfloat16,
+// whose two products are added: only sums are floats there.
+template <class T>
+inline void add_product(Vec<T>& sum, T x, const Vec<T>& y) {
+#ifdef TT_PAIRS
+  static_assert(sizeof(T) == 4);
+  sum = _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(_mm512_set1_ps(x)),
+                         reinterpret_cast<__m512bh>(y));
+#else
+  sum += x * y;
+#endif
+}
+
 // sum (Rows, Vectors * L) += a (Rows, depth) @ b (depth, Vectors * L), whose rows lie b_row apart;
 // `a` has any strides. Three rows of it share an address, because there are not registers enough
 // for twelve.
@@ -161,7 +174,7 @@ inline void add_products(Vec<T> (&sum)[Rows][Vectors], const T* a, int64_t a_row
     for (int r = 0; r < Rows; ++r) {
       const T x = element(rows[r / 3] + r % 3 * a_row);
 #pragma GCC unroll 2
-      for (int v = 0; v < Vectors; ++v) sum[r][v] += x * y[v];
+      for (int v = 0; v < Vectors; ++v) add_product<T>(sum[r][v], x, y[v]);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < groups; ++i) rows[i] += a_col;

@@ -228,7 +228,7 @@ inline Vec<float> float_of_half(HalfBits bits) {
 #elif defined(__F16C__)
   return _mm256_cvtph_ps(reinterpret_cast<__m128i>(bits));
 #else
-  Vec<float> r;
+  Vec<float> r{};
   for (int i = 0; i < lanes<float>; ++i) {
     Half half;
     half.bits = bits[i];
