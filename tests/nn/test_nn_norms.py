@@ -419,3 +419,22 @@ def test_strides_that_look_like_several_formats(oracle):
         if m is tiny_torch:
             ours = seen
     assert ours == seen
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_batch_norm_of_many_halves_has_the_bits_of_float32(dtype, training):
+    """Some channels at a time, the last part smaller."""
+    tiny_torch.manual_seed(0)
+    given = tiny_torch.randn(4, 37, 300, 100).to(getattr(tiny_torch, dtype))
+    weight, bias, grad = tiny_torch.randn(37), tiny_torch.randn(37), tiny_torch.randn_like(given)
+
+    def run(x, grad):
+        x, w, b = (leaf.detach().clone().requires_grad_() for leaf in (x, weight, bias))
+        mean, variance = tiny_torch.arange(37.0), tiny_torch.arange(37.0) + 1
+        y = F.batch_norm(x, mean, variance, w, b, training=training)
+        y.backward(grad)
+        return y.detach(), x.grad, w.grad, b.grad, mean, variance
+
+    for got, want in zip(run(given, grad), run(given.float(), grad.float()), strict=True):
+        assert tiny_torch.equal(got, want.to(got.dtype))

@@ -98,11 +98,57 @@ struct Call {
   }
 };
 
+// Channels of a contiguous x of halves that batch norm takes at a time, so that their floats stay
+// in the caches; 0 for all of them, also if one of the `others` does not fit.
+int64_t channels_at_once(const NDArray& x, int64_t groups,
+                         std::initializer_list<const NDArray*> others) {
+  constexpr int64_t kElements = 1 << 20;
+  if (!is_half(x.dtype()) || groups != 0 || x.ndim() < 3 || !x.is_contiguous()) return 0;
+  for (const NDArray* other : others)
+    if (other && other->shape() != Dims{x.shape()[1]}) return 0;
+  const int64_t of_one = x.numel() / std::max<int64_t>(x.shape()[1], 1);
+  const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(of_one, 1), 1);
+  return step < x.shape()[1] ? step : 0;
+}
+
+// Elements [begin, end) of an array by channels; none of none.
+std::optional<NDArray> part_of(const NDArray* array, int64_t begin, int64_t end) {
+  return array ? std::optional(array->slice(0, begin, end, 1)) : std::nullopt;
+}
+const NDArray* pointer(const std::optional<NDArray>& x) { return x ? &*x : nullptr; }
+
+// The results of compute(begin, end) for channels [begin, end), put together: the first by channels
+// along dim 1, the others along dim 0.
+template <class Compute>
+std::vector<NDArray> in_channel_parts(const NDArray& x, int64_t step, const Compute& compute) {
+  const int64_t channels = x.shape()[1];
+  std::vector<NDArray> whole;
+  for (int64_t begin = 0; begin < channels; begin += step) {
+    const int64_t end = std::min(begin + step, channels);
+    const std::vector<NDArray> parts = compute(begin, end);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (begin == 0)
+        whole.push_back(i == 0 ? x.new_empty(x.shape(), x.dtype())
+                               : x.new_empty({channels}, parts[i].dtype()));
+      copy_into(whole[i].slice(i == 0 ? 1 : 0, begin, end, 1), &parts[i]);
+    }
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, const NDArray* bias,
                                 const NDArray* running_mean, const NDArray* running_var,
                                 int64_t groups, bool training, double momentum, double eps) {
+  if (const int64_t step =
+          channels_at_once(given, groups, {weight, bias, running_mean, running_var}))
+    return in_channel_parts(given, step, [&](int64_t begin, int64_t end) {
+      const auto w = part_of(weight, begin, end), b = part_of(bias, begin, end),
+                 m = part_of(running_mean, begin, end), v = part_of(running_var, begin, end);
+      return batch_norm(given.slice(1, begin, end, 1), pointer(w), pointer(b), pointer(m),
+                        pointer(v), groups, training, momentum, eps);
+    });
   Call call(given, weight, bias, groups);
   BatchNormArgs& args = call.args;
   const NDArray mean = given.new_empty({call.sets()}, call.compute);
@@ -160,6 +206,14 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
                                          const NDArray* weight, const NDArray& mean,
                                          const NDArray& rstd, int64_t groups, bool fixed,
                                          bool of_input, bool overwrite) {
+  if (const int64_t step = channels_at_once(given, groups, {weight, &mean, &rstd});
+      step && grad.shape() == given.shape())
+    return in_channel_parts(given, step, [&](int64_t begin, int64_t end) {
+      const auto w = part_of(weight, begin, end);
+      const auto part = [&](const NDArray& x, int dim) { return x.slice(dim, begin, end, 1); };
+      return batch_norm_backward(part(grad, 1), part(given, 1), pointer(w), part(mean, 0),
+                                 part(rstd, 0), groups, fixed, of_input, overwrite);
+    });
   Call call(given, weight, nullptr, groups);
   if (grad.shape() != given.shape())
     throw RuntimeError("[batch_norm] expected a gradient of shape ", given.shape(), ", got ",

@@ -26,10 +26,10 @@ Dims spatial_of(const NDArray& x, int spatial);
 void strides_of(const NDArray& x, int64_t* strides);
 
 // y = f(x) in another dtype: makes f(part, begin, end) of images begin to end of x, converted, of
-// as many at a time as fit the second cache beside their results.
+// as many at a time as fit the last cache beside their results.
 template <class F>
 void in_parts(const NDArray& x, DType dtype, const NDArray& y, const F& f) {
-  constexpr int64_t kElements = 128 << 10;
+  constexpr int64_t kElements = 1 << 20;
   const int64_t images = x.shape()[0];
   const int64_t most = std::max(x.numel(), y.numel()) / std::max<int64_t>(images, 1);
   const int64_t step = std::max<int64_t>(kElements / std::max<int64_t>(most, 1), 1);
