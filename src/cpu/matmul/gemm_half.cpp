@@ -67,15 +67,18 @@ template <class Entry>
 struct Memory {
   uint32_t *a, *b;
   float* sums;
-  int64_t size;
 
-  Memory(uint32_t* from, int64_t rows, int64_t cols, int64_t depth)
+  Memory(uint32_t* from, int64_t rows, int64_t depth)
       : a(from),
         b(a + blocks(rows, kRows) * panel_size<Entry>(depth)),
-        sums(reinterpret_cast<float*>(b + kWidth * (blocks(depth, Entry::kGroup) + 2))),
-        size(blocks(rows, kRows) * panel_size<Entry>(depth) +
-             kWidth * (blocks(depth, Entry::kGroup) + 2) +
-             round_up(rows, kRows) * round_up(cols, kWidth)) {}
+        sums(reinterpret_cast<float*>(b + kWidth * (blocks(depth, Entry::kGroup) + 2))) {}
+
+  // In entries, for sums of so many columns.
+  static int64_t size(int64_t rows, int64_t cols, int64_t depth) {
+    return blocks(rows, kRows) * panel_size<Entry>(depth) +
+           kWidth * (blocks(depth, Entry::kGroup) + 2) +
+           round_up(rows, kRows) * round_up(cols, kWidth);
+  }
 };
 
 template <class Entry, int Vectors>
@@ -127,7 +130,7 @@ template <class Stored>
 void half_vector_product(const Product<Stored>& g, int64_t j, int64_t j_end, float* memory) {
   constexpr int n = lanes<float>;
   const int64_t width = j_end - j;
-  const bool by_columns = g.b_row == 1 && g.b_col != 1;
+  const bool by_columns = g.b_row == 1 && (g.b_col != 1 || g.n == 1);
   float sums[kHalfStrip + n], total[kHalfStrip + n] = {}, x[kDeepest<float> + n];
   const auto convert = [](float* to, const Stored* from, int64_t stride, int64_t count) {
     Stored line[n];
@@ -204,12 +207,12 @@ template <class Entry>
 void split_half_product(const Product<typename Entry::Half>& g, int workers) {
   const int64_t count = blocks(g.k, g.depth), sums_row = round_up(g.n, kWidth);
   const int64_t size = round_up(g.m, kRows) * sums_row;
-  const Memory<Entry> needed(nullptr, g.m, 0, g.depth);
-  const Scratch<uint32_t> scratch(workers * needed.size + count * size);
-  float* const sums = reinterpret_cast<float*>(scratch.data + workers * needed.size);
+  const int64_t per_worker = Memory<Entry>::size(g.m, 0, g.depth);
+  const Scratch<uint32_t> scratch(workers * per_worker + count * size);
+  float* const sums = reinterpret_cast<float*>(scratch.data + workers * per_worker);
   run_tasks(count, workers, [&](int64_t block, int64_t worker) {
     const int64_t p = block * g.depth;
-    const Memory<Entry> memory(scratch.data + worker * needed.size, g.m, 0, g.depth);
+    const Memory<Entry> memory(scratch.data + worker * per_worker, g.m, g.depth);
     add_block(g, {0, g.m, 0, g.n}, p, smaller(g.depth, g.k - p), memory, sums + block * size,
               sums_row, false);
   });
@@ -219,6 +222,9 @@ void split_half_product(const Product<typename Entry::Half>& g, int workers) {
   }
   finish(g, sums, sums_row, 0, 0, g.m, g.n);
 }
+
+// Sums that products which are split along k keep at most.
+constexpr double kMostSums = 1 << 24;
 
 // Multiply-adds that make a task of several small products.
 constexpr double kHalfTaskWork = 64 * 1024;
@@ -239,18 +245,18 @@ void half_product(const MatmulArgs& request) {
     return turn ? transposed(g) : g;
   };
   const HalfGrid grid(turn ? gemm.n : gemm.m, turn ? gemm.m : gemm.n, batch, workers);
-  if (batch * grid.size() < workers && gemm.k > depth) {
+  const double sums = double(gemm.m) * double(gemm.n) * double(blocks(gemm.k, depth));
+  if (batch * grid.size() < workers && gemm.k > depth && sums <= kMostSums) {
     for (int64_t index = 0; index < batch; ++index)
       split_half_product<Entry>(product(index), workers);
     return;
   }
-  const Memory<Entry> needed(nullptr, grid.most_rows(), grid.most_cols(), depth);
-  const Scratch<uint32_t> scratch(workers * needed.size);
+  const int64_t per_worker = Memory<Entry>::size(grid.most_rows(), grid.most_cols(), depth);
+  const Scratch<uint32_t> scratch(workers * per_worker);
   const int64_t parts = batch * grid.size();
   const int64_t group = grid.size() > 1 ? 1 : 1 + int64_t(kHalfTaskWork / (work + 1));
   run_tasks(blocks(parts, group), workers, [&](int64_t task, int64_t worker) {
-    const Memory<Entry> memory(scratch.data + worker * needed.size, grid.most_rows(),
-                               grid.most_cols(), depth);
+    const Memory<Entry> memory(scratch.data + worker * per_worker, grid.most_rows(), depth);
     for (int64_t at = task * group; at < smaller((task + 1) * group, parts); ++at)
       compute_part(product(at / grid.size()), grid.part(at % grid.size()), memory);
   });
