@@ -144,6 +144,8 @@ THEN = {
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
         set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+        get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled
+        set_deterministic_debug_mode
         abs_ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d addbmm addmv
         addmv_ addr alpha_dropout alpha_dropout_ aminmax arccos arccos_ arccosh_ arcsin arcsin_
         arcsinh_ arctan arctan_ arctan2 arctanh_ are_deterministic_algorithms_enabled argwhere

@@ -1049,6 +1049,12 @@ of(
     "torch.set_float32_matmul_precision(3)",
 )
 of(
+    "get_deterministic_debug_mode set_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled",
+    "torch.set_deterministic_debug_mode('warn')\nq = [torch.get_deterministic_debug_mode(), torch.is_deterministic_algorithms_warn_only_enabled()]\ntorch.set_deterministic_debug_mode(0)\n[*q, torch.get_deterministic_debug_mode(), torch.is_deterministic_algorithms_warn_only_enabled(), x]",
+    "torch.set_deterministic_debug_mode('loud')",
+    "torch.set_deterministic_debug_mode(None)",
+)
+of(
     "use_deterministic_algorithms are_deterministic_algorithms_enabled",
     "torch.use_deterministic_algorithms(True)\nq = torch.are_deterministic_algorithms_enabled()\ntorch.use_deterministic_algorithms(False)\n[q, torch.are_deterministic_algorithms_enabled(), x]",
     "torch.use_deterministic_algorithms(True, warn_only=True)\nq = torch.are_deterministic_algorithms_enabled()\ntorch.use_deterministic_algorithms(False)\n[q, x]",

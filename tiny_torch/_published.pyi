@@ -22,8 +22,11 @@ from tiny_torch.amp.state import set_autocast_dtype as set_autocast_dtype
 from tiny_torch.amp.state import set_autocast_enabled as set_autocast_enabled
 from tiny_torch.amp.state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tiny_torch.compat.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from tiny_torch.compat.switches import get_deterministic_debug_mode as get_deterministic_debug_mode
 from tiny_torch.compat.switches import get_float32_matmul_precision as get_float32_matmul_precision
 from tiny_torch.compat.switches import get_num_interop_threads as get_num_interop_threads
+from tiny_torch.compat.switches import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from tiny_torch.compat.switches import set_deterministic_debug_mode as set_deterministic_debug_mode
 from tiny_torch.compat.switches import set_float32_matmul_precision as set_float32_matmul_precision
 from tiny_torch.compat.switches import set_num_interop_threads as set_num_interop_threads
 from tiny_torch.compat.switches import set_num_threads as set_num_threads

@@ -1,4 +1,9 @@
-"""`torch.backends.cudnn`: the flags of a library that this build does not have."""
+"""`torch.backends.cudnn`: the flags of a library that this build does not have.
+
+They can be set and read, and change no result. `deterministic`: every kernel is, on a GPU, too.
+`benchmark`: PyTorch would try several kernels and take the fastest, so that bits could differ from
+run to run; here the shapes alone choose. `enabled`: there is nothing to switch off.
+"""
 
 from __future__ import annotations
 

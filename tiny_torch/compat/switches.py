@@ -14,11 +14,13 @@ from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 
 PRECISIONS = ("highest", "high", "medium")
+DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 class Settings:
     matmul_precision = "highest"
     deterministic = False
+    warn_only = False
     interop_threads: int | None = None
 
 
@@ -56,14 +58,58 @@ def are_deterministic_algorithms_enabled() -> bool:
     return settings.deterministic
 
 
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for deterministic algorithms; here there are no others.
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """The `warn_only` that `use_deterministic_algorithms` was called with."""
+    return settings.warn_only
 
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for deterministic algorithms. The answer is noted, and no result depends on it.
+
+    All kernels are deterministic: bits depend on inputs, dtype and instruction set alone, not on
+    threads or runs, so nothing is ever refused or warned of. The same holds for
+    `backends.cudnn.deterministic`, and for CUBLAS_WORKSPACE_CONFIG, which is not read: no kernel is
+    cuBLAS's. Unlike PyTorch's, `empty` fills its memory in neither mode.
     https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+
+    >>> import tiny_torch as torch
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         check_bool("use_deterministic_algorithms", name, None, value)
     settings.deterministic = mode
+    settings.warn_only = warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by a name or number: "default" (0), "warn" (1), "error" (2).
+
+    Raises TypeError for what is neither text nor int, RuntimeError for another text or number.
+    https://pytorch.org/docs/stable/generated/torch.set_deterministic_debug_mode.html
+    """
+    if not isinstance(debug_mode, int | str):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in DEBUG_MODES:
+        raise RuntimeError(
+            "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+            + debug_mode
+        )
+    number = DEBUG_MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: what `set_deterministic_debug_mode` calls "default", "warn" and "error"."""
+    if not settings.deterministic:
+        return 0
+    return 1 if settings.warn_only else 2
 
 
 def set_num_threads(num: int, /) -> None:
@@ -100,6 +146,8 @@ FUNCTIONS = {
     for f in (
         get_float32_matmul_precision, set_float32_matmul_precision,
         are_deterministic_algorithms_enabled, use_deterministic_algorithms,
+        is_deterministic_algorithms_warn_only_enabled,
+        get_deterministic_debug_mode, set_deterministic_debug_mode,
         set_num_threads, get_num_interop_threads, set_num_interop_threads,
     )
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""`torch.utils`: data loading, activation checkpointing."""
+"""`torch.utils`: data loading, activation checkpointing, what holds memory, and seeds."""
 
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
+from tiny_torch.utils.seeding import seed_everything as seed_everything
