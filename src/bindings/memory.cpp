@@ -141,6 +141,19 @@ pb::object map_file(int file, int64_t bytes) {
   return wrap(NDArray(std::move(storage), {bytes}, {1}, 0, DType::UInt8));
 }
 
+pb::list memory_segments() {
+  pb::list result;
+  for (const AllocatorSegment& segment : Allocator::instance().segments()) {
+    pb::list blocks;
+    for (const AllocatorBlock& block : segment.blocks)
+      blocks.append(
+          pb::make_tuple(reinterpret_cast<uintptr_t>(block.address), block.bytes, block.idle));
+    result.append(pb::make_tuple(reinterpret_cast<uintptr_t>(segment.address), segment.bytes,
+                                 segment.reserved, segment.allocated, blocks));
+  }
+  return result;
+}
+
 }  // namespace
 
 PyObject* numpy(PyObject* array, PyObject*) {
@@ -162,6 +175,7 @@ void add_memory(pb::module_& module) {
   module.def("map_file", map_file);
   module.def("empty_cache", [] { Allocator::instance().empty_cache(); });
   module.def("reset_peak_memory", [] { Allocator::instance().reset_peak(); });
+  module.def("memory_segments", memory_segments);
   module.def("memory_statistics", [] {
     const AllocatorStatistics s = Allocator::instance().statistics();
     pb::dict result;

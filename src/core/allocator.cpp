@@ -282,6 +282,30 @@ AllocatorStatistics Allocator::statistics() {
   return statistics_;
 }
 
+std::vector<AllocatorSegment> Allocator::segments() {
+  std::lock_guard<SpinLock> guard(lock_);
+  std::vector<AllocatorSegment> result;
+  auto chunk = chunks_.begin();
+  size_t large = 0, large_reserved = 0;
+  for (const auto& [base, segment] : segments_) {
+    const auto backed = std::count(segment.backed.begin(), segment.backed.end(), true);
+    AllocatorSegment state{base, segment.bytes(), backed * kPage, 0, {}};
+    for (; chunk != chunks_.end() && chunk->first < base + segment.bytes(); ++chunk) {
+      state.blocks.push_back({chunk->first, chunk->second.bytes, chunk->second.idle});
+      if (!chunk->second.idle) state.allocated += chunk->second.bytes;
+    }
+    large += state.allocated;
+    large_reserved += state.reserved;
+    result.push_back(std::move(state));
+  }
+  const size_t reserved = statistics_.reserved - large_reserved;
+  AllocatorSegment small{nullptr, reserved, reserved, statistics_.allocated - large, {}};
+  for (size_t i = 0; i < small_.size(); ++i)
+    for (const void* block : small_[i]) small.blocks.push_back({block, i * kAlign, true});
+  result.push_back(std::move(small));
+  return result;
+}
+
 void Allocator::reset_peak() {
   std::lock_guard<SpinLock> guard(lock_);
   statistics_.peak_allocated = statistics_.allocated;

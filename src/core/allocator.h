@@ -28,6 +28,21 @@ struct AllocatorStatistics {
   int64_t system_calls = 0;  // of them, not served from the cache
 };
 
+// What the allocator has from the system, part by part.
+struct AllocatorBlock {
+  const void* address;
+  size_t bytes;
+  bool idle;
+};
+struct AllocatorSegment {
+  const void*
+      address;       // null: small blocks, which come one by one; of them only the idle are known
+  size_t bytes;      // of address space
+  size_t reserved;   // of them, those that have memory
+  size_t allocated;  // of them, those in use
+  std::vector<AllocatorBlock> blocks;
+};
+
 // Held for some instructions, seldom contended: a fifth of a mutex's cost.
 class SpinLock {
  public:
@@ -52,6 +67,7 @@ class Allocator {
 
   void empty_cache();
   AllocatorStatistics statistics();
+  std::vector<AllocatorSegment> segments();
   void reset_peak();
 
  private:

@@ -5,11 +5,17 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/storage_listener.h"
 
 namespace tt {
 
+std::atomic<const StorageListener*> storage_listener{nullptr};
+
 Storage::Storage(size_t bytes, const Device& device)
-    : device(device), data(static_cast<char*>(device.allocate(bytes))), bytes(bytes) {}
+    : device(device), data(static_cast<char*>(device.allocate(bytes))), bytes(bytes) {
+  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
+    listener->made(*this, bytes);
+}
 
 Storage::Storage(void* data, size_t bytes, Release release, void* owner, const Device& device)
     : device(device),
@@ -29,6 +35,8 @@ void Storage::grow(size_t to_bytes) {
   free();
   data = larger;
   bytes = to_bytes;
+  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
+    listener->made(*this, bytes);
 }
 
 namespace {
@@ -79,10 +87,10 @@ void Storage::share() {
 }
 
 void Storage::free() {
-  if (release_)
-    release_(owner_);
-  else
-    device.release(data, bytes);
+  if (release_) return release_(owner_);
+  device.release(data, bytes);
+  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
+    listener->freed(*this);
 }
 
 uint64_t next_stamp() {
