@@ -1,0 +1,67 @@
+"""Where the running thread is: the user's line, the module whose forward runs, the optimiser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import tiny_torch as torch
+from tiny_torch.autograd.engine import Run
+from tiny_torch.nn.modules._calling import Calling
+from tiny_torch.optim.optimizer import _hooked
+
+PACKAGE = str(Path(torch.__file__).parent)
+RUN = Run.run.__code__
+CALL = Calling.__call__.__code__
+STEP = _hooked(torch.optim.SGD.step).__code__  # that of all optimisers: what runs their hooks
+
+
+class Place:
+    """What the stack tells: the innermost of the user's lines, and whose code runs."""
+
+    __slots__ = ("backward", "line", "modules", "optimizer")
+
+    def __init__(self, frame: FrameType | None) -> None:
+        self.line = ""
+        self.optimizer = ""
+        self.backward = False  # whether the engine walks a graph
+        self.modules: list[Any] = []  # those whose forward runs, the innermost first
+        while frame is not None:
+            code = frame.f_code
+            if code is CALL:
+                self.modules.append(frame.f_locals["self"])
+            elif code is STEP:
+                self.optimizer = type(frame.f_locals["args"][0]).__name__
+            elif code is RUN:
+                self.backward = True
+            elif not self.line and is_users(code.co_filename):
+                self.line = f"{code.co_filename}:{frame.f_lineno}"
+            frame = frame.f_back
+
+
+def is_users(file: str) -> bool:
+    """Whether the code is neither ours nor Python's own."""
+    return not file.startswith((PACKAGE, "<frozen"))
+
+
+class ModulePaths:
+    """The paths of modules within the outermost one that runs: "blocks.0.attention"."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, int], str] = {}
+        self.kept: list[Any] = []  # whose ids may not pass to others
+
+    def path(self, modules: list[Any]) -> str:
+        """That of the innermost; "" outside of modules."""
+        if not modules:
+            return ""
+        root, module = modules[-1], modules[0]
+        key = id(root), id(module)
+        if key not in self.found:
+            self.kept += [root, module]
+            names = {id(m): name for name, m in root.named_modules()}
+            name = type(root).__name__
+            inner = names.get(id(module), f"({type(module).__name__})")
+            self.found[key] = f"{name}.{inner}" if inner else name
+        return self.found[key]
