@@ -1,4 +1,4 @@
-"""Whole training steps: forward, backward and optimiser of nine models."""
+"""Whole training steps: forward, backward and optimiser of nine models, two in both formats."""
 
 import math
 from collections.abc import Callable
@@ -35,9 +35,10 @@ def lenet(torch: Any, batch: int = 64) -> Callable[[], None]:
     return classifier_step(torch, model, x, y)
 
 
-def resnet9(torch: Any, batch: int = 32) -> Callable[[], None]:
-    """ResNet-9 on images of 3x32x32."""
+def resnet9(torch: Any, batch: int = 32, layout: str = "contiguous_format") -> Callable[[], None]:
+    """ResNet-9 on images of 3x32x32, in a memory format."""
     nn: Any = torch.nn
+    memory_format = getattr(torch, layout)
 
     def block(channels_in: int, channels: int, pool: bool = False) -> list[Any]:
         layers = [
@@ -59,8 +60,9 @@ def resnet9(torch: Any, batch: int = 32) -> Callable[[], None]:
         *block(3, 64), *block(64, 128, pool=True), Residual(128),
         *block(128, 256, pool=True), *block(256, 512, pool=True), Residual(512),
         nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(512, 10),
-    )  # fmt: skip
+    ).to(memory_format=memory_format)  # fmt: skip
     x, y = torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
+    x = x.to(memory_format=memory_format)
     return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01, momentum=0.9)
 
 
@@ -79,26 +81,27 @@ def classifier_step(
     return step
 
 
-def dcgan(torch: Any, batch: int = 64) -> Callable[[], None]:
-    """A step of both networks on images of 3x32x32."""
+def dcgan(torch: Any, batch: int = 64, layout: str = "contiguous_format") -> Callable[[], None]:
+    """A step of both networks on images of 3x32x32, in a memory format."""
     nn: Any = torch.nn
+    memory_format = getattr(torch, layout)
     generator = nn.Sequential(
         nn.ConvTranspose2d(100, 256, 4, 1, 0, bias=False), nn.BatchNorm2d(256), nn.ReLU(True),
         nn.ConvTranspose2d(256, 128, 4, 2, 1, bias=False), nn.BatchNorm2d(128), nn.ReLU(True),
         nn.ConvTranspose2d(128, 64, 4, 2, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(True),
         nn.ConvTranspose2d(64, 3, 4, 2, 1, bias=False), nn.Tanh(),
-    )  # fmt: skip
+    ).to(memory_format=memory_format)  # fmt: skip
     discriminator = nn.Sequential(
         nn.Conv2d(3, 64, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, True),
         nn.Conv2d(64, 128, 4, 2, 1, bias=False), nn.BatchNorm2d(128), nn.LeakyReLU(0.2, True),
         nn.Conv2d(128, 256, 4, 2, 1, bias=False), nn.BatchNorm2d(256), nn.LeakyReLU(0.2, True),
         nn.Conv2d(256, 1, 4, 1, 0, bias=False), nn.Flatten(0),
-    )  # fmt: skip
+    ).to(memory_format=memory_format)  # fmt: skip
     options = {"lr": 2e-4, "betas": (0.5, 0.999)}
     opt_g = torch.optim.Adam(generator.parameters(), **options)
     opt_d = torch.optim.Adam(discriminator.parameters(), **options)
     criterion = nn.BCEWithLogitsLoss()
-    real = torch.tanh(torch.randn(batch, 3, 32, 32))
+    real = torch.tanh(torch.randn(batch, 3, 32, 32)).to(memory_format=memory_format)
     ones, zeros = torch.ones(batch), torch.zeros(batch)
 
     def step() -> None:
@@ -201,7 +204,9 @@ STEPS: dict[str, tuple[Callable[..., Callable[[], None]], float]] = {
     "MLP, Adam": (mlp, 0.411),
     "LeNet": (lenet, 0.145),
     "ResNet-9": (resnet9, 72.7),
+    "ResNet-9, channels last": (partial(resnet9, layout="channels_last"), 72.7),
     "DCGAN": (dcgan, 26.9),
+    "DCGAN, channels last": (partial(dcgan, layout="channels_last"), 26.9),
     "LSTM": (partial(recurrent, kind="LSTM"), 5.62),
     "GRU": (partial(recurrent, kind="GRU"), 5.29),
     "RNN": (partial(recurrent, kind="RNN"), 4.63),
