@@ -327,6 +327,7 @@ THEN = {
         create_selective_checkpoint_contexts noop_context_fn SelectiveCheckpointContext
         set_checkpoint_debug_enabled set_checkpoint_early_stop
     """,
+    "torch.utils.deterministic": "fill_uninitialized_memory",
     "torch.utils.data": "ChainDataset default_convert DistributedSampler StackDataset",
 }
 

@@ -1049,6 +1049,11 @@ of(
     "torch.set_float32_matmul_precision(3)",
 )
 of(
+    "utils.deterministic.fill_uninitialized_memory",
+    "torch.use_deterministic_algorithms(True)\nq = [torch.empty(3), torch.empty_like(x)]\ntorch.use_deterministic_algorithms(False)\n[*q, torch.utils.deterministic.fill_uninitialized_memory]",
+    "torch.utils.deterministic.fill_uninitialized_memory = 1",
+)
+of(
     "get_deterministic_debug_mode set_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled",
     "torch.set_deterministic_debug_mode('warn')\nq = [torch.get_deterministic_debug_mode(), torch.is_deterministic_algorithms_warn_only_enabled()]\ntorch.set_deterministic_debug_mode(0)\n[*q, torch.get_deterministic_debug_mode(), torch.is_deterministic_algorithms_warn_only_enabled(), x]",
     "torch.set_deterministic_debug_mode('loud')",

@@ -11,8 +11,9 @@ from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import as_ints, as_number, is_int, wrong_kind
 from tiny_torch.autograd.view import LEAF
+from tiny_torch.compat.switches import settings
 from tiny_torch.devices import array_module, cuda_count, pinned
-from tiny_torch.dtypes import check_range
+from tiny_torch.dtypes import RANGES, check_range
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor, wrap
 
@@ -28,6 +29,12 @@ def finish(array, requires_grad: bool = False, pin_memory: bool = False) -> Tens
     if pin_memory:
         array = pinned(array)
     return wrap(array, LEAF if requires_grad else None)
+
+
+def fill_unset(array: Any) -> None:
+    """Gives what nobody has written known values: where `settings.fills` wants it."""
+    dtype = array.dtype
+    array.copy_(math.nan if dtype.is_floating_point else RANGES[dtype][2])
 
 
 def check_options(function: str, layout: Any, pin_memory: Any) -> None:
@@ -90,6 +97,8 @@ def filled(function, shape, value, dtype, device, requires_grad, layout=None, pi
     if dtype is None:
         dtype = _core.get_default_dtype()
     array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
+    if value is None and settings.fills:
+        fill_unset(array)
     plain = not requires_grad and not pin_memory
     return wrap(array) if plain else finish(array, requires_grad, pin_memory)
 
@@ -155,6 +164,8 @@ def empty(
     layouts.check_format("empty", memory_format)
     dtype = as_dtype("empty", dtype) or _core.get_default_dtype()
     array = layouts.empty(shape, dtype, memory_format, device)
+    if settings.fills:
+        fill_unset(array)
     return finish(array, requires_grad, pin_memory)
 
 
@@ -193,8 +204,10 @@ def empty_strided(
         )
     last = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     count = 0 if 0 in shape else last + 1
-    array = array_module(device).empty((count,), dtype).as_strided(shape, strides, 0)
-    return finish(array, requires_grad, pin_memory)
+    flat = array_module(device).empty((count,), dtype)
+    if settings.fills:
+        fill_unset(flat)  # not what shows it: its elements may share memory
+    return finish(flat.as_strided(shape, strides, 0), requires_grad, pin_memory)
 
 
 def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
@@ -202,7 +215,11 @@ def resized(self: Tensor, shape: tuple, strides: tuple) -> Tensor:
     array = self.array
     count = math.prod(shape)
     if count:
+        before = array.storage_nbytes // array.itemsize
         array.grow_memory((array.offset + count) * array.itemsize)
+        more = array.offset + count - before
+        if more > 0 and settings.fills:
+            fill_unset(array.reinterpret(array.dtype, (more,), (1,), before))
     array.mark_written()  # PyTorch counts it; refused of an inference tensor outside its mode
     offset = array.offset if count else min(array.offset, array.storage_nbytes // array.itemsize)
     self.array = array.reinterpret(array.dtype, shape, strides, offset)
@@ -308,6 +325,8 @@ def like(
         result = array_module(device).empty_strided(result.shape, result.strides, result.dtype)
     if value is not None:
         result.copy_(value)
+    elif settings.fills:
+        fill_unset(result)
     plain = not requires_grad and not pin_memory
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 

@@ -12,7 +12,8 @@ from tiny_torch import _core
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
-from tiny_torch.creation import as_dtype, as_sizes, check_options, finish, int64
+from tiny_torch.compat.switches import settings
+from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_unset, finish, int64
 from tiny_torch.devices import array_module, default, device, to_device
 from tiny_torch.dlpack import from_dlpack
 from tiny_torch.dtypes import TYPE_STRINGS, check_elements, check_range
@@ -421,6 +422,8 @@ def legacy_tensor(cls: type, dtype: Any, args: tuple, options: dict, where: Any 
     elif "size" in named or not is_data(args, named):
         sizes = as_sizes("new", args, named.get("size")) if args or named else (0,)
         array = _core.empty(sizes, kind)
+        if settings.fills:
+            fill_unset(array)
     elif is_sequence(first) or isinstance(first, str | np.ndarray):
         array = from_data(first, kind)
         array = array.clone() if isinstance(first, np.ndarray) else array

@@ -220,3 +220,51 @@ def test_debug_modes_are_pytorchs(mode):
     finally:
         for package in (torch, theirs):
             package.set_deterministic_debug_mode(0)
+
+
+UNWRITTEN = [
+    *[f"torch.empty(3, dtype=torch.{name})" for name in (
+        "float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8",
+        "bool",
+    )],
+    "torch.empty(())", "torch.empty(0, 3)", "torch.empty(3, requires_grad=True)",
+    "torch.empty(2, 3, 2, 2, memory_format=torch.channels_last)",
+    "torch.empty(3, out=torch.ones(0))",
+    "torch.empty_like(torch.ones(2, 3).t(), dtype=torch.int32)",
+    "torch.empty_strided((2, 2), (0, 0))", "torch.empty_strided((2, 2), (1, 2))",
+    "torch.ones(3).new_empty(2)", "torch.Tensor(3)", "torch.FloatTensor(2)",
+    "torch.arange(3.0).resize_(5)", "torch.arange(3.0)[1:].resize_(4)",
+    "torch.arange(4.0).resize_(2).resize_(6)", "torch.ones(2).resize_as_(torch.ones(4))",
+    "torch.add(torch.ones(3), 1)", "torch.nn.Linear(2, 1).weight.shape",
+]  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("code", UNWRITTEN)
+def test_memory_that_nobody_has_written_is_filled_as_pytorch_does(code):
+    theirs = pytest.importorskip("torch")
+
+    def told(package):
+        package.use_deterministic_algorithms(True)
+        try:
+            value = eval(code, {"torch": package})
+        finally:
+            package.use_deterministic_algorithms(False)
+        return value.tolist() if hasattr(value, "tolist") else list(value)
+
+    assert str(told(torch)) == str(told(theirs))
+
+
+def test_memory_is_not_filled_where_that_is_switched_off():
+    flags = torch.utils.deterministic
+    torch.use_deterministic_algorithms(True)
+    try:
+        with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+            flags.fill_uninitialized_memory = 1
+        flags.fill_uninitialized_memory = False
+        torch.full((1000,), 7.0)  # freed: the next one's memory
+        assert not torch.empty(1000).isnan().any()
+    finally:
+        flags.fill_uninitialized_memory = True
+        torch.use_deterministic_algorithms(False)
+    assert not torch.empty(1000).isnan().all()

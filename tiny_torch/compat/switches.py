@@ -21,7 +21,15 @@ class Settings:
     matmul_precision = "highest"
     deterministic = False
     warn_only = False
+    fill_uninitialized = True  # utils.deterministic.fill_uninitialized_memory
     interop_threads: int | None = None
+
+    def __init__(self) -> None:
+        self.fills = False  # whether `empty` does: both of the above are on
+
+    def fill(self, deterministic: bool, fill_uninitialized: bool) -> None:
+        self.deterministic, self.fill_uninitialized = deterministic, fill_uninitialized
+        self.fills = deterministic and fill_uninitialized
 
 
 settings = Settings()
@@ -64,23 +72,24 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks for deterministic algorithms. The answer is noted, and no result depends on it.
+    """Asks for deterministic algorithms. Only memory that nobody has written depends on it.
 
     All kernels are deterministic: bits depend on inputs, dtype and instruction set alone, not on
-    threads or runs, so nothing is ever refused or warned of. The same holds for
-    `backends.cudnn.deterministic`, and for CUBLAS_WORKSPACE_CONFIG, which is not read: no kernel is
-    cuBLAS's. Unlike PyTorch's, `empty` fills its memory in neither mode.
+    threads or runs, so nothing is ever refused or warned of, and `warn_only` is only noted. The
+    same holds for `backends.cudnn.deterministic`, and for CUBLAS_WORKSPACE_CONFIG, which is not
+    read: no kernel is cuBLAS's. But `empty` and its kin, and `resize_`, are filled with NaN, the
+    largest integer or True, unless `utils.deterministic.fill_uninitialized_memory` is False.
     https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
 
     >>> import tiny_torch as torch
     >>> torch.use_deterministic_algorithms(True)
-    >>> torch.are_deterministic_algorithms_enabled()
-    True
+    >>> torch.empty(2)
+    tensor([nan, nan])
     >>> torch.use_deterministic_algorithms(False)
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         check_bool("use_deterministic_algorithms", name, None, value)
-    settings.deterministic = mode
+    settings.fill(mode, settings.fill_uninitialized)
     settings.warn_only = warn_only
 
 

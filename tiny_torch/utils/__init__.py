@@ -2,5 +2,6 @@
 
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
+from tiny_torch.utils import deterministic as deterministic
 from tiny_torch.utils import memory as memory
 from tiny_torch.utils.seeding import seed_everything as seed_everything
