@@ -63,10 +63,10 @@ ASKED = (
 )  # fmt: skip
 # Namespaces of which nothing is here.
 LACKING = (
-    "ao.quantization", "autograd.forward_ad", "autograd.profiler", "compiler",
+    "ao.quantization", "autograd.forward_ad", "compiler",
     "distributed", "export", "fft", "futures", "fx", "hub", "jit", "library", "masked", "monitor",
     "multiprocessing", "nested", "nn.parallel", "nn.quantized", "nn.utils.prune",
-    "nn.utils.stateless", "onnx", "overrides", "package", "profiler", "signal.windows", "sparse",
+    "nn.utils.stateless", "onnx", "overrides", "package", "signal.windows", "sparse",
     "utils.benchmark", "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.

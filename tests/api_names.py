@@ -237,6 +237,24 @@ THEN = {
     "torch.autograd.Function": "setup_context",
     "torch.autograd.functional": "hessian hvp jacobian jvp vhp vjp",
     "torch.autograd.function": "FunctionCtx once_differentiable",
+    "torch.profiler": """
+        DeviceType kineto_available profile ProfilerAction ProfilerActivity record_function schedule
+        supported_activities tensorboard_trace_handler
+    """,
+    "torch.profiler.profile": """
+        add_metadata add_metadata_json events export_chrome_trace export_stacks get_trace_id
+        key_averages prepare_trace preset_metadata_json set_custom_trace_id_callback start
+        start_trace step stop stop_trace
+    """,
+    "torch.autograd.profiler": "EventList FunctionEvent profile record_function",
+    "torch.autograd.profiler.profile": """
+        export_chrome_trace export_stacks function_events key_averages self_cpu_time_total table
+        total_average
+    """,
+    "torch.autograd.profiler.EventList": """
+        export_chrome_trace export_stacks key_averages self_cpu_time_total
+        supported_export_stacks_metrics table total_average
+    """,
     "torch.amp": "autocast custom_bwd custom_fwd GradScaler is_autocast_available",
     "torch.amp.GradScaler": """
         get_backoff_factor get_growth_factor get_growth_interval get_scale is_enabled

@@ -86,6 +86,7 @@ from tiny_torch import (
     linalg,
     nn,
     optim,
+    profiler,
     serialization,
     special,
     testing,

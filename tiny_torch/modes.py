@@ -13,6 +13,7 @@ OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
 SAVED_HOOKS: int = 8
 WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see every op
+RECORDED: int = 32  # a profiler notes how long each takes: autograd/record.py
 modes: Any = _core.modes  # `bits`: 0 is plain recording
 
 

@@ -81,7 +81,7 @@ def save(
     pickled = io.BytesIO()
     pickler = pickler_of(pickle_module)(pickled, pickle_protocol)
     pickler.dump(obj)  # before anything is written: what cannot be pickled leaves no trace
-    with _opened_for_writing(f) as file:
+    with opened_for_writing(f) as file:
         archive = ArchiveWriter(file)
         archive.record("data.pkl", pickled.getvalue())
         archive.record(".format_version", b"1")
@@ -94,7 +94,7 @@ def save(
 
 
 @contextlib.contextmanager
-def _opened_for_writing(f: Any) -> Iterator[IO[bytes]]:
+def opened_for_writing(f: Any) -> Iterator[IO[bytes]]:
     if not isinstance(f, (str, os.PathLike)):
         # an unbuffered file may write less than it was given
         file = io.BufferedWriter(f) if isinstance(f, io.RawIOBase) else f

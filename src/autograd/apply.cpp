@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/tensor.h"
+#include "autograd/record.h"
 #include "core/extent.h"
 #include "core/result.h"
 
@@ -174,11 +174,11 @@ PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
 // are inputs, op.arity if it is negative. Any mode but those that switch recording off, unless it
 // does not want to see this op, and any other device, is Python's: apply.py, where this stands once
 // more to be read.
-PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
-                  bool as_view) {
+PyObject* computed(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view) {
   const bool elsewhere =
       count > 0 && is_tensor(arguments[0]) && !is_array(tensor_of(arguments[0]).array);
-  const long others = thread_modes() & ~kModesOff;
+  const long others = thread_modes() & ~(kModesOff | kRecorded);
   if (elsewhere || (others && (others != kWatched || is_watched(op))))
     return applied_in_modes(op, arguments, count, arity, as_view);
   const Owned pair(forward_of(op, arguments, count));
@@ -194,6 +194,16 @@ PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
   if (edges == Py_None) return tensors_of(result, nullptr, shown);
   const Owned node(node_of(op, arguments, count, edges, result, saved));
   return node ? tensors_of(result, node, shown) : nullptr;
+}
+
+// The same as a row of this thread's record, if it has one. A mode that wants to see the op calls
+// it again, which is then recorded.
+PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                  bool as_view) {
+  if (!(thread_modes() & kRecorded) || is_watched(op))
+    return computed(op, arguments, count, arity, as_view);
+  Recorded row(op, arguments, count, as_view ? Form::kView : Form::kOrdinary);
+  return row.answer(computed(op, arguments, count, arity, as_view));
 }
 
 // apply(op, *arguments): the op's inputs, and the constants that follow them.
@@ -228,12 +238,21 @@ PyObject* register_apply(PyObject*, PyObject* function) {
 }
 
 // ----------------------------------------------------------------- results written where one says
+// forward_of as a row of this thread's record, if it has one.
+PyObject* written(Form form, PyObject* op, PyObject* const* arguments, Py_ssize_t count,
+                  PyObject* out, PyObject* first = nullptr) {
+  if (!(thread_modes() & kRecorded)) return forward_of(op, arguments, count, out, first);
+  const Recorded row(op, arguments, count, form);
+  return forward_of(op, arguments, count, out, first);
+}
+
 // compute(op, arguments, out=None): op.forward of their arrays, with out= if given.
 PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2 || count > 3 || !PyTuple_Check(args[1]))
     return PyErr_Format(PyExc_TypeError, "compute(op, arguments, out=None)");
   PyObject* const out = count > 2 && args[2] != Py_None ? args[2] : nullptr;
-  return forward_of(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
+  return written(Form::kOut, args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]),
+                 out);
 }
 
 // Whether Python has to look closer: a tensor has a history. -1 with a Python error.
@@ -256,7 +275,8 @@ PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!special) special = is_special(inputs, arity);
   if (special) return special < 0 ? nullptr : Py_NewRef(Py_False);
   PyObject* const out = tensor_of(args[1]).array;
-  const Owned pair(forward_of(args[0], inputs, arity, out, in_place ? out : nullptr));
+  const Owned pair(written(in_place ? Form::kInPlace : Form::kOut, args[0], inputs, arity, out,
+                           in_place ? out : nullptr));
   if (!pair) return nullptr;
   Py_RETURN_TRUE;
 }
@@ -297,7 +317,7 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!places) return nullptr;
   for (Py_ssize_t i = 0; results > 1 && i < results; ++i)
     PyTuple_SET_ITEM(places.get(), i, Py_NewRef(tensor_of(outs[i]).array));
-  const Owned pair(forward_of(args[0], arguments.data(), size, places));
+  const Owned pair(written(Form::kOut, args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
   if (results == 1) return settled(result, outs[0]);

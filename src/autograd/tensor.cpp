@@ -128,6 +128,8 @@ PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
 
 long thread_modes() { return mode_bits; }
 
+void set_recorded(bool on) { mode_bits = on ? mode_bits | kRecorded : mode_bits & ~kRecorded; }
+
 bool is_watched(PyObject* op) {
   if (!(mode_bits & kWatched)) return false;
   if (!watched) return true;
@@ -263,7 +265,7 @@ PyObject* edges_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // untracked_arrays(tensors): the arrays of a list or tuple of tensors, of which none requires grad;
 // None for anything else, and where a mode wants to see the op.
 PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
-  if (mode_bits & kWatched) Py_RETURN_NONE;
+  if (mode_bits & kSeen) Py_RETURN_NONE;
   if (!PyTuple_CheckExact(tensors) && !PyList_CheckExact(tensors)) Py_RETURN_NONE;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
   PyObject** const items = PySequence_Fast_ITEMS(tensors);
@@ -280,8 +282,7 @@ PyObject* untracked_arrays(PyObject*, PyObject* tensors) {
 PyObject* stands_alone(PyObject*, PyObject* x) {
   if (!is_tensor(x)) return PyErr_Format(PyExc_TypeError, "stands_alone(tensor)");
   const TensorObject& tensor = tensor_of(x);
-  return PyBool_FromLong(tensor.edge == Py_None && tensor.view == Py_None &&
-                         !(mode_bits & kWatched));
+  return PyBool_FromLong(tensor.edge == Py_None && tensor.view == Py_None && !(mode_bits & kSeen));
 }
 
 // any_tensor(values): whether one of them is a tensor.
@@ -301,7 +302,7 @@ PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
 int set_bits(PyObject*, PyObject* value, void*) {
   const long bits = value ? PyLong_AsLong(value) : 0;
   if (bits == -1 && PyErr_Occurred()) return -1;
-  mode_bits = (bits & ~kWatched) | (mode_bits & kWatched);  // `watched` decides on that one
+  mode_bits = (bits & ~kSeen) | (mode_bits & kSeen);  // on which others decide
   return 0;
 }
 PyObject* get_watched(PyObject*, void*) { return Py_NewRef(watched ? watched : Py_None); }

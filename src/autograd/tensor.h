@@ -29,10 +29,12 @@ long long stamp_of_array(PyObject* array);
 // requires grad, the op (None: any) has no gradient, or the modes say so.
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
-// This thread's modes, of modes.py: those that switch recording off, and the one in which
-// somebody wants to see every op.
-constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference, kWatched = 16;
+// This thread's modes, of modes.py: those that switch recording off, and those in which somebody
+// wants to see every op, or how long each takes (autograd/record.h).
+constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference;
+constexpr long kWatched = 16, kRecorded = 32, kSeen = kWatched | kRecorded;
 long thread_modes();
+void set_recorded(bool on);
 // Whether a mode wants to see the op, or the function, of this name: `__name__`.
 bool is_watched(PyObject* op);
 
@@ -56,6 +58,7 @@ void register_answers(PyTypeObject* size, PyObject* devices);
 // Each adds its part to the extension module; throws PythonError.
 void add_apply(PyObject* module);
 void add_graph(PyObject* module);
+void add_record(PyObject* module);
 void add_size(PyObject* module);
 void add_tensor(PyObject* module);
 

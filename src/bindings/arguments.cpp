@@ -214,7 +214,7 @@ PyObject* basic_index(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !is_tensor(args[0]))
     return PyErr_Format(PyExc_TypeError, "basic_index(x, index)");
   const TensorObject& x = tensor_of(args[0]);
-  if (thread_modes() & kWatched || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
+  if (thread_modes() & kSeen || !is_array(x.array) || !is_untracked(x)) Py_RETURN_NONE;
   std::optional<NDArray> view = indexed(array_of(x.array), args[1]);
   if (!view) Py_RETURN_NONE;
   return untracked_view(to_python(*std::move(view)), args[0]);

@@ -11,6 +11,7 @@ mode they come here.
 from __future__ import annotations
 
 from tiny_torch import _core
+from tiny_torch.autograd import record
 from tiny_torch.autograd.graph import (
     Node,
     Unrelated,
@@ -20,7 +21,7 @@ from tiny_torch.autograd.graph import (
 from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, seer_of, through
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
-from tiny_torch.modes import WATCHED, modes
+from tiny_torch.modes import RECORDED, WATCHED, modes
 
 apply = _core.apply
 apply_view = _core.apply_view
@@ -107,6 +108,18 @@ def apply_inplace(op, x, *arguments):
     mode = seer_of(op) if modes.bits & WATCHED else None
     if mode is not None:
         return through(mode, IN_PLACE, op, inputs, lambda op, given: apply_inplace(op, *given))
+    if not modes.bits & RECORDED:
+        return write_into_history(op, x, arguments)
+    row = record.enter(op, record.IN_PLACE, -1, inputs)
+    try:
+        return write_into_history(op, x, arguments)
+    finally:
+        record.leave(row, x)
+
+
+def write_into_history(op, x, arguments):
+    """apply_inplace of tensors of which one has a history, or is on another device."""
+    inputs = (x, *arguments)
     arrays = arrays_of(inputs)
     if not x.array.dtype.is_floating_point or "in place" in op.unrecorded:
         op.forward(*arrays, out=x.array)

@@ -32,11 +32,12 @@ from tiny_torch.autograd.graph import (
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.autograd.op_mode import backward_through_modes
+from tiny_torch.autograd.record import enter_accumulation, enter_node, leave
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import side_streams, wait_for_streams
-from tiny_torch.modes import ANOMALY, INFERENCE, NO_GRAD, WATCHED, modes, thread
+from tiny_torch.modes import ANOMALY, INFERENCE, NO_GRAD, RECORDED, WATCHED, modes, thread
 from tiny_torch.tensor import wrap
 
 # take(dict or list, key): removes it; (value or None, whether that may be written: nobody else
@@ -107,6 +108,7 @@ class Run:
         self.finish_leaves()
         retain_graph = self.retain_graph
         careful = self.create_graph or modes.bits & (ANOMALY | WATCHED)
+        recorded = modes.bits & RECORDED
         buffers = self.buffers
         for node in order:
             grad = buffers.pop(node, None)
@@ -131,6 +133,7 @@ class Run:
                 continue
             else:
                 needs = leading[node]
+            row = enter_node(node) if recorded else None
             saved = node.saved
             state = EMPTY  # from FRESH on no unpack, no release: 4 % of a small step
             if careful or hooks is not None:
@@ -153,6 +156,8 @@ class Run:
                     results = op.backward(saved, grad, needs)
                 if seen is not None:
                     results = passed_on(results, grad, seen)
+            if row is not None:
+                leave(row)
             saved = grad = seen = None
             if not retain_graph:
                 if state >= FRESH:
@@ -389,7 +394,9 @@ class Run:
                 held = [gradient.array]
                 gradient = None  # if nobody else has the tensor, its array is now ours alone
                 gradient, sole = take(held, 0)
+            row = enter_accumulation() if modes.bits & RECORDED else None
             accumulate(leaf, gradient, sole, self.create_graph)
+            leave(row)
 
 
 def add_to_grad(leaf, term) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 from tiny_torch.autograd.apply import check_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Node, Op, edge_of, note
+from tiny_torch.autograd.record import FUNCTION, enter, leave
 from tiny_torch.autograd.view import IN_FUNCTION, MULTI_OUTPUT, View
 from tiny_torch.autograd.writes import rebase
 from tiny_torch.devices import array_module
-from tiny_torch.modes import NO_GRAD, OFF, modes
+from tiny_torch.modes import NO_GRAD, OFF, RECORDED, modes
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -143,6 +144,17 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and records one node for it."""
+        if not modes.bits & RECORDED:
+            return cls._applied(args, kwargs)
+        row, result = enter(cls.__name__, FUNCTION, -1, args), None
+        try:
+            result = cls._applied(args, kwargs)
+            return result
+        finally:
+            leave(row, result)
+
+    @classmethod
+    def _applied(cls, args: tuple, kwargs: dict) -> Any:
         split = cls.setup_context is not Function.setup_context
         if kwargs:
             bound = inspect.signature(cls.forward).bind(*args if split else (None, *args), **kwargs)

@@ -26,7 +26,7 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
 LATER = {
     "torch": (
-        "compile", "jit", "vmap", "profiler", "distributed", "multiprocessing",
+        "compile", "jit", "vmap", "distributed", "multiprocessing",
     ),
     "torch.func": ("vmap",),
     "torch.nn": ("DataParallel", "parallel"),

@@ -1,7 +1,6 @@
 """`Optimizer`: parameters in groups, a state for each of them, saving and loading, hooks.
 
-The algorithms are the subclasses; hooks for all optimisers at once and the profiler's marks are not
-here.
+The algorithms are the subclasses; hooks for all optimisers at once are not here.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any, TypeAlias
 import tiny_torch as torch
 
 from .. import _core
+from ..autograd.record import RANGE, enter, leave
 from ..hooks import RemovableHandle, add_hook
 from ..tensor import Tensor
 
@@ -55,7 +55,11 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             args, kwargs = result
         if "_opt_called" in self.__dict__:  # set by a scheduler, which asks at its first step
             self._opt_called = True
-        out = step(*args, **kwargs)
+        row = enter(f"Optimizer.step#{type(self).__name__}.step", RANGE, -1)
+        try:
+            out = step(*args, **kwargs)
+        finally:
+            leave(row)
         for post_hook in self._optimizer_step_post_hooks.values():
             post_hook(self, args, kwargs)
         return out
@@ -247,6 +251,7 @@ class Optimizer:
         >>> print(w.grad)
         None
         """
+        row = enter(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", RANGE, -1)
         for group in self.param_groups:
             for param in group["params"]:
                 grad = param.grad
@@ -260,6 +265,7 @@ class Optimizer:
                 else:
                     grad.requires_grad_(False)
                 grad.zero_()
+        leave(row)
 
     # ---- saving and loading -----------------------------------------------------------------
 

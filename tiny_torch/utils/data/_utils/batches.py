@@ -21,6 +21,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
+from tiny_torch.autograd.record import RANGE, enter, leave
 from tiny_torch.devices import cuda_count
 from tiny_torch.utils.data._utils import channel, fetch, worker
 from tiny_torch.utils.data._utils.pin_memory import pin_memory
@@ -65,7 +66,11 @@ class Batches(Iterator[Any]):
         raise NotImplementedError
 
     def __next__(self) -> Any:
-        batch = self._next()
+        row = enter(f"enumerate(DataLoader)#{type(self).__name__}.__next__", RANGE, -1)
+        try:
+            batch = self._next()
+        finally:
+            leave(row)
         self._yielded += 1
         if self._claimed_length is not None and self._yielded > self._claimed_length:
             hint = (

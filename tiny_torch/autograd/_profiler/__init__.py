@@ -1,0 +1,1 @@
+"""From the rows of autograd/record.py to events, tables, traces: all that happens afterwards."""

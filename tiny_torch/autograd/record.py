@@ -1,0 +1,40 @@
+"""What a profiler has this thread write down: rows of `_core.enter` and `_core.leave`.
+
+A row is (start, end, what, form, hint, sequence, arguments, stack, before, after): times in ns, an
+op class or a name, one of the forms below, dims of the first two arguments, the number of the
+node, shapes and dtypes, where Python was, bytes in use. C++ writes those of ops
+(autograd/record.h), the engine those of nodes; tiny_torch/autograd/_profiler reads them once all
+is over. While nobody records, `enter` answers None, and `leave(None)` does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.names import NAMES, name_of
+
+# Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
+# names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.
+ORDINARY, VIEW, IN_PLACE, OUT, BACKWARD, RANGE, MODULE, FUNCTION = range(8)
+
+start_record = _core.start_record
+stop_record = _core.stop_record
+enter = _core.enter
+leave = _core.leave
+told: dict[Any, str] = {}  # {op class: its node's name}, where that does not depend on the node
+
+
+def enter_node(node: Any) -> Any:
+    """The row of a node whose backward begins. Named now: afterwards the node is freed."""
+    name = told.get(node.op)
+    if name is None:
+        name = name_of(node)
+        if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
+            told[node.op] = name
+    return enter(name, BACKWARD, node.sequence)
+
+
+def enter_accumulation() -> Any:
+    """The row of a gradient that is added to a leaf's."""
+    return enter("torch::autograd::AccumulateGrad", BACKWARD, -1)
