@@ -238,11 +238,16 @@ PyObject* register_apply(PyObject*, PyObject* function) {
 }
 
 // ----------------------------------------------------------------- results written where one says
-// forward_of as a row of this thread's record, if it has one.
-PyObject* written(Form form, PyObject* op, PyObject* const* arguments, Py_ssize_t count,
-                  PyObject* out, PyObject* first = nullptr) {
+// forward_of as a row of this thread's record, if it has one; in place of `x`, where not null.
+PyObject* written(PyObject* op, PyObject* const* arguments, Py_ssize_t count, PyObject* out,
+                  PyObject* x = nullptr) {
+  PyObject* const first = x ? tensor_of(x).array : nullptr;
   if (!(thread_modes() & kRecorded)) return forward_of(op, arguments, count, out, first);
-  const Recorded row(op, arguments, count, form);
+  const Py_ssize_t lead = x ? 1 : 0;
+  Arguments all(lead + count);
+  all.data()[0] = x;
+  std::copy_n(arguments, count, all.data() + lead);
+  const Recorded row(op, all.data(), lead + count, x ? Form::kInPlace : Form::kOut);
   return forward_of(op, arguments, count, out, first);
 }
 
@@ -251,8 +256,7 @@ PyObject* compute(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2 || count > 3 || !PyTuple_Check(args[1]))
     return PyErr_Format(PyExc_TypeError, "compute(op, arguments, out=None)");
   PyObject* const out = count > 2 && args[2] != Py_None ? args[2] : nullptr;
-  return written(Form::kOut, args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]),
-                 out);
+  return written(args[0], &PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_SIZE(args[1]), out);
 }
 
 // Whether Python has to look closer: a tensor has a history. -1 with a Python error.
@@ -275,8 +279,7 @@ PyObject* compute_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!special) special = is_special(inputs, arity);
   if (special) return special < 0 ? nullptr : Py_NewRef(Py_False);
   PyObject* const out = tensor_of(args[1]).array;
-  const Owned pair(written(in_place ? Form::kInPlace : Form::kOut, args[0], inputs, arity, out,
-                           in_place ? out : nullptr));
+  const Owned pair(written(args[0], inputs, arity, out, in_place ? args[1] : nullptr));
   if (!pair) return nullptr;
   Py_RETURN_TRUE;
 }
@@ -317,7 +320,7 @@ PyObject* offer(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!places) return nullptr;
   for (Py_ssize_t i = 0; results > 1 && i < results; ++i)
     PyTuple_SET_ITEM(places.get(), i, Py_NewRef(tensor_of(outs[i]).array));
-  const Owned pair(written(Form::kOut, args[0], arguments.data(), size, places));
+  const Owned pair(written(args[0], arguments.data(), size, places));
   if (!pair) return nullptr;
   PyObject* const result = PyTuple_GET_ITEM(pair.get(), 0);
   if (results == 1) return settled(result, outs[0]);

@@ -167,6 +167,7 @@ PyObject* stop_record(PyObject*, PyObject*) {
 }
 
 // enter(what, form, sequence, arguments=None): the number of a new row; None while nobody records.
+// In the place of arguments, a number is the row's hint.
 PyObject* enter(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!record) Py_RETURN_NONE;
   if (count < 3) return PyErr_Format(PyExc_TypeError, "enter(what, form, sequence)");
@@ -181,6 +182,8 @@ PyObject* enter(PyObject*, PyObject* const* args, Py_ssize_t count) {
     hint = 10 * (size > 0 ? extent_of(items[0]) : 9) + (size > 1 ? extent_of(items[1]) : 9);
     if (record->arguments) described_all = all_described(items, size);
     if (PyErr_Occurred()) return nullptr;
+  } else if (count > 3 && PyLong_Check(args[3])) {
+    hint = static_cast<int>(PyLong_AsLong(args[3]) % 100);
   }
   return PyLong_FromLongLong(begin(args[0], static_cast<int>(form), hint, sequence, described_all));
 }
@@ -207,6 +210,7 @@ Recorded::Recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, F
   const int hint =
       10 * (count > 0 ? extent_of(arguments[0]) : 9) + (count > 1 ? extent_of(arguments[1]) : 9);
   PyObject* const all = record->arguments ? all_described(arguments, count) : nullptr;
+  if (count > 1 && PyCFunction_Check(arguments[1])) op = arguments[1];  // a sampler: Draw's name
   if (PyErr_Occurred()) PyErr_Clear();
   row_ = begin(op, static_cast<int>(form), hint, -1, all);
 }

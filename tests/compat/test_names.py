@@ -20,6 +20,8 @@ CLASSES = {  # not modules
     "torch.autograd.function.FunctionCtx", "torch.backends.cuda.matmul", "torch.nn.Module",
     "torch.nn.Sequential", "torch.nn.ModuleList", "torch.optim.Optimizer",
     "torch.optim.lr_scheduler.LRScheduler", "torch.amp.GradScaler",
+    "torch.profiler.profile", "torch.autograd.profiler.profile",
+    "torch.autograd.profiler.EventList",
 }  # fmt: skip
 
 

@@ -23,16 +23,26 @@ stop_record = _core.stop_record
 enter = _core.enter
 leave = _core.leave
 told: dict[Any, str] = {}  # {op class: its node's name}, where that does not depend on the node
+# Of products, the place of their two factors among the inputs.
+PRODUCTS = {"Mm": 0, "Bmm": 0, "Matmul": 0, "Linear": 0, "Addmm": 1, "Baddbmm": 1}
 
 
 def enter_node(node: Any) -> Any:
-    """The row of a node whose backward begins. Named now: afterwards the node is freed."""
+    """The row of a node whose backward begins. Named now: afterwards the node is freed.
+
+    Its hint is, of a product, how many factors want their gradient: each is a product again.
+    """
     name = told.get(node.op)
-    if name is None:
-        name = name_of(node)
-        if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
-            told[node.op] = name
-    return enter(name, BACKWARD, node.sequence)
+    if name is not None:
+        return enter(name, BACKWARD, node.sequence)
+    name = name_of(node)
+    if not isinstance(node.op, type):
+        return enter(name, BACKWARD, node.sequence)
+    place = PRODUCTS.get(node.op.__name__)
+    if place is None and not callable(NAMES.get(node.op.__name__)):
+        told[node.op] = name
+    factors = () if place is None else node.edges[place : place + 2]
+    return enter(name, BACKWARD, node.sequence, 2 - factors.count(None) if factors else 0)
 
 
 def enter_accumulation() -> Any:

@@ -12,7 +12,7 @@ import tiny_torch
 from tiny_torch.autograd._profiler.flops import flops_of, is_tensor
 from tiny_torch.autograd._profiler.names import name_of_op
 from tiny_torch.autograd.profiler_util import FunctionEvent
-from tiny_torch.autograd.record import BACKWARD, FUNCTION, IN_PLACE, MODULE, RANGE
+from tiny_torch.autograd.record import BACKWARD, FUNCTION, MODULE, ORDINARY, OUT, RANGE, VIEW
 
 SCOPES = {BACKWARD: 1, RANGE: 7}  # of PyTorch's RecordScope; all else is 0, a function
 STEP = "ProfilerStep#"
@@ -64,7 +64,7 @@ def dtypes_of(arguments: Any) -> list[str]:
 
 def concrete(arguments: Any) -> list:
     """The arguments that are no tensors, in their places."""
-    return ["" if is_tensor(x) or x is None else x for x in arguments or ()]
+    return ["" if is_tensor(x) or callable(x) or x is None else x for x in arguments or ()]
 
 
 def place(frame: tuple) -> str:
@@ -100,6 +100,13 @@ def stack() -> tuple:
     return tuple(found)
 
 
+def operations(row: Row, source: FunctionEvent | None) -> int:
+    """Those of a row; of a product's backward, one product for each factor."""
+    if source is not None:
+        return source.flops * row.hint if row.hint <= 2 else 0
+    return flops_of(row.what, row.arguments) if row.form in (ORDINARY, VIEW, OUT) else 0
+
+
 def events_of(
     recording: Recording, *, with_flops: bool, with_shapes: bool, timeout_s: float | None = None
 ) -> list[FunctionEvent]:
@@ -133,13 +140,11 @@ def events_of(
             scope=SCOPES.get(row.form, 0),
             cpu_memory_usage=row.after - row.before,
             sequence_nr=row.sequence,
-            flops=flops_of(row.what, row.arguments) if of_op and row.form != IN_PLACE else 0,
+            flops=operations(row, source) if with_flops else 0,
             concrete_inputs=concrete(row.arguments) if with_shapes else [],
             input_dtypes=dtypes_of(row.arguments) if with_shapes else [],
             is_user_annotation=row.form == RANGE,
         )
-        if not with_flops:
-            event.flops = 0
         if within:
             within[-1][1].append_cpu_child(event)
             event.set_cpu_parent(within[-1][1])

@@ -1,7 +1,7 @@
 """How many floating point operations a recorded op takes: PyTorch's formulas, as one table.
 
-A multiplication and an addition count as two. A bias, activations and sums count as none, and so
-does backward, as in PyTorch's profiler.
+A multiplication and an addition count as two. A bias, activations and sums count as none, as in
+PyTorch's profiler; so does backward, but that of products, which events.py counts.
 https://pytorch.org/docs/stable/profiler.html (with_flops)
 """
 

@@ -68,6 +68,8 @@ SPECIAL: dict[str, str | Callable[[int, int], str]] = {
     "RoundTo": "round",
     "ScaledDotProductFlashAttentionForCpu": "scaled_dot_product_attention",
     "SelectOne": "select",
+    "bernoulli_tensor_": "bernoulli",
+    "random_range_": "random",
     "ToCopy": "to",
     "ToDevice": "to",
     "ToInteger": "to",
