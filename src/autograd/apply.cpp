@@ -170,17 +170,24 @@ PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
   return make_node(op, edges, kept, inputs, constants);
 }
 
+PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view);
+
 // The tensors that an op answers, and its node if an input has a history. `arity` of the arguments
 // are inputs, op.arity if it is negative. Any mode but those that switch recording off, unless it
 // does not want to see this op, and any other device, is Python's: apply.py, where this stands once
-// more to be read.
-PyObject* computed(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
-                   bool as_view) {
+// more to be read. `in_row`: the call is a row of the thread's record already.
+PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                  bool as_view, bool in_row = false) {
   const bool elsewhere =
       count > 0 && is_tensor(arguments[0]) && !is_array(tensor_of(arguments[0]).array);
-  const long others = thread_modes() & ~(kModesOff | kRecorded);
-  if (elsewhere || (others && (others != kWatched || is_watched(op))))
-    return applied_in_modes(op, arguments, count, arity, as_view);
+  if (const long others = thread_modes() & ~kModesOff; elsewhere || others) {
+    const bool watched = is_watched(op);
+    if (others & kRecorded && !in_row && !watched)
+      return recorded(op, arguments, count, arity, as_view);
+    if (elsewhere || watched || others & ~kSeen)
+      return applied_in_modes(op, arguments, count, arity, as_view);
+  }
   const Owned pair(forward_of(op, arguments, count));
   if (!pair) return nullptr;
   PyObject *const result = PyTuple_GET_ITEM(pair.get(), 0),
@@ -196,14 +203,11 @@ PyObject* computed(PyObject* op, PyObject* const* arguments, Py_ssize_t count, P
   return node ? tensors_of(result, node, shown) : nullptr;
 }
 
-// The same as a row of this thread's record, if it has one. A mode that wants to see the op calls
-// it again, which is then recorded.
-PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
-                  bool as_view) {
-  if (!(thread_modes() & kRecorded) || is_watched(op))
-    return computed(op, arguments, count, arity, as_view);
+// The same as a row of this thread's record. What a mode wants to see is no row: it calls again.
+PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
+                   bool as_view) {
   Recorded row(op, arguments, count, as_view ? Form::kView : Form::kOrdinary);
-  return row.answer(computed(op, arguments, count, arity, as_view));
+  return row.answer(applied(op, arguments, count, arity, as_view, true));
 }
 
 // apply(op, *arguments): the op's inputs, and the constants that follow them.

@@ -22,7 +22,8 @@ start_record = _core.start_record
 stop_record = _core.stop_record
 enter = _core.enter
 leave = _core.leave
-told: dict[Any, str] = {}  # {op class: its node's name}, where that does not depend on the node
+# {op class: its node's name, and `place`}, where the name does not depend on the node.
+told: dict[Any, tuple[str, int | None]] = {}
 # Of products, the place of their two factors among the inputs.
 PRODUCTS = {"Mm": 0, "Bmm": 0, "Matmul": 0, "Linear": 0, "Addmm": 1, "Baddbmm": 1}
 
@@ -32,17 +33,16 @@ def enter_node(node: Any) -> Any:
 
     Its hint is, of a product, how many factors want their gradient: each is a product again.
     """
-    name = told.get(node.op)
-    if name is not None:
-        return enter(name, BACKWARD, node.sequence)
-    name = name_of(node)
-    if not isinstance(node.op, type):
-        return enter(name, BACKWARD, node.sequence)
-    place = PRODUCTS.get(node.op.__name__)
-    if place is None and not callable(NAMES.get(node.op.__name__)):
-        told[node.op] = name
-    factors = () if place is None else node.edges[place : place + 2]
-    return enter(name, BACKWARD, node.sequence, 2 - factors.count(None) if factors else 0)
+    found = told.get(node.op)
+    if found is None:
+        name, place = name_of(node), PRODUCTS.get(node.op.__name__)
+        if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
+            told[node.op] = name, place
+    else:
+        name, place = found
+    if place is None:
+        return enter(name, BACKWARD, node.sequence, 0)
+    return enter(name, BACKWARD, node.sequence, 2 - node.edges[place : place + 2].count(None))
 
 
 def enter_accumulation() -> Any:

@@ -108,7 +108,7 @@ def test_stacks(tmp_path):
     prof.export_stacks(str(path), "self_cpu_time_total")
     lines = path.read_text().splitlines()
     assert lines and all(line.rpartition(" ")[2].isdigit() for line in lines)
-    assert any("test_traces.py" in line and ";" in line for line in lines)
+    assert any("test_profiler_traces.py" in line and ";" in line for line in lines)
     prof.export_stacks(str(path), "self_cuda_time_total")  # nothing is measured there
     assert path.read_text() == ""
 
