@@ -1,6 +1,7 @@
 """`python -m tiny_torch` prints what was built and what of it this machine uses.
 
 `python -m tiny_torch run script.py [args…]` runs a PyTorch script: compat/run.py.
+`python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
 `python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
 """
 
@@ -23,6 +24,7 @@ USAGE = """\
 usage: python -m tiny_torch                        what was built, and what this machine uses of it
        python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
        python -m tiny_torch run -m module [args…]  the same of a module
+       python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
        python -m tiny_torch where NAME             the files and lines behind a name such as exp
        python -m tiny_torch --version | --help"""
 
@@ -57,6 +59,10 @@ def main(arguments: list[str]) -> int:
         from tiny_torch.compat import run as _run  # which loads multiprocessing
 
         _run.run(arguments[1:])
+    elif arguments[:1] == ["profile"]:
+        from tiny_torch.profiler import command  # which loads multiprocessing, too
+
+        return command.main(arguments[1:])
     elif arguments[:1] == ["where"]:
         from tiny_torch import _where  # which loads the ref device
 

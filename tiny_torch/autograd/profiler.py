@@ -85,7 +85,7 @@ def _recorded_call(self: Any, *args: Any, **kwargs: Any) -> Any:
         leave(row)
 
 
-def _watch_modules(change: int) -> None:
+def watch_modules(change: int) -> None:
     """One profile more, or less, that wants to see modules."""
     global _watching
     with _lock:
@@ -209,7 +209,7 @@ class profile:
         self.entered = True
         start_record(self.record_shapes, self.profile_memory, stack if self.with_stack else None)
         if self.with_modules or self.with_stack:
-            _watch_modules(1)
+            watch_modules(1)
         self._thread = threading.get_native_id()
         self._started = perf_counter_ns()
 
@@ -222,7 +222,7 @@ class profile:
         self._thread = 0
         rows = [Row(*row) for row in stop_record()]
         if self.with_modules or self.with_stack:
-            _watch_modules(-1)
+            watch_modules(-1)
         if self.acc_events and self._recording is not None:
             self._earlier = list(self.function_events)
         self._recording = Recording(rows, thread, self._started, stop)

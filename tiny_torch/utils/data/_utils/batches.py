@@ -31,6 +31,8 @@ from tiny_torch.utils.data.sampler import draw_seed
 class Batches(Iterator[Any]):
     """What both kinds have: indices from the sampler, a base seed, and a fetcher to make."""
 
+    mark = ""  # PyTorch's name for it, which profiles show
+
     def __init__(self, loader: Any) -> None:
         if loader.pin_memory:
             if loader.pin_memory_device:
@@ -66,7 +68,7 @@ class Batches(Iterator[Any]):
         raise NotImplementedError
 
     def __next__(self) -> Any:
-        row = enter(f"enumerate(DataLoader)#{type(self).__name__}.__next__", RANGE, -1)
+        row = enter(self.mark, RANGE, -1)
         try:
             batch = self._next()
         finally:
@@ -96,6 +98,8 @@ class Batches(Iterator[Any]):
 
 class MainProcessBatches(Batches):
     """Fetches when it is asked."""
+
+    mark = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
@@ -165,6 +169,8 @@ def close_workers(workers: list[_Worker], owner: int) -> None:
 
 class WorkerBatches(Batches):
     """Hands indices to workers in turn, some ahead, and takes the batches in the same order."""
+
+    mark = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)

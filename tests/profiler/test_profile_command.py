@@ -1,0 +1,117 @@
+"""`python -m tiny_torch profile script.py`: an HTML page; the script's own output and errors."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tiny_torch as torch
+from tiny_torch.profiler import command, report
+
+SCRIPT = """\
+import os, sys
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+data = torch.utils.data.TensorDataset(torch.randn(32, 64), torch.randint(10, (32,)))
+for x, y in torch.utils.data.DataLoader(data, batch_size=8):
+    loss = nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+big = torch.zeros(1000, 1000) + 1
+print("args", sys.argv[1:])
+os.chdir("/")
+if "fail" in sys.argv:
+    raise ValueError("of the script")
+"""
+
+
+@pytest.fixture
+def profiled(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+
+    def run(*arguments):
+        program = [sys.executable, "-m", "tiny_torch", "profile", *arguments]
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+def lines_of(page):
+    """Per heading the first cells of its table."""
+    found = {}
+    for heading, body in re.findall(r"<h2>(.*?)</h2>(.*?)(?=<h2>|$)", page, re.S):
+        cells = re.findall(r"<tr><td[^>]*>(.*?)</td>", body)
+        found[heading] = [html.unescape(cell) for cell in cells]
+    return found
+
+
+def test_a_page(profiled, tmp_path):
+    done = profiled("script.py", "1", "--two")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "args ['1', '--two']\n"
+    page = (tmp_path / "profile.html").read_text()
+    assert len(page) < 100_000 and not re.search(r"(?:src|href)=|@import|url\(|<script", page)
+    found = lines_of(page)
+    assert {"forward", "backward", "optimizers", "waiting for data"} <= {
+        *found["Where the time goes"]
+    }
+    assert {"aten::linear", "AddmmBackward0", "Optimizer.step#SGD.step"} <= {*found["Ops"]}
+    modules = found["Modules, with their backward"]
+    assert {*modules} == {"Net", "Net.layers", *(f"Net.layers.{i}" for i in range(3))}
+    here = [line for line in found["Lines, with their backward"] if "script.py" in line]
+    assert any(line.endswith("script.py(11): forward") for line in here)
+    assert not [line for line in found["Lines, with their backward"] if "tiny_torch/nn" in line]
+    assert re.search(r"At most [\d.]+ MB .*aten::add .*script\.py\(20\)", page)
+    assert "<polyline" in page
+
+
+def test_a_script_that_fails_leaves_its_page(profiled, tmp_path):
+    done = profiled("-o", "mine.html", "script.py", "fail")
+    assert done.returncode == 1 and "ValueError: of the script" in done.stderr
+    assert "tiny_torch/profiler" not in done.stderr
+    assert "aten::linear" in (tmp_path / "mine.html").read_text()
+
+
+@pytest.mark.parametrize("arguments", [(), ("-o",), ("-o", "x.html"), ("-m",), ("--what",)])
+def test_wrong_arguments(profiled, tmp_path, arguments):
+    done = profiled(*arguments)
+    assert done.returncode == 2 and "usage: python -m tiny_torch profile" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
+def test_no_folder_for_the_page(profiled, tmp_path):
+    done = profiled("-o", "no/page.html", "script.py")
+    assert done.returncode == 2 and "no folder" in done.stderr and done.stdout == ""
+
+
+def test_only_so_many_calls_are_kept():
+    watch = command.Watch(most=5)
+    watch.begin()
+    x = torch.ones(2)
+    for _ in range(20):
+        x = x + 1
+    recording = watch.end()
+    assert len(recording.rows) == 5 and watch.left < 0
+    assert "aten::add" in report.page(recording, "<title> & more")
+    assert "&lt;title&gt; &amp; more" in report.page(recording, "<title> & more")
+
+
+def test_nothing_to_show():
+    watch = command.Watch()
+    watch.begin()
+    assert "0 calls" in report.page(watch.end(), "nothing")
