@@ -88,14 +88,14 @@ PyObject* all_described(PyObject* const* arguments, Py_ssize_t count) {
 // A new row, and its number. What a record cannot tell stays out of it: no error is left.
 int64_t begin(PyObject* what, int form, int hint, int64_t sequence, PyObject* arguments) {
   PyObject* stack = nullptr;
-  if (record->stack) {
+  if (record && record->stack) {
     stack = PyObject_CallNoArgs(record->stack);
     if (!stack) PyErr_Clear();
-    if (!record) {
-      Py_XDECREF(stack);
-      Py_XDECREF(arguments);
-      return -1;
-    }
+  }
+  if (!record) {  // Python code that ran meanwhile has ended it
+    Py_XDECREF(stack);
+    Py_XDECREF(arguments);
+    return -1;
   }
   const int64_t before = record->memory ? bytes_in_use() : 0;
   record->rows.push_back(
@@ -105,7 +105,8 @@ int64_t begin(PyObject* what, int form, int hint, int64_t sequence, PyObject* ar
 }
 
 Row* row_of(int64_t number) {
-  if (!record || number < record->first) return nullptr;  // of a record that has ended meanwhile
+  if (!record || number < record->first || number >= rows_so_far)
+    return nullptr;  // of another record
   return &record->rows[number - record->first];
 }
 

@@ -75,6 +75,7 @@ def test_a_page(profiled, tmp_path):
     assert {*modules} == {"Net", "Net.layers", *(f"Net.layers.{i}" for i in range(3))}
     here = [line for line in found["Lines, with their backward"] if "script.py" in line]
     assert any(line.endswith("script.py(11): forward") for line in here)
+    assert "return self.layers(x)" in page
     assert not [line for line in found["Lines, with their backward"] if "tiny_torch/nn" in line]
     assert re.search(r"At most [\d.]+ MB .*aten::add .*script\.py\(20\)", page)
     assert "<polyline" in page

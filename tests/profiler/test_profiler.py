@@ -226,6 +226,30 @@ def test_a_thread_is_profiled_on_its_own():
     assert found == ["aten::exp"] and names(prof) == ["aten::add"]
 
 
+def test_a_block_that_ends_elsewhere_troubles_nobody():
+    block = record_function("begun in one profile")
+    with profile() as prof:
+        block.__enter__()
+    assert names(prof) == ["begun in one profile"]
+    with profile() as prof:
+        torch.ones(2) * 2
+        block.__exit__(None, None, None)
+    assert names(prof) == ["aten::mul"]
+    with profile():
+        for _ in range(5):
+            block.__enter__()
+
+    def leave_all():
+        with profile() as other:
+            for _ in range(5):
+                block.__exit__(None, None, None)
+        assert other.events() == []
+
+    thread = threading.Thread(target=leave_all)
+    thread.start()
+    thread.join()
+
+
 def test_loaders_are_seen():
     loader = torch.utils.data.DataLoader([1, 2, 3], batch_size=2)
     with profile() as prof:

@@ -6,9 +6,10 @@ The page needs no other file and no script. `python -m tiny_torch profile script
 from __future__ import annotations
 
 import html
+import linecache
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import tiny_torch as torch
@@ -38,6 +39,8 @@ th, td { padding: 3px 8px; border-bottom: 1px solid var(--line); text-align: rig
 th { color: var(--dim); font-weight: normal; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 180px;
   overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: 13px; }
+.lines th:last-child, .lines td:last-child { text-align: left; font-size: 13px;
+  font-family: ui-monospace, monospace; }
 svg { width: 100%; height: 220px; display: block; border-bottom: 1px solid var(--line); }
 """
 
@@ -50,9 +53,14 @@ class Sum(NamedTuple):
     total: float = 0.0
     flops: int = 0
 
-    def plus(self, event: FunctionEvent, total: float) -> Sum:
-        own = event.self_cpu_time_total
-        return Sum(self.calls + 1, self.own + own, self.total + total, self.flops + event.flops)
+    def plus(self, event: FunctionEvent, calls: int = 1) -> Sum:
+        """With an event; its whole time counts where it is a call."""
+        return Sum(
+            self.calls + calls,
+            self.own + event.self_cpu_time_total,
+            self.total + event.cpu_time_total * calls,
+            self.flops + event.flops,
+        )
 
 
 def line_of_user() -> tuple:
@@ -78,10 +86,6 @@ def paths_of(recording: Recording) -> dict[int, str]:
             for name, module in row.what.named_modules():
                 found.setdefault(id(module), f"{root}.{name}" if name else root)
     return found
-
-
-def add(sums: dict[str, Sum], key: str, event: FunctionEvent, total: float) -> None:
-    sums[key] = sums.get(key, Sum()).plus(event, total)
 
 
 class Totals:
@@ -121,12 +125,13 @@ class Totals:
                 if event.sequence_nr >= 0:
                     by_sequence.setdefault(event.sequence_nr, inside)
             module[event.id] = inside
-            own_call = row.form == MODULE
-            if not own_call:
-                add(self.ops, event.name, event, event.cpu_time_total)
-                add(self.lines, event.stack[0] if event.stack else "elsewhere", event, time)
+            if row.form != MODULE:
+                line = event.stack[0] if event.stack else "elsewhere"
+                self.ops[event.name] = self.ops.get(event.name, Sum()).plus(event)
+                self.lines[line] = self.lines.get(line, Sum()).plus(event)
             if inside:
-                add(self.modules, inside, event, event.cpu_time_total if own_call else 0.0)
+                so_far = self.modules.get(inside, Sum())
+                self.modules[inside] = so_far.plus(event, int(row.form == MODULE))
         self.shares["Python, elsewhere"] = max(0.0, self.wall - sum(self.shares.values()))
 
     def peak(self) -> tuple[int, int, str]:
@@ -155,18 +160,35 @@ def table(titles: Iterable[str], lines: Iterable[tuple[float, list[str]]]) -> st
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
 
 
-def by_time(sums: dict[str, Sum], wall: float, with_total: bool) -> list[tuple[float, list[str]]]:
-    """The largest own times first."""
+def by_time(
+    sums: dict[str, Sum], wall: float, *columns: Callable[[str, Sum], str]
+) -> list[tuple[float, list[str]]]:
+    """The largest own times first; after them what the columns say of a line."""
     lines = []
     for name, found in sorted(sums.items(), key=lambda item: -item[1].own)[:MOST]:
         share = found.own / wall if wall else 0.0
         cells = [name, f"{share:.1%}", format_time(found.own)]
-        if with_total:
-            cells.append(format_time(found.total))
-        rate = found.flops / found.own / 1e3 if found.flops and found.own else 0.0
-        cells += [str(found.calls), f"{rate:.2f}" if rate and with_total else ""]
-        lines.append((share, cells))
+        lines.append((share, cells + [column(name, found) for column in columns]))
     return lines
+
+
+def calls(name: str, found: Sum) -> str:
+    return str(found.calls)
+
+
+def total(name: str, found: Sum) -> str:
+    return format_time(found.total)
+
+
+def rate(name: str, found: Sum) -> str:
+    return f"{found.flops / found.own / 1e3:.2f}" if found.flops and found.own else ""
+
+
+def source(name: str, found: Sum) -> str:
+    """The text of a line of the script."""
+    path, _, rest = name.partition("(")
+    number = rest.partition(")")[0]
+    return linecache.getline(path, int(number)).strip()[:80] if number.isdigit() else ""
 
 
 def curve(recording: Recording, peak: tuple[int, int, str]) -> str:
@@ -204,7 +226,6 @@ def page(recording: Recording, title: str, note: str = "") -> str:
         if time > 0
     ]
     moment = format_time((peak[1] - recording.start) / 1e3)
-    columns = ("share", "own time", "total", "calls", "GFLOP/s")
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="dim">{format_time(wall)}, {len(recording.rows)} calls, '
@@ -212,13 +233,22 @@ def page(recording: Recording, title: str, note: str = "") -> str:
         "<h2>Where the time goes</h2>",
         table(("", "share", "time"), summary),
         "<h2>Ops</h2>",
-        table(("op, or node of backward", *columns), by_time(totals.ops, wall, True)),
-        "<h2>Modules, with their backward</h2>",
-        table(("module", *columns), by_time(totals.modules, wall, True)),
-        "<h2>Lines, with their backward</h2>",
         table(
-            ("line", "share", "own time", "calls", ""), by_time(totals.lines, wall, False)
+            ("op, or node of backward", "share", "own time", "total", "calls", "GFLOP/s"),
+            by_time(totals.ops, wall, total, calls, rate),
         ),
+        "<h2>Modules, with their backward</h2>",
+        table(
+            ("module", "share", "own time", "forward in all", "calls"),
+            by_time(totals.modules, wall, total, calls),
+        ),
+        "<h2>Lines, with their backward</h2>",
+        '<div class="lines">',
+        table(
+            ("line", "share", "time", "calls", "source"),
+            by_time(totals.lines, wall, calls, source),
+        ),
+        "</div>",
         "<h2>Memory</h2>",
         f"<p>At most {format_memory(peak[0])} in use, after {moment}: "
         f"<code>{html.escape(peak[2])}</code></p>",
