@@ -67,7 +67,10 @@ void listen_to_storages(const pybind11::object& listener) {
   storage_listener.store(nullptr);
   Py_XDECREF(function);
   function = nullptr;
-  notes.clear();
+  {
+    const std::lock_guard<std::mutex> guard(notes_lock);
+    notes.clear();
+  }
   if (listener.is_none()) return;
   function = listener.inc_ref().ptr();
   storage_listener.store(&kListener);
