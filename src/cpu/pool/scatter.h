@@ -6,17 +6,6 @@
 namespace tt::cpu {
 namespace {
 
-// Calls f(tap) for the taps in a box.
-template <class F>
-inline void for_each_tap(const MaxPoolArgs& g, const Box& box, const F& f) {
-  for (int64_t d = box.lo[0]; d < box.hi[0]; ++d) {
-    for (int64_t h = box.lo[1]; h < box.hi[1]; ++h) {
-      const int64_t row = (d * g.axis[1].taps + h) * g.axis[2].taps;
-      for (int64_t w = box.lo[2]; w < box.hi[2]; ++w) f(row + w);
-    }
-  }
-}
-
 // Channels come last: `count` of them, at least a vector, at one pixel, which no other window sees:
 // its zeros are put too.
 template <class T, class W>
@@ -24,14 +13,17 @@ void scatter_pixel(const MaxPoolArgs& g, const Box& box, const T* y, const W* wh
                    T* x) {
   constexpr int n = lanes<T>;
   using Ids = typename VecOf<W, n* int(sizeof(W))>::type;
+  const int64_t all = taps_if_all(g, box);
   const auto put = [&](int64_t i) __attribute__((always_inline)) {
     Ids ids;
     __builtin_memcpy(&ids, where + i, sizeof ids);
     const Mask<T> at = __builtin_convertvector(ids, Mask<T>);
     const Vec<T> v = load(y + i);
-    for_each_tap(g, box, [&](int64_t tap) {
+    const auto write = [&](int64_t tap) {
       store(x + g.tap[tap] + i, at == typename Element<Mask<T>>::type(tap) ? v : Vec<T>{});
-    });
+    };
+    for (int64_t tap = 0; tap < all; ++tap) write(tap);
+    if (!all) for_each_tap(g, box, write);
   };
   int64_t i = 0;
   for (; i + n <= count; i += n) put(i);
