@@ -22,12 +22,13 @@ USERS = (
         "optim",
         "safetensors",
     ),
-    *("serialization", "special", "testing", "utils"),
+    *("profiler", "serialization", "special", "testing", "utils"),
 )
+USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tiny_torch.__path__, "tiny_torch.")
-    if module.name.split(".")[1] not in (*USERS, "_core")
+    if module.name.split(".")[1] not in (*USERS, "_core") and not module.name.startswith(USING)
 ]
 
 

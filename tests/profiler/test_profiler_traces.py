@@ -124,7 +124,7 @@ def write_stacks(prof, path):
 @pytest.mark.parametrize("write", [write_trace, write_stacks])
 def test_what_cannot_be_written_leaves_nothing(tmp_path, write, monkeypatch):
     prof = profiled(with_stack=True)
-    with pytest.raises(RuntimeError, match="does not exist"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         write(prof, str(tmp_path / "no" / "t.json"))
     with pytest.raises(OSError):
         write(prof, str(tmp_path))

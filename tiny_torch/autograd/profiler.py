@@ -231,7 +231,12 @@ class profile:
 
     @property
     def function_events(self) -> EventList:
-        """All events, in the order in which they began. AssertionError before the block's end."""
+        """All events, in the order in which they began; none before the block's end.
+
+        Raises AssertionError for a profile that is not enabled.
+        """
+        if self.enabled and self._recording is None:
+            return self._list_of([])
         if self._events is None:
             recording = self._finished()
             events = events_of(

@@ -84,7 +84,7 @@ def tensorboard_trace_handler(
     https://pytorch.org/docs/stable/profiler.html#torch.profiler.tensorboard_trace_handler
     """
 
-    def handler(prof: profile) -> None:
+    def handler_fn(prof: profile) -> None:
         try:
             os.makedirs(dir_name, exist_ok=True)
         except OSError as error:
@@ -93,7 +93,7 @@ def tensorboard_trace_handler(
         name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' * use_gzip}"
         prof.export_chrome_trace(os.path.join(dir_name, name), use_python_export=use_python_export)
 
-    return handler
+    return handler_fn
 
 
 class profile:

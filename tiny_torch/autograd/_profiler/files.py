@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 
@@ -11,8 +12,10 @@ from tiny_torch.serialization import opened_for_writing
 def write_whole(path: str | os.PathLike, text: str) -> None:
     """Replaces the file once all of it is written; gzipped if its name ends in ".gz".
 
-    Raises RuntimeError where there is no such folder, OSError where writing fails.
+    Raises TypeError for what is no path, OSError where writing fails.
     """
-    data = text.encode()
+    data, folder = text.encode(), os.path.dirname(os.fspath(path))
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     with opened_for_writing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).endswith(".gz") else data)
