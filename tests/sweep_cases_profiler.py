@@ -119,7 +119,7 @@ for name, members in {"ProfilerAction": "NONE WARMUP RECORD RECORD_AND_SAVE", "P
         *[f"torch.NAME.{member} == torch.NAME.{members.split()[0]}" for member in members.split()],
         "torch.NAME.NOTHING",
         "torch.NAME(0).name",
-        "torch.NAME(0) is torch.NAME(0)",
+        "torch.NAME(0) == torch.NAME(0)",
         "torch.NAME.__name__",
         "hash(torch.NAME(0)) == hash(torch.NAME(0))",
         "torch.NAME(0) == 'text'",
