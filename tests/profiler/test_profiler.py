@@ -112,6 +112,15 @@ def test_functions_of_a_user_are_linked_with_their_backward():
     assert backward.fwd_thread == forward.thread and backward.scope == 1
 
 
+def test_a_node_takes_the_time_of_its_gradients():
+    """Those of a table and of a weight are computed where they are added to a leaf's."""
+    table, weight = torch.ones(1000, 8, requires_grad=True), torch.ones(50, 8, requires_grad=True)
+    with profile(profile_memory=True) as prof:
+        F.linear(F.embedding(torch.tensor([1, 2]), table), weight).sum().backward()
+    took = {event.name: event.cpu_memory_usage for event in prof.events()}
+    assert took["EmbeddingBackward0"] >= 4 * 1000 * 8 and took["MmBackward0"] >= 4 * 50 * 8
+
+
 def test_blocks_nest():
     @record_function("twice")
     def twice(x):

@@ -156,8 +156,6 @@ class Run:
                     results = op.backward(saved, grad, needs)
                 if seen is not None:
                     results = passed_on(results, grad, seen)
-            if row is not None:
-                leave(row)
             saved = grad = seen = None
             if not retain_graph:
                 if state >= FRESH:
@@ -178,7 +176,9 @@ class Run:
                     if result is not None:  # deliver's most common case: 2 % of a small step
                         buffers[target] = result
                 else:
-                    self.deliver(edge, result)
+                    self.deliver(edge, result)  # which may be where it is computed
+            if row is not None:
+                leave(row)
             results = result = None  # their references would make a gradient look shared
             if self.ready:
                 self.finish_leaves()
