@@ -82,6 +82,24 @@ BACKWARD = """
 linear(m).sum().backward()|x[0].backward()|x.softmax(0).sum().backward()|m.mean().backward()
 torch.cat([x, x]).sum().backward()
 """
+# 50 ops and their 50 nodes; the same while a profile records them, which begins with each sample.
+STEP = (
+    PREPARE
+    + """
+def step():
+    y = x
+    for _ in range(25): y = y * w + z
+    y.backward(w)
+
+profile = None
+def record():
+    global profile
+    if profile: profile.stop()
+    profile = torch.profiler.profile()
+    profile.start()
+"""
+)
+STEPS = {"step of 100 ops": "pass", "step of 100 ops, profiled": "record()"}
 
 
 def statements(text: str) -> list[str]:
@@ -92,8 +110,10 @@ def make_lines() -> list[Line]:
     plain = statements(DIFFERENTIABLE) + statements(OTHERS)
     tracked = statements(DIFFERENTIABLE) + statements(BACKWARD)
     before = "torch.set_grad_enabled(True)"
-    return [
+    calls = [
         Line(name + s, 1.0, PREPARE.format(grad=grad), s, before, NUMBER, turn=TURN)
         for name, grad, texts in [("", False, plain), ("grad: ", True, tracked)]
         for s in texts
     ]
+    prepare = STEP.format(grad=True)
+    return calls + [Line(n, 1.0, prepare, "step()", first, 20) for n, first in STEPS.items()]

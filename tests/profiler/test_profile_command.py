@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import tiny_torch as torch
 from tiny_torch.profiler import command, report
+from tiny_torch.profiler.limits import Limits
 
 SCRIPT = """\
 import os, sys
@@ -40,13 +42,24 @@ if "fail" in sys.argv:
 """
 
 
+LIMITS = Limits(1e11, 1e10)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """With a cache that knows the machine's limits."""
+    return {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+
+
 @pytest.fixture
-def profiled(tmp_path):
+def profiled(tmp_path, environment):
     (tmp_path / "script.py").write_text(SCRIPT)
 
     def run(*arguments):
         program = [sys.executable, "-m", "tiny_torch", "profile", *arguments]
-        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
+        return subprocess.run(
+            program, cwd=tmp_path, capture_output=True, text=True, env=environment
+        )
 
     return run
 
@@ -67,9 +80,8 @@ def test_a_page(profiled, tmp_path):
     page = (tmp_path / "profile.html").read_text()
     assert len(page) < 100_000 and not re.search(r"(?:src|href)=|@import|url\(|<script", page)
     found = lines_of(page)
-    assert {"forward", "backward", "optimizers", "waiting for data"} <= {
-        *found["Where the time goes"]
-    }
+    for phase in ("forward", "backward", "optimizer", "waiting for data", "Python between ops"):
+        assert re.search(rf"{phase}: [\d.]+%, [\d.]+[mu]?s", page)
     assert {"aten::linear", "AddmmBackward0", "Optimizer.step#SGD.step"} <= {*found["Ops"]}
     modules = found["Modules, with their backward"]
     assert {*modules} == {"Net", "Net.layers", *(f"Net.layers.{i}" for i in range(3))}
@@ -77,8 +89,10 @@ def test_a_page(profiled, tmp_path):
     assert any(line.endswith("script.py(11): forward") for line in here)
     assert "return self.layers(x)" in page
     assert not [line for line in found["Lines, with their backward"] if "tiny_torch/nn" in line]
-    assert re.search(r"At most [\d.]+ MB .*aten::add .*script\.py\(20\)", page)
-    assert "<polyline" in page
+    assert re.search(r"At most [\d.]+ MB in tensors", page)
+    assert {*found["Memory"][:2]} == {"aten::add", "outside of ops"}
+    assert page.count("<polyline") == 2 and "<circle" in page
+    assert re.search(r"This machine: [\d.]+ GFLOP/s in float32 products, [\d.]+ GB/s", page)
 
 
 def test_a_script_that_fails_leaves_its_page(profiled, tmp_path):
@@ -86,6 +100,17 @@ def test_a_script_that_fails_leaves_its_page(profiled, tmp_path):
     assert done.returncode == 1 and "ValueError: of the script" in done.stderr
     assert "tiny_torch/profiler" not in done.stderr
     assert "aten::linear" in (tmp_path / "mine.html").read_text()
+
+
+def test_a_script_that_is_stopped_leaves_its_page(profiled, tmp_path):
+    for end, code in (("sys.exit(3)", 3), ("os.kill(os.getpid(), 2)", -2)):
+        (tmp_path / "script.py").write_text(
+            f"import os, sys, time, torch\ntorch.ones(2) * 2\n{end}\ntime.sleep(9)"
+        )
+        done = profiled("script.py")
+        assert done.returncode == code, done.stderr
+        assert "aten::mul" in (tmp_path / "profile.html").read_text()
+        (tmp_path / "profile.html").unlink()
 
 
 @pytest.mark.parametrize("arguments", [(), ("-o",), ("-o", "x.html"), ("-m",), ("--what",)])
@@ -106,13 +131,13 @@ def test_only_so_many_calls_are_kept():
     x = torch.ones(2)
     for _ in range(20):
         x = x + 1
-    recording = watch.end()
-    assert len(recording.rows) == 5 and watch.left < 0
-    assert "aten::add" in report.page(recording, "<title> & more")
-    assert "&lt;title&gt; &amp; more" in report.page(recording, "<title> & more")
+    totals = watch.totals(LIMITS)
+    assert len(totals.calls) == 5 and watch.left < 0
+    text = report.page(totals, watch.changes, "<title> & more")
+    assert "aten::add" in text and "&lt;title&gt; &amp; more" in text and "<title> &" not in text
 
 
 def test_nothing_to_show():
     watch = command.Watch()
     watch.begin()
-    assert "0 calls" in report.page(watch.end(), "nothing")
+    assert "0 calls" in report.page(watch.totals(LIMITS), watch.changes, "nothing")

@@ -22,27 +22,31 @@ start_record = _core.start_record
 stop_record = _core.stop_record
 enter = _core.enter
 leave = _core.leave
-# {op class: its node's name, and `place`}, where the name does not depend on the node.
-told: dict[Any, tuple[str, int | None]] = {}
-# Of products, the place of their two factors among the inputs.
-PRODUCTS = {"Mm": 0, "Bmm": 0, "Matmul": 0, "Linear": 0, "Addmm": 1, "Baddbmm": 1}
+# {op class: its node's name, and `factors`}, where the name does not depend on the node.
+told: dict[Any, tuple[str, slice]] = {}
+# Of products, where their two factors stand among the inputs.
+MATMULS = {
+    **dict.fromkeys(("Mm", "Bmm", "Matmul", "Linear"), slice(2)),
+    **dict.fromkeys(("Addmm", "Baddbmm"), slice(1, 3)),
+}
+PRODUCTS = {**MATMULS, **dict.fromkeys(("Convolution", "ConvolutionTranspose"), slice(2))}
+ALL = slice(None)
 
 
 def enter_node(node: Any) -> Any:
     """The row of a node whose backward begins. Named now: afterwards the node is freed.
 
-    Its hint is, of a product, how many factors want their gradient: each is a product again.
+    Its hint is how many inputs want their gradient; of a product, how many factors, since each is
+    a product again.
     """
     found = told.get(node.op)
     if found is None:
-        name, place = name_of(node), PRODUCTS.get(node.op.__name__)
+        found = name_of(node), PRODUCTS.get(node.op.__name__, ALL)
         if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
-            told[node.op] = name, place
-    else:
-        name, place = found
-    if place is None:
-        return enter(name, BACKWARD, node.sequence, 0)
-    return enter(name, BACKWARD, node.sequence, 2 - node.edges[place : place + 2].count(None))
+            told[node.op] = found
+    name, factors = found
+    edges = node.edges[factors]
+    return enter(name, BACKWARD, node.sequence, len(edges) - edges.count(None))
 
 
 def enter_accumulation() -> Any:

@@ -1,4 +1,5 @@
-"""A profile as one HTML page: where the time goes by op, module and line; who made memory's peak.
+"""A profile as one HTML page: where the time goes by phase, op, module and line; what ops reach of
+the machine's limits; who made memory's peak; what to do.
 
 The page needs no other file and no script. `python -m tiny_torch profile script.py` writes it.
 """
@@ -7,25 +8,22 @@ from __future__ import annotations
 
 import html
 import linecache
-import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
 
 import tiny_torch as torch
-from tiny_torch.autograd._profiler.events import FOLDER, Recording, events_of
 from tiny_torch.autograd._profiler.table import format_memory, format_time
-from tiny_torch.autograd.profiler_util import FunctionEvent
-from tiny_torch.autograd.record import MODULE
+from tiny_torch.profiler.drawing import bar, curve, roofline
+from tiny_torch.profiler.hints import hints
+from tiny_torch.profiler.peak import Change, Peak, peak_of
+from tiny_torch.profiler.totals import Sum, Totals
 
 MOST = 40  # lines of a table
-POINTS = 1000  # of the curve of memory
-OPTIMIZER, LOADER = "Optimizer.", "enumerate(DataLoader)"
+MAKERS = 12  # of memory's peak
 STYLE = """
 :root { color-scheme: light dark; --bg: #fff; --fg: #1d2530; --dim: #66707d; --line: #d8dde4;
-  --bar: #cfe2f7; --curve: #2b6cb0; --mark: #c2185b; }
+  --bar: #cfe2f7; --curve: #2b6cb0; --mark: #c2185b; --card: #f5f7fa; }
 @media (prefers-color-scheme: dark) { :root { --bg: #14181d; --fg: #e4e8ee; --dim: #98a2af;
-  --line: #333b45; --bar: #24405f; --curve: #6cb2f5; --mark: #ff5c93; } }
+  --line: #333b45; --bar: #24405f; --curve: #6cb2f5; --mark: #ff5c93; --card: #1d232a; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 16px; max-width: 1100px; background: var(--bg); color: var(--fg);
   font: 15px/1.45 system-ui, sans-serif; }
@@ -41,111 +39,22 @@ th:first-child, td:first-child { text-align: left; white-space: normal; min-widt
   overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: 13px; }
 .lines th:last-child, .lines td:last-child { text-align: left; font-size: 13px;
   font-family: ui-monospace, monospace; }
-svg { width: 100%; height: 220px; display: block; border-bottom: 1px solid var(--line); }
+.hints { background: var(--card); border-left: 4px solid var(--mark); margin: 12px 0;
+  padding: 8px 12px 8px 32px; }
+.bar { display: flex; height: 26px; border-radius: 4px; overflow: hidden; margin-top: 12px; }
+.legend { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; }
+.legend i { display: inline-block; width: 11px; height: 11px; border-radius: 2px;
+  margin-right: 5px; }
+.p0 { background: #4269d0; } .p1 { background: #3ca951; } .p2 { background: #a463f2; }
+.p3 { background: #efb118; } .p4 { background: #ff8a6b; } .p5 { background: #d9480f; }
+svg { width: 100%; display: block; }
+.curve { height: 220px; border-bottom: 1px solid var(--line); }
+.roof { min-width: 600px; }
+.roof text { fill: var(--dim); font-size: 12px; } .roof .label { fill: var(--fg); }
+.grid line { stroke: var(--line); }
+.point { fill: var(--curve); fill-opacity: 0.55; stroke: var(--curve); }
+.hollow { fill: none; stroke: var(--curve); stroke-width: 2; }
 """
-
-
-class Sum(NamedTuple):
-    """What one line of a table adds up, in microseconds."""
-
-    calls: int = 0
-    own: float = 0.0
-    total: float = 0.0
-    flops: int = 0
-
-    def plus(self, event: FunctionEvent, calls: int = 1) -> Sum:
-        """With an event; its whole time counts where it is a call."""
-        return Sum(
-            self.calls + calls,
-            self.own + event.self_cpu_time_total,
-            self.total + event.cpu_time_total * calls,
-            self.flops + event.flops,
-        )
-
-
-def line_of_user() -> tuple:
-    """As events.py's `stack`, the innermost frame that is not ours alone: cheap to keep."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(OURS) and not code.co_filename.startswith("<frozen"):
-            return ((code, frame.f_lineno),)
-        frame = frame.f_back
-    return ()
-
-
-OURS = FOLDER + "tiny_torch"
-
-
-def paths_of(recording: Recording) -> dict[int, str]:
-    """{id of a module: its way from the outermost one that was called}, as in "Net.layers.0"."""
-    found: dict[int, str] = {}
-    for row in recording.rows:
-        if row.form == MODULE and id(row.what) not in found:
-            root = type(row.what).__name__
-            for name, module in row.what.named_modules():
-                found.setdefault(id(module), f"{root}.{name}" if name else root)
-    return found
-
-
-class Totals:
-    """The sums of a recording, by op, module and line."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-        self.wall = (recording.stop - recording.start) / 1e3
-        self.ops: dict[str, Sum] = {}
-        self.modules: dict[str, Sum] = {}
-        self.lines: dict[str, Sum] = {}
-        self.shares: dict[str, float] = defaultdict(float)
-        paths = paths_of(recording)
-        self.events = events_of(recording, with_flops=True, with_shapes=False)
-        module: dict[int, str] = {}  # the module within which an event runs
-        by_sequence: dict[int, str] = {}
-        loading: set[int] = set()  # events within a loader
-        for row, event in zip(recording.rows, self.events, strict=True):
-            parent = event.cpu_parent
-            inside = module.get(parent.id, "") if parent else ""
-            time = event.self_cpu_time_total
-            if event.name.startswith(LOADER) or (parent and parent.id in loading):
-                loading.add(event.id)
-                self.shares["waiting for data"] += time
-            elif row.form == MODULE:
-                inside = paths[id(row.what)]
-                self.shares["Python, within modules"] += time
-            elif event.scope == 1:
-                inside = by_sequence.get(event.sequence_nr, inside)
-                self.shares["backward"] += time
-            elif event.name.startswith(OPTIMIZER):
-                self.shares["optimizers"] += time
-            elif event.is_user_annotation:
-                self.shares["Python, within blocks"] += time
-            else:
-                self.shares["forward"] += time
-                if event.sequence_nr >= 0:
-                    by_sequence.setdefault(event.sequence_nr, inside)
-            module[event.id] = inside
-            if row.form != MODULE:
-                line = event.stack[0] if event.stack else "elsewhere"
-                self.ops[event.name] = self.ops.get(event.name, Sum()).plus(event)
-                self.lines[line] = self.lines.get(line, Sum()).plus(event)
-            if inside:
-                so_far = self.modules.get(inside, Sum())
-                self.modules[inside] = so_far.plus(event, int(row.form == MODULE))
-        self.shares["Python, elsewhere"] = max(0.0, self.wall - sum(self.shares.values()))
-
-    def peak(self) -> tuple[int, int, str]:
-        """The most bytes in use, when in ns, and who ran then."""
-        most, when, who = 0, self.recording.start, ""
-        for row, event in zip(self.recording.rows, self.events, strict=True):
-            for count, time in ((row.before, row.start), (row.after, row.end)):
-                if count > most:
-                    where = event.stack[0] if event.stack else ""
-                    most, when, who = count, time, f"{event.name} {where}".strip()
-        return most, when, who
-
-
-# ---- the page -----------------------------------------------------------------------------------
 
 
 def table(titles: Iterable[str], lines: Iterable[tuple[float, list[str]]]) -> str:
@@ -180,8 +89,12 @@ def total(name: str, found: Sum) -> str:
     return format_time(found.total)
 
 
-def rate(name: str, found: Sum) -> str:
+def flops_rate(name: str, found: Sum) -> str:
     return f"{found.flops / found.own / 1e3:.2f}" if found.flops and found.own else ""
+
+
+def bytes_rate(name: str, found: Sum) -> str:
+    return f"{found.bytes / found.own / 1e3:.2f}" if found.bytes and found.own else ""
 
 
 def source(name: str, found: Sum) -> str:
@@ -191,52 +104,47 @@ def source(name: str, found: Sum) -> str:
     return linecache.getline(path, int(number)).strip()[:80] if number.isdigit() else ""
 
 
-def curve(recording: Recording, peak: tuple[int, int, str]) -> str:
-    """Bytes in use over time, with a mark at the peak."""
-    looks = sorted(
-        [(row.start, row.before) for row in recording.rows]
-        + [(row.end, row.after) for row in recording.rows if row.end]
-    )
-    most, when, _ = peak
-    span = max(recording.stop - recording.start, 1)
-    columns: dict[int, int] = {}  # the largest of each column
-    for time, count in looks:
-        column = (time - recording.start) * POINTS // span
-        columns[column] = max(count, columns.get(column, 0))
-    points = " ".join(f"{x},{200 - 190 * y / max(most, 1):.1f}" for x, y in columns.items())
-    mark = (when - recording.start) * POINTS // span
-    return (
-        f'<svg viewBox="0 0 {POINTS} 200" preserveAspectRatio="none" role="img" '
-        f'aria-label="bytes in use over time"><polyline points="{points}" fill="none" '
-        'stroke="var(--curve)" stroke-width="2" vector-effect="non-scaling-stroke"/>'
-        f'<line x1="{mark}" x2="{mark}" y1="0" y2="200" stroke="var(--mark)" '
-        'stroke-dasharray="4 3" vector-effect="non-scaling-stroke"/></svg>'
-    )
+def makers(peak: Peak) -> list[tuple[float, list[str]]]:
+    """Who made the blocks that were live at the peak."""
+    lines = []
+    for maker, (size, blocks) in list(peak.makers.items())[:MAKERS]:
+        share = size / peak.bytes
+        cells = [maker.op or "outside of ops", f"{share:.1%}", format_memory(size), str(blocks)]
+        lines.append((share, [*cells, maker.module, maker.line]))
+    return lines
 
 
-def page(recording: Recording, title: str, note: str = "") -> str:
-    """The page's text, of a recording with lines, modules, shapes and memory."""
-    totals = Totals(recording)
-    peak = totals.peak()
-    wall = totals.wall
-    shares = sorted(totals.shares.items(), key=lambda item: -item[1])
-    summary = [
-        (time / wall if wall else 0.0, [name, f"{time / wall:.1%}", format_time(time)])
-        for name, time in shares
-        if time > 0
-    ]
-    moment = format_time((peak[1] - recording.start) / 1e3)
+def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> str:
+    """The page's text."""
+    peak = peak_of(changes, totals)
+    recording, limits, wall = totals.recording, totals.limits, totals.wall
+    whole = (recording.stop - recording.start) / 1e3
+    moment = format_time((peak.time - recording.start) / 1e3)
+
+    def of_limit(name: str, found: Sum) -> str:
+        return f"{found.share_of(limits):.0%}" if found.flops or found.bytes else ""
+
+    title = html.escape(f"Profile of {script}")
     parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        f'<p class="dim">{format_time(wall)}, {len(recording.rows)} calls, '
+        f"<h1>{title}</h1>",
+        f'<p class="dim">{format_time(whole)}, of which {format_time(wall)} from the first op to '
+        f"the last, and {format_time(totals.recorder)} this profile; {len(totals.calls)} calls, "
         f"{torch.get_num_threads()} threads. {html.escape(note)}</p>",
-        "<h2>Where the time goes</h2>",
-        table(("", "share", "time"), summary),
+        bar(totals.shares, wall),
+        "<h2>What to do</h2>",
+        listed([hint.text for hint in hints(totals, peak)]),
         "<h2>Ops</h2>",
         table(
-            ("op, or node of backward", "share", "own time", "total", "calls", "GFLOP/s"),
-            by_time(totals.ops, wall, total, calls, rate),
+            ("op, or node of backward", "share", "own time", "total", "calls", "GFLOP/s", "GB/s",
+             "of the limit"),
+            by_time(totals.ops, wall, total, calls, flops_rate, bytes_rate, of_limit),
         ),
+        "<h2>The roofline</h2>",
+        f"<p>This machine: {limits.flops / 1e9:.0f} GFLOP/s in float32 products, "
+        f"{limits.bytes / 1e9:.1f} GB/s of copies through memory. Each op is as large as its share "
+        "of the time; hollow ones have no count of operations, only of bytes. What lies in caches "
+        "is faster than the slope. A node of backward counts with the addition to .grad.</p>",
+        roofline(totals.ops, limits, wall),
         "<h2>Modules, with their backward</h2>",
         table(
             ("module", "share", "own time", "forward in all", "calls"),
@@ -250,12 +158,20 @@ def page(recording: Recording, title: str, note: str = "") -> str:
         ),
         "</div>",
         "<h2>Memory</h2>",
-        f"<p>At most {format_memory(peak[0])} in use, after {moment}: "
-        f"<code>{html.escape(peak[2])}</code></p>",
-        curve(recording, peak),
+        f"<p>At most {format_memory(peak.bytes)} in tensors, after {moment}. Made by:</p>",
+        '<div class="lines">',
+        table(("op", "share", "bytes", "blocks", "module", "line"), makers(peak)),
+        "</div>",
+        curve(peak, recording.start, recording.stop),
     ]  # fmt: skip
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
+        f"<title>{title}</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
     )
+
+
+def listed(texts: list[str]) -> str:
+    if not texts:
+        return "<p>None of the rules of tiny_torch/profiler/hints.py applies.</p>"
+    return f'<ol class="hints">{"".join(f"<li>{html.escape(text)}</li>" for text in texts)}</ol>'

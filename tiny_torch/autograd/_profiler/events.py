@@ -9,13 +9,23 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import tiny_torch
-from tiny_torch.autograd._profiler.flops import flops_of, is_tensor
+from tiny_torch.autograd._profiler.flops import flops_of, flops_of_backward, is_tensor
 from tiny_torch.autograd._profiler.names import name_of_op
 from tiny_torch.autograd.profiler_util import FunctionEvent
-from tiny_torch.autograd.record import BACKWARD, FUNCTION, MODULE, ORDINARY, OUT, RANGE, VIEW
+from tiny_torch.autograd.record import (
+    BACKWARD,
+    FUNCTION,
+    MATMULS,
+    MODULE,
+    ORDINARY,
+    OUT,
+    RANGE,
+    VIEW,
+)
 
 SCOPES = {BACKWARD: 1, RANGE: 7}  # of PyTorch's RecordScope; all else is 0, a function
 STEP = "ProfilerStep#"
+NONE: Any = None, None
 
 
 class Row(NamedTuple):
@@ -100,10 +110,11 @@ def stack() -> tuple:
     return tuple(found)
 
 
-def operations(row: Row, source: FunctionEvent | None) -> int:
-    """Those of a row; of a product's backward, one product for each factor."""
-    if source is not None:
-        return source.flops * row.hint if row.hint <= 2 else 0
+def operations(row: Row, forward: Row | None) -> int:
+    """Those of a row; of backward, PyTorch's profiler counts matrix products alone."""
+    if forward is not None:
+        counts = getattr(forward.what, "__name__", "") in MATMULS
+        return flops_of_backward(forward.what, forward.arguments, row.hint) if counts else 0
     return flops_of(row.what, row.arguments) if row.form in (ORDINARY, VIEW, OUT) else 0
 
 
@@ -114,7 +125,7 @@ def events_of(
     until = None if timeout_s is None else perf_counter() + timeout_s
     modules: dict[int, str] = {}
     counts: Counter = Counter()
-    forward: dict[int, FunctionEvent] = {}  # by the number of the node
+    forward: dict[int, Any] = {}  # {number of a node: what has made it, as a row and an event}
     within: list[tuple[int, FunctionEvent]] = []  # each with its end in ns
     events = []
     for number, row in enumerate(recording.rows):
@@ -125,7 +136,7 @@ def events_of(
         # An exception has skipped its end, or it is still open: no later than what it lies in.
         end = row.end or (within[-1][0] if within else recording.stop)
         name = name_of_row(row, modules, counts)
-        source = forward.get(row.sequence) if row.form == BACKWARD else None
+        made_by, source = forward.get(row.sequence, NONE) if row.form == BACKWARD else NONE
         of_op = row.form < BACKWARD or row.form == FUNCTION
         event = FunctionEvent(
             number,
@@ -140,7 +151,7 @@ def events_of(
             scope=SCOPES.get(row.form, 0),
             cpu_memory_usage=row.after - row.before,
             sequence_nr=row.sequence,
-            flops=operations(row, source) if with_flops else 0,
+            flops=operations(row, made_by) if with_flops else 0,
             concrete_inputs=concrete(row.arguments) if with_shapes else [],
             input_dtypes=dtypes_of(row.arguments) if with_shapes else [],
             is_user_annotation=row.form == RANGE,
@@ -149,7 +160,7 @@ def events_of(
             within[-1][1].append_cpu_child(event)
             event.set_cpu_parent(within[-1][1])
         if of_op and row.sequence >= 0:
-            forward.setdefault(row.sequence, event)
+            forward.setdefault(row.sequence, (row, event))
         within.append((end, event))
         events.append(event)
     return events

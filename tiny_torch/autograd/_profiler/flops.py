@@ -1,7 +1,8 @@
 """How many floating point operations a recorded op takes: PyTorch's formulas, as one table.
 
 A multiplication and an addition count as two. A bias, activations and sums count as none, as in
-PyTorch's profiler; so does backward, but that of products, which events.py counts.
+PyTorch's profiler; so does backward, but that of products and of attention. (PyTorch's profiler
+counts matrix products alone of it: events.py.)
 https://pytorch.org/docs/stable/profiler.html (with_flops)
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from tiny_torch.autograd.record import PRODUCTS
 
 # An op's arguments as recorded: (shape, dtype) of a tensor, another value as it is.
 
@@ -44,15 +47,19 @@ def linear(x: Any, weight: Any, *rest: Any) -> int:
 
 def convolution(x: Any, weight: Any, bias: Any, settings: Any, *rest: Any) -> int:
     """Per pixel of the result and channel of it: its taps in the channels of its group."""
-    (n, _, *sizes), (channels, *taps) = shape(x), shape(weight)
+    return 2 * math.prod(result_of_convolution(x, weight, settings)) * math.prod(shape(weight)[1:])
+
+
+def result_of_convolution(x: Any, weight: Any, settings: Any) -> tuple[int, ...]:
+    """(N, channels of the result, *pixels)."""
     stride, padding, dilation, _ = settings
     pixels = [
         (size + 2 * pad - far * (tap - 1) - 1) // step + 1
         for size, tap, step, pad, far in zip(
-            sizes, taps[1:], stride, padding, dilation, strict=True
+            shape(x)[2:], shape(weight)[2:], stride, padding, dilation, strict=True
         )
     ]
-    return 2 * n * channels * math.prod(pixels) * math.prod(taps)
+    return shape(x)[0], shape(weight)[0], *pixels
 
 
 def transposed_convolution(x: Any, weight: Any, *rest: Any) -> int:
@@ -70,6 +77,7 @@ def per_element(*operands: Any) -> int:
     return next((math.prod(shape(x)) for x in operands if is_tensor(x)), 0)
 
 
+ATTENTION = "ScaledDotProductFlashAttentionForCpu"
 FORMULAS: dict[str, Callable[..., int]] = {
     "Matmul": product,
     "Mm": product,
@@ -79,13 +87,29 @@ FORMULAS: dict[str, Callable[..., int]] = {
     "Linear": linear,
     "Convolution": convolution,
     "ConvolutionTranspose": transposed_convolution,
-    "ScaledDotProductFlashAttentionForCpu": attention,
+    ATTENTION: attention,
     "Add": per_element,
     "Mul": per_element,
 }
 
 
+def counted(formula: Callable[..., int], *arguments: Any) -> int:
+    """What a formula answers; 0 for arguments that the op has refused, too."""
+    try:
+        return formula(*arguments)
+    except (IndexError, TypeError, ValueError):
+        return 0
+
+
 def flops_of(op: Any, arguments: Any) -> int:
     """0 where no formula is known."""
     formula = FORMULAS.get(getattr(op, "__name__", ""))
-    return formula(*arguments) if formula and arguments else 0
+    return counted(formula, *arguments) if formula and arguments else 0
+
+
+def flops_of_backward(op: Any, arguments: Any, wanted: int) -> int:
+    """Those of a product for each of the `wanted` factors; 5 products for attention's 2."""
+    name = getattr(op, "__name__", "")
+    if name == ATTENTION:  # the scores once more, then those of v, the scores, q and k
+        return flops_of(op, arguments) * 5 // 2
+    return flops_of(op, arguments) * wanted if name in PRODUCTS else 0
