@@ -21,8 +21,9 @@ LIMITS = Limits(2e11, 3e10)
 
 @pytest.fixture(autouse=True)
 def processor(monkeypatch):
-    """One without products of bfloat16, whatever runs the tests."""
+    """One without products of bfloat16, whatever runs the tests; and with little memory."""
     monkeypatch.setattr(hints._core, "instruction_set", "v4")
+    monkeypatch.setattr(hints, "LARGE_PEAK", 100 << 20)
 
 
 def profiled(work, limits=LIMITS):
@@ -34,6 +35,11 @@ def profiled(work, limits=LIMITS):
         watch.end()
     totals = watch.totals(limits)
     return totals, peak_of(watch.changes, totals)
+
+
+def first(attempt):
+    """The first answer that is something: other work on the machine may hide a situation."""
+    return next(filter(None, (attempt() for _ in range(5))), None)
 
 
 class Slow(Dataset):
@@ -63,7 +69,7 @@ def large_table():
 
 def small_tensors():
     x = torch.ones(3)
-    for _ in range(400):
+    for _ in range(2000):
         x = x * 1.01
 
 
@@ -85,10 +91,10 @@ def one_by_one():
 
 
 def zeroed():
-    net = nn.Linear(1000, 1000)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(3):
-        net(torch.ones(2, 1000)).sum().backward()
+    weight = torch.zeros(1000, 1000, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for _ in range(10):
+        F.linear(torch.ones(2, 1000), weight).sum().backward()
         optimizer.zero_grad(set_to_none=False)
 
 
@@ -119,7 +125,7 @@ SITUATIONS = [
     ("short_ops", small_tensors, r"ops of under 10 us .*, \d+% of all ops: .*test_profile_hints"),
     ("thin_products", thin_matrices, r"\(100000 x 3\) by \(3 x 64\) at \d+% .* because K = 3"),
     ("thin_products", thin_layer, r"\(20000 x 512\) by \(512 x 2\) at \d+% .* because N = 2"),
-    ("numbers", one_by_one, r"lines with 400 calls of \.item\(\).*test_profile_hints.py\(\d+\)"),
+    ("numbers", one_by_one, r"numbers by 400 calls of \.item\(\).*test_profile_hints.py\(\d+\)"),
     ("filled_gradients", zeroed, r"% of the time fills \.grad with zeros"),
     ("double_precision", doubles, r"ops in float64.*test_profile_hints.py\(\d+\): doubles"),
     ("copies", transposed, r"copies tensors .* \(5 calls, most in .*: transposed\)"),
@@ -129,7 +135,7 @@ SITUATIONS = [
 
 @pytest.mark.parametrize(("rule", "work", "text"), SITUATIONS)
 def test_a_rule_sees_its_situation(rule, work, text):
-    found = getattr(hints, rule)(*profiled(work))
+    found = first(lambda: getattr(hints, rule)(*profiled(work)))
     assert found is not None and 0 < found.share <= 1
     assert re.search(text, found.text), found.text
     assert f"{found.share:.0%}" in found.text
@@ -149,6 +155,7 @@ def test_products_of_bfloat16(monkeypatch):
     monkeypatch.setattr(hints._core, "instruction_set", "v4bf16")
     assert "torch.autocast('cpu', torch.bfloat16)" in hints.half_products(*plain).text
     assert hints.half_products(*half) is None
+    assert hints.copies(*half) is None  # though autocast casts
 
 
 # ---- where all is well --------------------------------------------------------------------------
@@ -180,9 +187,15 @@ def words():
     train(net, torch.randint(64, (3072, 16)), torch.randint(64, (3072,)))
 
 
-@pytest.mark.parametrize("work", [perceptron, convolutions, words])
+def evaluation():
+    net, x = nn.Linear(512, 1024), torch.randn(64, 512)
+    with torch.no_grad():
+        return sum(F.mse_loss(net(x), torch.ones(64, 1024)).item() for _ in range(120))
+
+
+@pytest.mark.parametrize("work", [perceptron, convolutions, words, evaluation])
 def test_a_script_that_is_well_made(work):
-    assert hints.hints(*profiled(work)) == []
+    assert first(lambda: not hints.hints(*profiled(work)))
 
 
 def test_nothing_ran():

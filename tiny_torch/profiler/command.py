@@ -140,6 +140,7 @@ def main(arguments: list[str]) -> int:
         print(f"profile: there is no folder for {target}", file=sys.stderr)
         return 2
     watch = Watch()
+    os.register_at_fork(after_in_child=watch.end)  # whose time is its own
     watch.begin()
     try:
         run.run(arguments)

@@ -15,6 +15,7 @@ from tiny_torch.profiler.peak import Peak
 from tiny_torch.profiler.totals import Sum
 
 POINTS = 1000  # of the curve of memory
+LEAST = 0.002  # of the time: what takes less is not on the roofline
 LABELS = 8  # ops of the roofline that have their name beside them
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 400, 56, 44, 14  # of the roofline
 
@@ -77,7 +78,7 @@ def roofline(ops: dict[str, Sum], limits: Limits, whole: float) -> str:
     An op of which only bytes are known stands at the left, hollow: its distance from the slope
     says how far it is from the memory's limit.
     """
-    shown = {name: found for name, found in ops.items() if found.bytes and found.own > 0}
+    shown = {n: found for n, found in ops.items() if found.bytes and found.own > LEAST * whole}
     peak, slope = limits.flops / 1e9, limits.bytes / 1e9
     ratios = {name: found.flops / found.bytes for name, found in shown.items() if found.flops}
     least = min([0.1, *ratios.values()]) / 2  # of those without operations

@@ -28,16 +28,18 @@ from tiny_torch.profiler.totals import (
 
 SHOWN = 3
 COPIES = {"aten::clone", "aten::contiguous", "aten::copy_", "aten::to"}
+PICKS = {"aten::item", "aten::select", "aten::slice", "aten::index", "aten::unbind"}
 # Below these shares of the time a rule has nothing to say.
 LEAST = {
     "data": 0.1, "embedding": 0.1, "small": 0.4, "thin": 0.1, "numbers": 0.05, "zeros": 0.02,
     "float64": 0.1, "copies": 0.1, "bfloat16": 0.5,
 }  # fmt: skip
+HALVES = torch.float16, torch.bfloat16
 SHORT = 10.0  # us: of such an op most is Python's and the call's
 MANY = 100  # calls: fewer are no habit
 NARROW = 16  # of a product: of a smaller side no tile is full
 SLOW, FAST = 0.25, 0.3  # of the limit
-LARGE_PEAK = 100 << 20  # bytes
+LARGE_PEAK = 512 << 20  # bytes: less is nothing to spare
 
 
 class Hint(NamedTuple):
@@ -125,14 +127,14 @@ def numbers(totals: Totals, peak: Peak) -> Hint | None:
         if call.name == "aten::item":
             lines[call.line] += 1
     often = {line for line, count in lines.items() if count >= MANY}
-    calls = [call for call in totals.calls if call.line in often]
+    calls = [call for call in totals.calls if call.line in often and call.name in PICKS]
     share = totals.share(calls, around=True)
     if share < LEAST["numbers"]:
         return None
     count = sum(lines[line] for line in often)
     return Hint(
         share,
-        f"{share:.0%} of the time is in lines with {count:,} calls of .item(), bool() and the like"
+        f"{share:.0%} of the time picks out numbers by {count:,} calls of .item(), bool() and such"
         f"{mostly_in(calls)}: x.tolist() takes all at once; sums may stay tensors until "
         "they are printed.",
     )
@@ -168,7 +170,8 @@ def double_precision(totals: Totals, peak: Peak) -> Hint | None:
 
 
 def copies(totals: Totals, peak: Peak) -> Hint | None:
-    calls = [call for call in totals.calls if call.name in COPIES]
+    """Those to and from halves are autocast's."""
+    calls = [call for call in totals.calls if call.name in COPIES and not of_halves(call)]
     share = totals.share(calls)
     if share < LEAST["copies"] or len(calls) < SHOWN:
         return None
@@ -233,6 +236,11 @@ def elements(argument: Any) -> int:
 
 def first_dtype(call: Call) -> Any:
     return next((x[1] for x in call.arguments or () if is_tensor(x)), None)
+
+
+def of_halves(call: Call) -> bool:
+    """Whether a half dtype is among its arguments."""
+    return any((x[1] if is_tensor(x) else x) in HALVES for x in call.arguments or ())
 
 
 def sum_of(calls: Iterable[Call]) -> Sum:

@@ -135,7 +135,7 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
         listed([hint.text for hint in hints(totals, peak)]),
         "<h2>Ops</h2>",
         table(
-            ("op, or node of backward", "share", "own time", "total", "calls", "GFLOP/s", "GB/s",
+            ("op", "share", "own time", "total", "calls", "GFLOP/s", "GB/s",
              "of the limit"),
             by_time(totals.ops, wall, total, calls, flops_rate, bytes_rate, of_limit),
         ),
@@ -143,7 +143,7 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
         f"<p>This machine: {limits.flops / 1e9:.0f} GFLOP/s in float32 products, "
         f"{limits.bytes / 1e9:.1f} GB/s of copies through memory. Each op is as large as its share "
         "of the time; hollow ones have no count of operations, only of bytes. What lies in caches "
-        "is faster than the slope. A node of backward counts with the addition to .grad.</p>",
+        "is faster than the slope.</p>",
         roofline(totals.ops, limits, wall),
         "<h2>Modules, with their backward</h2>",
         table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from tiny_torch.autograd._profiler.events import Recording, Row, events_of
@@ -22,7 +23,7 @@ PHASES = FORWARD, BACKWARDS, OPTIMIZERS, DATA, ENGINE, PYTHON
 class Call(NamedTuple):
     """A row of the record, in us, with what it belongs to."""
 
-    name: str  # of a gradient that is added to a leaf's: that of the node before
+    name: str  # "aten::linear, backward" of its node, and of what adds its gradients to leaves'
     what: Any  # the class of its op, in backward too; a name or a module
     arguments: Any  # shapes and dtypes of the op's, in backward too
     form: int  # as autograd/record.py has them
@@ -113,6 +114,9 @@ class Totals:
         made: dict[int, Call] = {}  # by the number of the node
         last: dict[int, Call] = {}  # {a call, or -1: the last of those within it}
         node: Call | None = None  # the last that ran in backward
+        recording: dict[int, float] = defaultdict(float)  # {a call, or -1: us of rows within it}
+        for event, cost in zip(events, costs, strict=True):
+            recording[event.cpu_parent.id if event.cpu_parent else -1] += cost / 1e3
         for row, event, cost in zip(self.recording.rows, events, costs, strict=True):
             within = event.cpu_parent.id if event.cpu_parent else -1
             parent, before = found[within] if within >= 0 else None, last.get(within)
@@ -123,14 +127,14 @@ class Totals:
             flops, size = work_of(row, event, origin)
             gap = event.time_range.start - before.event.time_range.end if before else 0.0
             call = Call(
-                name=origin.name if origin and event.name == ACCUMULATE else event.name,
+                name=name_of(event, origin),
                 what=origin.what if origin else row.what,
                 arguments=origin.arguments if origin else row.arguments,
                 form=row.form,
                 phase=phase_of(row, event, parent),
                 module=origin.module if origin else module,
                 line=event.stack[0] if event.stack else origin.line if origin else "",
-                own=event.self_cpu_time_total,
+                own=event.self_cpu_time_total - recording[event.id],
                 gap=max(0.0, gap - cost / 1e3),
                 flops=flops,
                 bytes=size,
@@ -158,6 +162,13 @@ class Totals:
 
 
 AROUND = 50.0  # us: a longer time between two calls is something of its own
+
+
+def name_of(event: FunctionEvent, origin: Call | None) -> str:
+    """In backward that of the op: PyTorch's names of nodes, as ViewBackward0, tell less."""
+    if origin is None:
+        return event.name
+    return origin.name if event.name == ACCUMULATE else f"{origin.name}, backward"
 
 
 def python_runs(parent: Call | None) -> bool:
