@@ -14,7 +14,7 @@ import tiny_torch as torch
 from tiny_torch import _core, nn
 from tiny_torch.nn import functional as F
 from tiny_torch.utils import memory
-from tiny_torch.utils.memory.page import encoded
+from tiny_torch.utils.pages import encoded
 
 
 class Block(nn.Module):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from tiny_torch.utils.pages import STYLE, encoded
 
 TEMPLATE = Path(__file__).with_name("page.html")
 BLOCKS = 20_000  # the largest, at most: the rest is one area, without its parts
@@ -15,7 +16,8 @@ BLOCKS = 20_000  # the largest, at most: the rest is one area, without its parts
 
 def save(recording: Any, leaks: list[Any], path: str | PathLike[str]) -> None:
     """Writes the page; nothing where it cannot be written whole."""
-    text = TEMPLATE.read_text(encoding="utf-8").replace("{{DATA}}", encoded(data(recording, leaks)))
+    text = TEMPLATE.read_text(encoding="utf-8").replace("{{STYLE}}", STYLE)
+    text = text.replace("{{DATA}}", encoded(data(recording, leaks)))
     part = f"{os.fspath(path)}.part"
     try:
         Path(part).write_text(text, encoding="utf-8")
@@ -23,11 +25,6 @@ def save(recording: Any, leaks: list[Any], path: str | PathLike[str]) -> None:
     except OSError:
         Path(part).unlink(missing_ok=True)
         raise
-
-
-def encoded(content: dict[str, Any]) -> str:
-    """JSON that may stand within <script>."""
-    return json.dumps(content, separators=(",", ":")).replace("</", "<\\/")
 
 
 class Table:
