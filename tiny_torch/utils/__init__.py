@@ -1,7 +1,8 @@
-"""`torch.utils`: data loading, activation checkpointing, what holds memory, and seeds."""
+"""`torch.utils`: data loading, activation checkpointing, what holds memory, drawings, and seeds."""
 
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
 from tiny_torch.utils import deterministic as deterministic
 from tiny_torch.utils import memory as memory
+from tiny_torch.utils import viz as viz
 from tiny_torch.utils.seeding import seed_everything as seed_everything

@@ -1,0 +1,178 @@
+"""Reads a graph's nodes: without recursion, for it may be 100,000 ops deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tiny_torch.autograd.function import UserOp
+from tiny_torch.autograd.graph import FREED, Node
+from tiny_torch.autograd.hooks import RETAIN
+from tiny_torch.autograd.saved import Packed
+from tiny_torch.autograd.writes import AsStrided, CopySlices
+from tiny_torch.nn.modules._backward_gates import _Gate
+from tiny_torch.ops.shape.split import Pieces, Rows
+from tiny_torch.ops.shape.views import Expand, Part, Permute, Transpose, Unfold, View
+from tiny_torch.utils.checkpoint.region import Region
+from tiny_torch.utils.viz.facts import Facts, Kind, Leaf, Operation, Saved, Source, counted
+
+VIEWS = (Part, View, Transpose, Permute, Expand, Unfold, Pieces, Rows, AsStrided)
+Edge = tuple[Any, int]
+
+
+def kind_of(array: Any) -> Kind:
+    """Of an array or a tensor."""
+    return Kind(tuple(array.shape), array.dtype)
+
+
+def is_array(value: Any) -> bool:
+    return hasattr(value, "stamp")
+
+
+def nodes_behind(edges: Iterable[Edge]) -> list[Node]:
+    """All nodes that the edges lead to, the oldest first: backward runs them from the end."""
+    found: dict[Node, None] = {}
+    waiting = [edge[0] for edge in edges]
+    while waiting:
+        target = waiting.pop()
+        if isinstance(target, Node) and target not in found:
+            found[target] = None
+            waiting += [edge[0] for edge in target.edges if edge is not None]
+    return sorted(found, key=lambda node: node.sequence)
+
+
+def written_by(node: Node) -> Node:
+    """The node of the op itself; CopySlices holds the one that wrote through a view."""
+    if node.op is CopySlices and node.saved is not FREED:
+        return node.saved[2]
+    return node
+
+
+def is_gate(node: Node) -> bool:
+    """Whether it only calls backward hooks of a module."""
+    return isinstance(node.op, UserOp) and node.op.function is _Gate
+
+
+class Reading:
+    """The facts of the graph behind some edges, and which node or leaf each is."""
+
+    def __init__(self, title: str, names: dict[int, list[str]]) -> None:
+        self.facts = Facts(title)
+        self.names = names  # of tensors, by id
+        self.nodes: list[Node] = []
+        self.tensors: list[Any] = []  # the leaves
+        self.numbers: dict[Any, int] = {}  # of nodes and of leaves
+
+    def read(self, edges: Iterable[Edge]) -> None:
+        edges = list(edges)
+        self.nodes = nodes_behind(edges)
+        for number, node in enumerate(self.nodes, 1):
+            self.numbers[node] = number
+            name = node.name().rpartition("::")[2]
+            self.facts.ops.append(Operation(number, name, node.op.outputs))
+        for op, node in zip(self.facts.ops, self.nodes, strict=True):
+            op.sources = [self.source(node, i) for i in range(len(node.edges))]
+            op.saved, op.notes = saved_by(node)
+            if isinstance(node.op, type) and issubclass(node.op, VIEWS):
+                op.view_of = self.base_of(op)
+        for edge in edges:
+            self.source_of(edge)
+        self.compare_leaves()
+
+    def source_of(self, edge: Edge) -> Source:
+        target, output = edge
+        if isinstance(target, Node):
+            return Source("op", self.numbers[target], output, "")
+        if target not in self.numbers:
+            self.add_leaf(target)
+        return Source("leaf", self.numbers[target], 0, "")
+
+    def source(self, node: Node, i: int) -> Source:
+        edge = node.edges[i]
+        if edge is not None:
+            source = self.source_of(edge)
+            if source.kind == "leaf":
+                self.facts.leaves[source.number - 1].uses += 1
+            return source
+        kind = input_kind(node, i)
+        return Source("other", -1, 0, "" if kind is None else str(kind))
+
+    def add_leaf(self, tensor: Any) -> None:
+        array = tensor.array
+        number = self.numbers[tensor] = len(self.tensors) + 1
+        self.tensors.append(tensor)
+        names = self.names.get(id(tensor), [])
+        size = array.size * array.itemsize
+        leaf = Leaf(number, names, kind_of(array), size, getattr(array, "storage_id", 0))
+        if len(names) > 1:
+            leaf.notes.append("one tensor: " + " = ".join(names))
+        hooks = len(getattr(tensor, "_hooks", {})) + len(getattr(tensor, "_post_hooks", {}))
+        if hooks:
+            leaf.notes.append(f"{counted(hooks, 'hook')}, not called here")
+        self.facts.leaves.append(leaf)
+
+    def compare_leaves(self) -> None:
+        """Notes which leaves share memory, as views of one tensor do."""
+        by_storage: dict[int, list[Leaf]] = {}
+        for leaf in self.facts.leaves:
+            if leaf.storage:
+                by_storage.setdefault(leaf.storage, []).append(leaf)
+        for first, *others in by_storage.values():
+            for leaf in others:
+                leaf.notes.append(f"shares memory with {first.name}")
+
+    def base_of(self, op: Operation) -> Source:
+        """What the result of a view op shows a part of: no view itself, as far as that is seen."""
+        source = op.sources[0]
+        while source.kind == "op":
+            before = self.facts.ops[source.number - 1].view_of
+            if before is None:
+                break
+            source = before
+        return source
+
+
+def saved_by(node: Node) -> tuple[list[Saved], list[str]]:
+    """The arrays that a node holds, and what else is to be said of it."""
+    notes, inner = [], written_by(node)
+    if is_gate(node):
+        notes.append("backward hooks of a module, not called here")
+    if inner is not node:
+        notes.append(f"{inner.name()} wrote through a view")
+    hooks = [hook for _, hook in (node.hooks or {}).values() if hook.turn != RETAIN]
+    if hooks:
+        notes.append(f"{counted(len(hooks), 'hook')}, not called here")
+    held = inner.saved
+    if held is FREED or node.saved is FREED:
+        return [], [*notes, "what it saved is freed"]
+    if isinstance(held, Packed):
+        owner = getattr(held.unpack_hook, "__self__", None)
+        how = "computed again in backward" if isinstance(owner, Region) else "kept by saved hooks"
+        return [], [*notes, f"{counted(len(held.places), 'saved tensor')} {how}"]
+    return [
+        saved(array, role_of(inner, k)) for k, array in enumerate(held) if is_array(array)
+    ], notes
+
+
+def role_of(node: Node, k: int) -> str:
+    place = node.op.saves[k] if k < len(node.op.saves) else None
+    if place is None:
+        return "value"
+    return f"input {place}" if place >= 0 else f"output {~place}"
+
+
+def saved(array: Any, role: str) -> Saved:
+    size = array.size * array.itemsize
+    memory = getattr(array, "storage_nbytes", size)
+    return Saved(role, kind_of(array), size, getattr(array, "storage_id", 0), memory)
+
+
+def input_kind(node: Node, i: int) -> Kind | None:
+    """The kind of an input, as far as the node itself tells."""
+    if node.inputs is not None and i < len(node.inputs) and node.inputs[i] is not None:
+        return Kind(*node.inputs[i])
+    if type(node.saved) is tuple and node.saved is not FREED:
+        for place, value in zip(node.op.saves, node.saved, strict=False):
+            if place == i and is_array(value):
+                return kind_of(value)
+    return None
