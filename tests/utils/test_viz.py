@@ -132,7 +132,8 @@ def test_memory_counts_what_is_saved_twice_once_and_tells_the_leaves_apart():
     assert [op.bytes for op in drawing.ops] == [48, 24, 48, 0]
     assert drawing.saved_bytes == 120 and drawing.facts.memory() == (72, 24)
     (ops, leaves, saved), *_ = drawing.facts.shared()
-    assert ([op.number for op in ops], leaves, saved.memory) == ([1, 1], drawing.leaves, 24)
+    assert [op.number for op in ops] == [1, 1] and leaves == drawing.leaves
+    assert [(s.role, s.memory) for s in saved] == [("input 0", 24), ("input 1", 24)]
 
 
 def test_tied_parameters_are_one_leaf_of_two_names():
@@ -187,10 +188,17 @@ def test_checkpointed_parts_say_what_is_computed_again():
     drawing = draw(y.sum(), model=model)
     assert any("computed again in backward" in note for op in drawing.ops for note in op.notes)
     assert drawing.saved_bytes == 0
+    assert [op.result for op in drawing.ops] == ["(2, 3) float32", "(2, 3) float32", "() float32"]
     packed = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
     with packed:
         z = leaf(3).exp()
     assert draw(z).ops[0].notes == ["1 saved tensor kept by saved hooks"]
+
+
+def test_an_op_that_has_the_name_of_pytorchs_last_node_says_which_it_is():
+    ops = draw(nn.Linear(4, 2), torch.ones(2, 3, 4)).ops
+    assert [op.name for op in ops] == ["ViewBackward0"]
+    assert ops[0].notes == ["Linear, which PyTorch makes of several nodes"]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def draw(
     ├ #1 MulBackward0 (3,) float32 <- x, x; saved 24 B
     └ #2 SumBackward0 () float32 <- #1
     result () float32 = #2
-    x: saved 2 times, by #1; 12 B of memory, once
+    x: saved 2 times, by #1; that is 12 B of memory, once
     """
     if isinstance(tensor_or_model, Module):
         if model is not None:
@@ -169,6 +169,15 @@ def names_of(model: Module | None, params: Mapping[str, Tensor] | None) -> Names
     return names
 
 
+def learn(facts: Facts, step: Step) -> None:
+    """Gradients that came in are of the kinds of results, which hooks may have hidden till now."""
+    if step.at.kind == "op":
+        results = facts.ops[step.at.number - 1].results
+        for output, gradient in enumerate(step.gradients):
+            if gradient is not None and results[output] is None:
+                results[output] = kind_of(gradient)
+
+
 def parameters_of(model: Module | None) -> list[str]:
     """The names of those that want a gradient."""
     named = [] if model is None else model.named_parameters()
@@ -206,6 +215,8 @@ def drawn(
             steps = Walk(reading, list(tensors.values())).run()
         except Exception as error:  # whatever a formula, a user's too, may raise
             why = f"backward failed: {str(error) or type(error).__name__}"
+        for step in steps:
+            learn(facts, step)
         if not why and not steps:
             why = "no gradient arrives anywhere"
     return Drawing(facts, steps, why)

@@ -34,6 +34,7 @@ class Saved(NamedTuple):
     bytes: int  # of its elements
     storage: int  # arrays of one storage share memory; 0: not known
     memory: int  # bytes of the storage, which it keeps alive
+    layout: tuple  # where in the storage: (offset, strides)
 
 
 class Operation:
@@ -82,6 +83,26 @@ class Leaf:
         return f"<{self.name} {self.kind}>"
 
 
+class Shared(NamedTuple):
+    """Memory that was saved more than once: by `ops`, an entry for each time."""
+
+    ops: list[Operation]
+    leaves: list[Leaf]  # those whose memory it is
+    saved: list[Saved]
+
+    def __str__(self) -> str:
+        first = self.saved[0]
+        what = self.leaves[0].name if self.leaves else str(first.kind)
+        numbers = list(dict.fromkeys(f"#{op.number}" for op in self.ops))
+        numbers[8:] = ["…"] * (len(numbers) > 8)
+        views = {(saved.kind, saved.layout) for saved in self.saved}
+        how = f"as {len(views)} views, " if len(views) > 1 else ""
+        return (
+            f"{what}: saved {counted(len(self.ops), 'time')}, {how}by {', '.join(numbers)}; that "
+            f"is {size_text(first.memory)} of memory, once"
+        )
+
+
 class Root(NamedTuple):
     """A tensor that was drawn."""
 
@@ -124,22 +145,20 @@ class Facts:
         storages = {s.storage or id(s): s.memory for op in self.ops for s in op.saved}
         return sum(storages.values()), sum(n for key, n in storages.items() if key in own)
 
-    def shared(self) -> list[tuple[list[Operation], list[Leaf], Saved]]:
-        """What several nodes saved, or what is a leaf's own memory: (nodes, leaves, saved)."""
-        by_memory: dict[int, tuple[list[Operation], Saved]] = {}
+    def shared(self) -> list[Shared]:
+        """The memory that was saved more than once."""
+        owners: dict[int, list[Leaf]] = {}
+        for leaf in self.leaves:
+            owners.setdefault(leaf.storage, []).append(leaf)
+        found: dict[int, Shared] = {}
         for op in self.ops:
             for saved in op.saved:
                 if saved.storage:
-                    by_memory.setdefault(saved.storage, ([], saved))[0].append(op)
-        owners: dict[int, list[Leaf]] = {}
-        for leaf in self.leaves:
-            if leaf.storage:
-                owners.setdefault(leaf.storage, []).append(leaf)
-        return [
-            (ops, owners.get(storage, []), saved)
-            for storage, (ops, saved) in by_memory.items()
-            if len(ops) > 1
-        ]
+                    new = Shared([], owners.get(saved.storage, []), [])
+                    shared = found.setdefault(saved.storage, new)
+                    shared.ops.append(op)
+                    shared.saved.append(saved)
+        return [shared for shared in found.values() if len(shared.ops) > 1]
 
     def remarks(self) -> list[str]:
         """What is to be said beside the ops, in lines."""

@@ -24,13 +24,18 @@ class Group:
 
     def ops(self) -> Iterator[Operation]:
         """All within, those of repetitions, too."""
+        return ops_in(self)
+
+    def hidden(self) -> Iterator[Operation]:
+        """Those of repetitions."""
         waiting: list[Any] = [self]
         while waiting:
-            item = waiting.pop()
-            if isinstance(item, Operation):
-                yield item
-            else:
-                waiting += reversed(item.items)
+            for item in waiting.pop().items:
+                if isinstance(item, Repeat):
+                    for inner in item.items:
+                        yield from ops_in(inner)
+                elif isinstance(item, Group):
+                    waiting.append(item)
 
 
 class Repeat(NamedTuple):
@@ -52,16 +57,25 @@ class Repeat(NamedTuple):
         return f"{numbers(self.items)}: as {what}{times(self)}"
 
 
+def ops_in(item: Any) -> Iterator[Operation]:
+    """The op itself, or those of a group or a repetition."""
+    waiting = [item]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Operation):
+            yield item
+        else:
+            waiting += reversed(item.items)
+
+
 def times(repeat: Repeat) -> str:
     return f", {repeat.times:,} times more"
 
 
 def numbers(items: list[Any]) -> str:
     """ "#12 to #44": what the items hold."""
-    group = Group("", "")
-    group.items = items
-    ops = list(group.ops())
-    low, high = min(op.number for op in ops), max(op.number for op in ops)
+    found = [op.number for item in items for op in ops_in(item)]
+    low, high = min(found), max(found)
     return f"#{low}" if low == high else f"#{low} to #{high}"
 
 

@@ -21,25 +21,25 @@ LEAVES = 1000
 STYLE = """
 .tree { margin: 8px 0; }
 .op, summary, .repeat { padding: 2px 6px; border-radius: 4px; overflow-wrap: anywhere; }
-.op { display: flex; flex-wrap: wrap; gap: 0 10px; padding-left: 44px; text-indent: -38px; }
-.op > * { text-indent: 0; }
+.op { display: grid; grid-template-columns: 38px minmax(0, 1fr); }
+.op > div { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }
+.op > a { color: var(--dim); text-decoration: none; font-variant-numeric: tabular-nums; }
+.op code { font-weight: 600; }
 .op:target, .op.now, .leaf.now { background: var(--bar); }
-.op > a { color: var(--dim); min-width: 28px; text-decoration: none;
-  font-variant-numeric: tabular-nums; }
-.op > code { font-weight: 600; }
 .repeat { color: var(--dim); padding-left: 44px; }
 details > div { margin-left: 9px; padding-left: 9px; border-left: 1px solid var(--line); }
 summary { cursor: pointer; }
-#steps { position: sticky; top: 0; background: var(--bg); border-bottom: 1px solid var(--line);
-  padding: 6px 0; display: flex; flex-wrap: wrap; gap: 6px; align-items: baseline; z-index: 1; }
-#at { flex-basis: 100%; font-weight: 600; min-height: 1.45em; }
-#values { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr));
-  gap: 10px; margin: 10px 0; }
-#values > div { background: var(--card); border-radius: 8px; padding: 6px 12px; min-width: 0; }
+#both { display: grid; gap: 0 24px; grid-template-columns: minmax(0, 1fr); }
+#steps { order: -1; }
+#at { font-weight: 600; margin: 8px 0; }
+#values > div { background: var(--card); border-radius: 8px; padding: 6px 12px; margin: 8px 0; }
 #values h3 { margin: 2px 0; }
 #values p { margin: 6px 0 0; overflow-wrap: anywhere; }
 pre { margin: 0; overflow-x: auto; font: 13px/1.35 ui-monospace, monospace; }
-td:first-child, th:first-child { overflow-wrap: anywhere; }
+@media (min-width: 900px) {
+  #both { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); }
+  #steps { order: 0; position: sticky; top: 0; align-self: start; max-height: 100vh;
+    overflow-y: auto; } }
 """
 
 
@@ -55,11 +55,12 @@ def page(facts: Facts, root: Group, steps: list[Step], no_steps: str, nothing: l
         parts.append(f"<p><code>{html.escape(text)}</code></p>")
     if facts.unreached:
         parts.append(f"<p>{html.escape(facts.remarks()[-1])}</p>")
-    parts.append("<h2>Ops, in the order of forward</h2>")
-    parts += stepper() if steps else [f'<p class="dim">No steps: {html.escape(no_steps)}.</p>']
-    parts += ['<div class="tree">', *tree(facts, root), "</div>"]
-    parts += leaves(facts)
-    lines = shared_lines(facts)
+    main = ["<div><h2>Ops, in the order of forward</h2>"]
+    if not steps:
+        main.append(f'<p class="dim">No steps: {html.escape(no_steps)}.</p>')
+    main += ['<div class="tree">', *tree(facts, root), "</div>", *leaves(facts), "</div>"]
+    parts += ['<div id="both">', *main, *stepper(), "</div>"] if steps else main
+    lines = shared_lines(facts, root)
     if lines:
         parts.append("<h2>Saved more than once</h2>")
         parts += [f"<p>{html.escape(line)}</p>" for line in lines]
@@ -111,7 +112,7 @@ def op_line(facts: Facts, op: Operation) -> str:
         base = facts.text_of(op.view_of) or "what has no gradient"
         remarks.insert(0, f"a view of {base}, in the same memory")
     parts = [
-        f'<a href="#op{op.number}">#{op.number}</a><code>{html.escape(op.name)}</code>',
+        f"<code>{html.escape(op.name)}</code>",
         f"<span>{html.escape(op.result)}</span>",
     ]
     if any(texts):
@@ -120,7 +121,8 @@ def op_line(facts: Facts, op: Operation) -> str:
         roles = ", ".join(f"{saved.role} {saved.kind}" for saved in op.saved)
         parts.append(f'<span title="{html.escape(roles)}">saved {size_text(op.bytes)}</span>')
     parts += [f'<span class="dim">{html.escape(remark)}</span>' for remark in remarks]
-    return f'<div class="op" id="op{op.number}">{"".join(parts)}</div>'
+    number = f'<a href="#op{op.number}">#{op.number}</a>'
+    return f'<div class="op" id="op{op.number}">{number}<div>{"".join(parts)}</div></div>'
 
 
 def link(facts: Facts, source: Source) -> str:
@@ -152,14 +154,12 @@ def leaf_row(leaf: Leaf) -> str:
 
 
 def stepper() -> list[str]:
-    buttons = [
-        f'<button id="{key}">{text}</button>'
-        for key, text in (("first", "first"), ("back", "back"), ("next", "next"), ("last", "last"))
-    ]
+    buttons = [f'<button id="{key}">{key}</button> ' for key in ("first", "back", "next", "last")]
     return [
-        '<p class="dim">Backward, node by node, in the order in which it runs, from a gradient of '
-        "ones. Arrow keys, Home and End move, too.</p>",
-        f'<div id="steps">{"".join(buttons)}<span id="at"></span></div><div id="values"></div>',
+        '<div id="steps"><h2>Backward, step by step</h2>',
+        *buttons,
+        '<p id="at"></p><div id="values"></div><p class="dim">In the order in which it runs, from '
+        "a gradient of ones. Arrow keys, Home and End move, too.</p></div>",
     ]
 
 

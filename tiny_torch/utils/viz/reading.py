@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch.autograd.function import UserOp
 from tiny_torch.autograd.graph import FREED, Node
 from tiny_torch.autograd.hooks import RETAIN
+from tiny_torch.autograd.names import NAMES
 from tiny_torch.autograd.saved import Packed
 from tiny_torch.autograd.writes import AsStrided, CopySlices
 from tiny_torch.nn.modules._backward_gates import _Gate
@@ -17,6 +18,7 @@ from tiny_torch.utils.checkpoint.region import Region
 from tiny_torch.utils.viz.facts import Facts, Kind, Leaf, Operation, Saved, Source, counted
 
 VIEWS = (Part, View, Transpose, Permute, Expand, Unfold, Pieces, Rows, AsStrided)
+LAST_STEPS = ("View", "UnsafeView", "Squeeze", "Div", "Neg", "Add", "Mul")
 Edge = tuple[Any, int]
 
 
@@ -46,6 +48,13 @@ def written_by(node: Node) -> Node:
     if node.op is CopySlices and node.saved is not FREED:
         return node.saved[2]
     return node
+
+
+def stands_for_several(node: Node) -> bool:
+    """Whether its name says little: an op of ours has that of the last of PyTorch's nodes."""
+    last = node.name().rpartition("::")[2].partition("Backward")[0]
+    ours = getattr(node.op, "__name__", "")
+    return last in LAST_STEPS and ours in NAMES and ours not in ("Reshape", last)
 
 
 def is_gate(node: Node) -> bool:
@@ -135,6 +144,8 @@ class Reading:
 def saved_by(node: Node) -> tuple[list[Saved], list[str]]:
     """The arrays that a node holds, and what else is to be said of it."""
     notes, inner = [], written_by(node)
+    if stands_for_several(node):
+        notes.append(f"{node.op.__name__}, which PyTorch makes of several nodes")
     if is_gate(node):
         notes.append("backward hooks of a module, not called here")
     if inner is not node:
@@ -142,15 +153,14 @@ def saved_by(node: Node) -> tuple[list[Saved], list[str]]:
     hooks = [hook for _, hook in (node.hooks or {}).values() if hook.turn != RETAIN]
     if hooks:
         notes.append(f"{counted(len(hooks), 'hook')}, not called here")
-    held = inner.saved
-    if held is FREED or node.saved is FREED:
+    values = inner.saved
+    if values is FREED or node.saved is FREED:
         return [], [*notes, "what it saved is freed"]
-    if isinstance(held, Packed):
-        owner = getattr(held.unpack_hook, "__self__", None)
-        how = "computed again in backward" if isinstance(owner, Region) else "kept by saved hooks"
-        return [], [*notes, f"{counted(len(held.places), 'saved tensor')} {how}"]
+    if isinstance(values, Packed):
+        how = "computed again in backward" if region_of(values) else "kept by saved hooks"
+        return [], [*notes, f"{counted(len(values.places), 'saved tensor')} {how}"]
     return [
-        saved(array, role_of(inner, k)) for k, array in enumerate(held) if is_array(array)
+        saved(array, role_of(inner, k)) for k, array in enumerate(values) if is_array(array)
     ], notes
 
 
@@ -164,15 +174,38 @@ def role_of(node: Node, k: int) -> str:
 def saved(array: Any, role: str) -> Saved:
     size = array.size * array.itemsize
     memory = getattr(array, "storage_nbytes", size)
-    return Saved(role, kind_of(array), size, getattr(array, "storage_id", 0), memory)
+    layout = getattr(array, "offset", 0), tuple(array.strides)
+    return Saved(role, kind_of(array), size, getattr(array, "storage_id", 0), memory, layout)
 
 
 def input_kind(node: Node, i: int) -> Kind | None:
     """The kind of an input, as far as the node itself tells."""
     if node.inputs is not None and i < len(node.inputs) and node.inputs[i] is not None:
         return Kind(*node.inputs[i])
-    if type(node.saved) is tuple and node.saved is not FREED:
-        for place, value in zip(node.op.saves, node.saved, strict=False):
-            if place == i and is_array(value):
-                return kind_of(value)
+    for place, value in zip(node.op.saves, held(node), strict=False):
+        if place == i and isinstance(value, Kind):
+            return value
     return None
+
+
+def held(node: Node) -> list[Any]:
+    """What a node saved, with kinds in the places of arrays; [] where that is not to be known."""
+    saved = node.saved
+    if saved is FREED:
+        return []
+    if type(saved) is tuple:
+        return [kind_of(value) if is_array(value) else value for value in saved]
+    region = region_of(saved)
+    values = list(saved.values)
+    for place in saved.places:
+        kind = region and region.kinds[values[place]]
+        if not kind:
+            return []
+        values[place] = Kind(*kind[:2])
+    return values
+
+
+def region_of(packed: Packed) -> Region | None:
+    """The checkpointed call that computes the values again, if one does."""
+    owner = getattr(packed.unpack_hook, "__self__", None)
+    return owner if isinstance(owner, Region) else None

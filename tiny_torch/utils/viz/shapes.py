@@ -10,13 +10,13 @@ from typing import Any
 
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.function import UserOp
-from tiny_torch.autograd.graph import FREED, Node
+from tiny_torch.autograd.graph import Node
 from tiny_torch.autograd.seen import hidden
 from tiny_torch.autograd.term import settled
 from tiny_torch.autograd.writes import CopySlices
 from tiny_torch.devices import array_module
 from tiny_torch.utils.viz.facts import Kind, Operation
-from tiny_torch.utils.viz.reading import Reading, input_kind, is_array, kind_of, written_by
+from tiny_torch.utils.viz.reading import Reading, held, input_kind, kind_of, written_by
 
 
 def complete(reading: Reading) -> None:
@@ -47,10 +47,10 @@ def take_own(op: Operation, node: Node) -> None:
     if isinstance(node.op, UserOp):
         for j, like in enumerate(node.op.likes):
             op.results[j] = None if like is None else Kind(*like[:2])
-    elif type(node.saved) is tuple and node.saved is not FREED:
-        for place, value in zip(node.op.saves, node.saved, strict=False):
-            if place is not None and place < 0 and is_array(value):
-                op.results[~place] = op.results[~place] or kind_of(value)
+        return
+    for place, value in zip(node.op.saves, held(node), strict=False):
+        if place is not None and place < 0 and isinstance(value, Kind):
+            op.results[~place] = op.results[~place] or value
 
 
 def known(op: Operation, node: Node, i: int) -> Kind | None:
@@ -61,7 +61,7 @@ def known(op: Operation, node: Node, i: int) -> Kind | None:
             return result
         node = written_by(node)
     kind = input_kind(node, i)
-    if kind is None and node.op.broadcasts and node is not None and node.op is not CopySlices:
+    if kind is None and node.op.broadcasts and node.op is not CopySlices:
         return result  # the op has not changed it
     return kind
 
@@ -69,12 +69,12 @@ def known(op: Operation, node: Node, i: int) -> Kind | None:
 def from_backward(op: Operation, node: Node) -> list[Kind | None]:
     """The kinds of the gradients that a node's backward answers on `meta`; None: it does not."""
     nothing: list[Kind | None] = [None] * len(node.edges)
-    if node.op.takes_tensors or type(node.saved) is not tuple or node.saved is FREED:
+    if node.op.takes_tensors or node.op is CopySlices or not any(op.results):
         return nothing
-    if node.op is CopySlices or all(kind is None for kind in op.results):
+    if node.saved and not held(node):
         return nothing
     grads = tuple([None if kind is None else empty(kind) for kind in op.results])
-    saved = tuple([empty(kind_of(v)) if is_array(v) else v for v in node.saved])
+    saved = tuple([empty(value) if isinstance(value, Kind) else value for value in held(node)])
     try:
         grad = grads if node.op.outputs > 1 else grads[0]
         answers = hidden(settled(node.op.backward(saved, grad, node.edges)))

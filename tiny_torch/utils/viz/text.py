@@ -15,7 +15,7 @@ def text(facts: Facts, group: Group, note: str) -> str:
     if facts.ops:
         lines += branches(facts, group)
     lines += [f"{root.name} {root.kind} = {facts.text_of(root.source)}" for root in facts.roots]
-    lines += [*facts.remarks(), *shared_lines(facts)]
+    lines += [*facts.remarks(), *shared_lines(facts, group)]
     if note:
         lines.append(note)
     return "\n".join(lines)
@@ -66,18 +66,11 @@ def remarks(facts: Facts, op: Operation) -> str:
     return "".join(f"; {remark}" for remark in found + op.notes)
 
 
-def shared_lines(facts: Facts, most: int = 20) -> list[str]:
-    """What several nodes have saved."""
-    shared = facts.shared()
-    lines = []
-    for ops, leaves, saved in shared[:most]:
-        what = leaves[0].name if leaves else str(saved.kind)
-        savers = list(dict.fromkeys(f"#{op.number}" for op in ops))
-        savers[8:] = ["…"] * (len(savers) > 8)
-        lines.append(
-            f"{what}: saved {counted(len(ops), 'time')}, by {', '.join(savers)}; "
-            f"{size_text(saved.memory)} of memory, once"
-        )
+def shared_lines(facts: Facts, group: Group, most: int = 20) -> list[str]:
+    """What was saved more than once; not within repetitions, which the first of them tells."""
+    hidden = {op.number for op in group.hidden()}
+    shared = [s for s in facts.shared() if any(op.number not in hidden for op in s.ops)]
+    lines = [str(one) for one in shared[:most]]
     if len(shared) > most:
-        lines.append(f"and {len(shared) - most:,} more that several ops have saved")
+        lines.append(f"and {len(shared) - most:,} more that were saved several times")
     return lines
