@@ -22,6 +22,7 @@ class Thread(threading.local):
 
     check_nan = True  # of ANOMALY
     running: Any = None  # the node whose backward runs, under ANOMALY
+    origins: Any = None  # of ANOMALY: which ops first made NaN and inf
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
     backward: Any = None  # weak: the last engine's Run that met a packed value, or a Function
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none

@@ -7,6 +7,8 @@ import warnings
 import pytest
 from helpers import leaf
 
+import tiny_torch
+
 
 def warned(function):
     """(the exception or None, the texts of the warnings)."""
@@ -29,7 +31,8 @@ def test_nan_is_traced_to_the_line_of_forward(torch):
 
     error, texts = warned(program)
     assert type(error) is RuntimeError
-    assert str(error) == "Function 'SqrtBackward0' returned nan values in its 0th output."
+    first = "Function 'SqrtBackward0' returned nan values in its 0th output."
+    assert str(error).partition("\n")[0] == first
     assert len(texts) == 2 and texts[0].startswith("Anomaly Detection has been enabled.")
     assert texts[1].startswith(
         "Error detected in SqrtBackward0. Traceback of forward call that caused the error:\n"
@@ -121,11 +124,40 @@ def test_switches(torch):
             assert state() == (False, True)
         assert state() == (True, False)
     assert state() == (False, True)
+    with torch.no_grad():
+        torch.autograd.set_detect_anomaly(True)
+    assert state() == (True, True)
+    with torch.no_grad():
+        torch.autograd.set_detect_anomaly(False)
+    assert state() == (False, True)
     with pytest.warns(UserWarning, match="Anomaly Detection"):
         detect = torch.autograd.detect_anomaly()
     assert state() == (False, True)
     with detect:
         assert state() == (True, True)
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_a_hook_may_switch(torch, mode):
+    x = leaf(torch, 2.0)
+    with torch.autograd.set_detect_anomaly(not mode):
+        y = x * x
+        y.register_hook(lambda grad: torch.autograd.set_detect_anomaly(mode) and None)
+        y.backward()
+        assert torch.is_anomaly_enabled() == mode
+        (x * x).backward()
+    assert not torch.is_anomaly_enabled()
+
+
+@pytest.mark.parametrize("arguments", [("x",), (None,), (True, 1.5)])
+def test_switches_are_bools(oracle, arguments):
+    errors = []
+    for module in (tiny_torch, oracle):
+        with pytest.raises(TypeError) as caught:
+            module.autograd.set_detect_anomaly(*arguments)
+        errors.append(str(caught.value))
+        assert not module.is_anomaly_enabled()
+    assert errors[0] == errors[1]
 
 
 @pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "enable_grad"])

@@ -5,11 +5,16 @@ One bit of a thread's modes, so that it costs nothing while it is off. (PyTorch'
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from pathlib import Path
 from typing import Any
 
+from tiny_torch.arguments import check_bool
+from tiny_torch.autograd.op_mode import place_on_stack
+from tiny_torch.autograd.origins import Origins, returned
+from tiny_torch.autograd.places import Place
 from tiny_torch.dtypes import type_name
 from tiny_torch.modes import ANOMALY, modes, thread
 
@@ -26,13 +31,18 @@ INNER = (
 class set_detect_anomaly:
     """Anomaly detection on or off, at once and until the ``with`` ends, if it is used in one.
 
-    With `check_nan`, a gradient that becomes NaN raises RuntimeError.
+    With `check_nan`, a gradient that becomes NaN raises RuntimeError, which tells of the first op,
+    forward or backward, that has made NaN, and of the one that has made inf of finite values. With
+    `check_forward`, which PyTorch has not, such an op raises RuntimeError itself, in forward, too.
     https://pytorch.org/docs/stable/autograd.html#torch.autograd.set_detect_anomaly
     """
 
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = modes.bits & ANOMALY, thread.check_nan
-        self.switch(ANOMALY if mode else 0, check_nan)
+    def __init__(self, mode: bool, check_nan: bool = True, *, check_forward: bool = False) -> None:
+        check_bool("set_anomaly_enabled", "enabled", 1, mode)
+        check_bool("set_anomaly_enabled", "check_nan", 2, check_nan)
+        self.before = modes.bits & ANOMALY, thread.check_nan, thread.origins
+        looking = mode and (check_nan or check_forward)
+        self.switch(ANOMALY if mode else 0, check_nan, Origins(check_forward) if looking else None)
 
     def __enter__(self) -> None:
         pass
@@ -40,19 +50,37 @@ class set_detect_anomaly:
     def __exit__(self, *exception: Any) -> None:
         self.switch(*self.before)
 
-    def switch(self, bit: int, check_nan: bool) -> None:
+    def switch(self, bit: int, check_nan: bool, origins: Origins | None) -> None:
         modes.bits = (modes.bits & ~ANOMALY) | bit
         thread.check_nan = check_nan
+        if thread.origins is not None:
+            place_on_stack(thread.origins, False)
+        thread.origins = origins
+        if origins is not None:
+            place_on_stack(origins, True)
 
 
 class detect_anomaly(set_detect_anomaly):
     """While it lasts, an error in backward is preceded by a warning with the op's place in forward.
 
+    The arguments are those of `set_detect_anomaly`.
     https://pytorch.org/docs/stable/autograd.html#torch.autograd.detect_anomaly
+
+    >>> import tiny_torch as torch
+    >>> x = torch.tensor([4.0, -1.0])
+    >>> with torch.autograd.detect_anomaly(check_forward=True):
+    ...     x.sqrt()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'Sqrt' returned nan values in its 0th output.
+    nan was first made by Sqrt in forward, outside of modules, at ...
+      input 0: float32 [2], from -1 to 4
+      output 0: float32 [2], from 2 to 2, 1 nan
     """
 
-    def __init__(self, check_nan: bool = True) -> None:
+    def __init__(self, check_nan: bool = True, *, check_forward: bool = False) -> None:
         self.check_nan = check_nan
+        self.check_forward = check_forward
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
@@ -60,7 +88,7 @@ class detect_anomaly(set_detect_anomaly):
         )
 
     def __enter__(self) -> None:
-        super().__init__(True, self.check_nan)
+        super().__init__(True, self.check_nan, check_forward=self.check_forward)
 
 
 def is_anomaly_enabled() -> bool:
@@ -79,6 +107,8 @@ def remember(node: Any) -> None:
     while frames and frames[-1].filename.startswith(INNER):
         frames.pop()
     node.metadata["traceback_"] = traceback.format_list(frames)
+    if thread.origins is not None:
+        node.metadata["place_"] = Place(sys._getframe(1))
     if thread.running is not None:
         node.metadata["parent_"] = thread.running
 
@@ -128,7 +158,8 @@ def check_nan(node: Any, results: Any) -> None:
     for i, result in enumerate(results if type(results) is tuple else (results,)):
         array = getattr(result, "array", result)
         if array is not None and (array != array).any(None, False).item():
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            told = "" if thread.origins is None else thread.origins.told()
+            raise RuntimeError(returned(node.name(), "nan", i, told))
 
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

@@ -80,8 +80,8 @@ def run_backward(
     modes.bits = saved_bits & ~NO_GRAD if create_graph else saved_bits | NO_GRAD
     try:
         return Run(retain_graph, create_graph, inputs, accumulate).run(roots, gradients)
-    finally:
-        modes.bits = saved_bits
+    finally:  # other modes a hook may have switched
+        modes.bits = (modes.bits & ~NO_GRAD) | (saved_bits & NO_GRAD)
 
 
 class Run:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
 from tiny_torch.arguments import check_bool
-from tiny_torch.modes import INFERENCE, NO_GRAD, modes
+from tiny_torch.modes import INFERENCE, NO_GRAD, OFF, modes
 
 C = TypeVar("C", bound=Callable)
 
@@ -32,7 +32,7 @@ class Mode:
         modes.bits = (self.before & ~self.bits_off) | self.bits_on
 
     def __exit__(self, *exception: Any) -> None:
-        modes.bits = self.before
+        modes.bits = (modes.bits & ~OFF) | (self.before & OFF)  # others may have changed since
 
     def clone(self) -> Mode:
         return type(self)()

@@ -14,8 +14,8 @@ a graph that is kept losses[0]
 ``print(recording.summary())`` tells of the peak, ``recording.save("memory.html")`` writes a page
 that shows all of it. PyTorch records by `torch.cuda.memory._record_memory_history`, on GPUs only.
 
-Parts: `recording` (what is noted, and when), `blocks`, `frames` (which line, module and optimiser),
-`holders` and `chains` (who holds a tensor), `leaks`, `page` (the HTML, from a template beside it).
+Parts: `recording` (what is noted, and when), `blocks`, `holders` and `chains` (who holds a tensor),
+`leaks`, `page` (the HTML, from a template beside it).
 """
 
 from tiny_torch.utils.memory.blocks import Block, Site

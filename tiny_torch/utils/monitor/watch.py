@@ -14,11 +14,11 @@ from os import PathLike
 from typing import Any
 
 from tiny_torch.autograd._profiler.files import write_whole
+from tiny_torch.autograd.places import Place
 from tiny_torch.nn import Module
 from tiny_torch.nn.parameter import is_lazy
 from tiny_torch.optim import Optimizer
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils.memory.frames import Place
 from tiny_torch.utils.monitor.figures import Figures, figures_of, norm_of
 from tiny_torch.utils.monitor.page import page
 from tiny_torch.utils.monitor.table import Row, as_csv

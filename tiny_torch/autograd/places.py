@@ -6,15 +6,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import tiny_torch as torch
-from tiny_torch.autograd.engine import Run
-from tiny_torch.nn.modules._calling import Calling
-from tiny_torch.optim.optimizer import _hooked
-
-PACKAGE = str(Path(torch.__file__).parent)
-RUN = Run.run.__code__
-CALL = Calling.__call__.__code__
-STEP = _hooked(torch.optim.SGD.step).__code__  # that of all optimisers: what runs their hooks
+PACKAGE = str(Path(__file__).parent.parent)
+# By file and name, not by code object: modules and optimizers stand in rows above this one.
+CALL = f"{PACKAGE}/nn/modules/_calling.py", "__call__"
+RUN = f"{PACKAGE}/autograd/engine.py", "run"
+STEP = f"{PACKAGE}/optim/optimizer.py", "wrapper"  # of all optimizers' steps: what runs their hooks
 
 
 class Place:
@@ -28,15 +24,15 @@ class Place:
         self.backward = False  # whether the engine walks a graph
         self.modules: list[Any] = []  # those whose forward runs, the innermost first
         while frame is not None:
-            code = frame.f_code
-            if code is CALL:
+            file, name = frame.f_code.co_filename, frame.f_code.co_name
+            if is_users(file):
+                self.line = self.line or f"{file}:{frame.f_lineno}"
+            elif (file, name) == CALL:
                 self.modules.append(frame.f_locals["self"])
-            elif code is STEP:
+            elif (file, name) == STEP:
                 self.optimizer = type(frame.f_locals["args"][0]).__name__
-            elif code is RUN:
+            elif (file, name) == RUN:
                 self.backward = True
-            elif not self.line and is_users(code.co_filename):
-                self.line = f"{code.co_filename}:{frame.f_lineno}"
             frame = frame.f_back
 
 
