@@ -27,6 +27,7 @@ class Thread(threading.local):
     backward: Any = None  # weak: the last engine's Run that met a packed value, or a Function
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     op_modes: tuple = ()  # the innermost last, under WATCHED
+    see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 
 
 thread = Thread()

@@ -251,8 +251,10 @@ PyObject* written(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
   Arguments all(lead + count);
   all.data()[0] = x;
   std::copy_n(arguments, count, all.data() + lead);
-  const Recorded row(op, all.data(), lead + count, x ? Form::kInPlace : Form::kOut);
-  return forward_of(op, arguments, count, out, first);
+  Recorded row(op, all.data(), lead + count, x ? Form::kInPlace : Form::kOut);
+  PyObject* const pair = forward_of(op, arguments, count, out, first);
+  if (pair) row.answer(PyTuple_GET_ITEM(pair, 0));
+  return pair;
 }
 
 // compute(op, arguments, out=None): op.forward of their arrays, with out= if given.

@@ -21,13 +21,14 @@ struct Row {
   int form;
   int hint;          // of an op: 10 times the dims of its first argument, plus those of its second
   int64_t sequence;  // that of the op's node, or -1
-  PyObject* arguments;    // their shapes and dtypes, or null
+  PyObject* arguments;    // their shapes and dtypes, or what `watch` has answered, or null
   PyObject* stack;        // what `stack` has answered, or null
   int64_t before, after;  // bytes in use
 };
 
 struct Record {
   bool arguments, memory;
+  PyObject* watch;  // a function that sees ops and their arguments, or null
   PyObject* stack;  // a function that says where Python is, or null
   int64_t first;    // the number of rows[0]
   std::vector<Row> rows;
@@ -85,6 +86,18 @@ PyObject* all_described(PyObject* const* arguments, Py_ssize_t count) {
   return answer.release();
 }
 
+// What a row has of its arguments: of `watch` an object, whose method `ended` gets the result.
+PyObject* noted(PyObject* what, int form, PyObject* const* arguments, Py_ssize_t count) {
+  if (!record->watch) return record->arguments ? all_described(arguments, count) : nullptr;
+  Owned tuple(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(arguments[i] ? arguments[i] : Py_None));
+  const Owned number(PyLong_FromLong(form));
+  if (!tuple || !number) return nullptr;
+  const Owned watch(Py_NewRef(record->watch));
+  return PyObject_CallFunctionObjArgs(watch, what, number.get(), tuple.get(), nullptr);
+}
+
 // A new row, and its number. What a record cannot tell stays out of it: no error is left.
 int64_t begin(PyObject* what, int form, int hint, int64_t sequence, PyObject* arguments) {
   PyObject* stack = nullptr;
@@ -110,13 +123,22 @@ Row* row_of(int64_t number) {
   return &record->rows[number - record->first];
 }
 
-void end(int64_t number, int64_t sequence) {
+// `result`: what the op has answered, or null.
+void end(int64_t number, int64_t sequence, PyObject* result) {
   const int64_t time = now();
   Row* const row = row_of(number);
   if (!row) return;
   row->end = time;
   if (sequence >= 0) row->sequence = sequence;
   if (record->memory) row->after = bytes_in_use();
+  if (!record->watch || !row->arguments) return;
+  static PyObject* const name = PyUnicode_InternFromString("ended");
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  const Owned note(Py_NewRef(row->arguments));  // the call may make more rows
+  const Owned done(PyObject_CallMethodOneArg(note, name, result ? result : Py_None));
+  if (!done) PyErr_WriteUnraisable(note);
+  PyErr_Restore(type, error, trace);
 }
 
 // The number of the node behind an op's result, or the first of them; -1 without one.
@@ -134,12 +156,14 @@ int64_t sequence_of(PyObject* result) {
 }
 
 // ------------------------------------------------------------------------------------- for Python
-// start_record(arguments, memory, stack): from now on this thread's ops are recorded.
+// start_record(arguments, memory, stack): from now on this thread's ops are recorded. In the place of
+// whether arguments are described may stand `watch`.
 PyObject* start_record(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3) return PyErr_Format(PyExc_TypeError, "start_record(arguments, memory, stack)");
   if (record) return PyErr_Format(PyExc_RuntimeError, "Profiler is already enabled on this thread");
   PyObject* const stack = args[2] == Py_None ? nullptr : Py_NewRef(args[2]);
-  record.reset(new Record{args[0] == Py_True, args[1] == Py_True, stack, rows_so_far, {}});
+  PyObject* const watch = PyCallable_Check(args[0]) ? Py_NewRef(args[0]) : nullptr;
+  record.reset(new Record{args[0] == Py_True, args[1] == Py_True, watch, stack, rows_so_far, {}});
   set_recorded(true);
   Py_RETURN_NONE;
 }
@@ -163,6 +187,7 @@ PyObject* stop_record(PyObject*, PyObject*) {
     if (!entry) return nullptr;
     PyList_SET_ITEM(list.get(), i++, entry);
   }
+  Py_XDECREF(ended->watch);
   Py_XDECREF(ended->stack);
   return list.release();
 }
@@ -175,18 +200,17 @@ PyObject* enter(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long form = PyLong_AsLong(args[1]);
   const long long sequence = PyLong_AsLongLong(args[2]);
   if (PyErr_Occurred()) return nullptr;
-  PyObject* described_all = nullptr;
   int hint = 99;
-  if (count > 3 && PyTuple_Check(args[3])) {
-    PyObject* const* const items = &PyTuple_GET_ITEM(args[3], 0);
-    const Py_ssize_t size = PyTuple_GET_SIZE(args[3]);
+  const bool tuple = count > 3 && PyTuple_Check(args[3]);
+  PyObject* const* const items = tuple ? &PyTuple_GET_ITEM(args[3], 0) : nullptr;
+  const Py_ssize_t size = tuple ? PyTuple_GET_SIZE(args[3]) : 0;
+  if (tuple)
     hint = 10 * (size > 0 ? extent_of(items[0]) : 9) + (size > 1 ? extent_of(items[1]) : 9);
-    if (record->arguments) described_all = all_described(items, size);
-    if (PyErr_Occurred()) return nullptr;
-  } else if (count > 3 && PyLong_Check(args[3])) {
+  else if (count > 3 && PyLong_Check(args[3]))
     hint = static_cast<int>(PyLong_AsLong(args[3]) % 100);
-  }
-  return PyLong_FromLongLong(begin(args[0], static_cast<int>(form), hint, sequence, described_all));
+  PyObject* const all = tuple || record->watch ? noted(args[0], form, items, size) : nullptr;
+  if (PyErr_Occurred()) return nullptr;
+  return PyLong_FromLongLong(begin(args[0], static_cast<int>(form), hint, sequence, all));
 }
 
 // leave(number, result=None): the row's end, and what the op has answered.
@@ -195,7 +219,7 @@ PyObject* leave(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (args[0] == Py_None) Py_RETURN_NONE;
   const long long row = PyLong_AsLongLong(args[0]);
   if (row == -1 && PyErr_Occurred()) return nullptr;
-  end(row, count > 1 ? sequence_of(args[1]) : -1);
+  end(row, count > 1 ? sequence_of(args[1]) : -1, count > 1 ? args[1] : nullptr);
   Py_RETURN_NONE;
 }
 
@@ -210,17 +234,17 @@ PyMethodDef functions[] = {fast<start_record>("start_record"),
 Recorded::Recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Form form) {
   const int hint =
       10 * (count > 0 ? extent_of(arguments[0]) : 9) + (count > 1 ? extent_of(arguments[1]) : 9);
-  PyObject* const all = record->arguments ? all_described(arguments, count) : nullptr;
+  PyObject* const all = noted(op, static_cast<int>(form), arguments, count);
   if (count > 1 && PyCFunction_Check(arguments[1])) op = arguments[1];  // a sampler: Draw's name
   if (PyErr_Occurred()) PyErr_Clear();
   row_ = begin(op, static_cast<int>(form), hint, -1, all);
 }
 
-Recorded::~Recorded() { end(row_, sequence_); }
+Recorded::~Recorded() { end(row_, sequence_, result_); }
 
 PyObject* Recorded::answer(PyObject* result) {
   sequence_ = sequence_of(result);
-  return result;
+  return result_ = result;
 }
 
 void add_record(PyObject* module) { add_functions(module, functions); }

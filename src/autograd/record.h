@@ -21,6 +21,7 @@ class Recorded {
  private:
   int64_t row_;
   int64_t sequence_ = -1;
+  PyObject* result_ = nullptr;
 };
 
 }  // namespace tt::py

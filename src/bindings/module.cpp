@@ -135,6 +135,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_function(module.ptr());
   py::add_generator(module);
   py::add_memory(module);
+  py::add_launches(module);
   py::add_storage_listener(module);
   py::add_nn(module.ptr());
   py::add_optim(module);

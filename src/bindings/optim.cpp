@@ -352,7 +352,8 @@ std::vector<double> foreach_norm(List list, double order) {
   {
     const pb::gil_scoped_release released;
     const auto power = two ? NormPower::Two : one ? NormPower::One : NormPower::Infinity;
-    Launch(device)->optim->foreach->sums(blocks.data(), blocks.size(), power, sums.data());
+    Launch{device}(device.backend->optim->foreach->sums, blocks.data(), blocks.size(), power,
+                   sums.data());
   }
   size_t next = 0;
   for (size_t end : ends) {

@@ -31,7 +31,8 @@ pybind11::list op_records() {
 // {name: (dtypes)} of the kernels that can be replaced; (None,) where one serves all dtypes.
 pybind11::dict kernels() {
   pybind11::dict names;
-  for (const KernelSlot& slot : kernel_slots()) {
+  for (const KernelSlot& slot : kernel_slots(cpu_backend())) {
+    if (!slot.replaceable) continue;
     pybind11::list dtypes;
     if (slot.dtypes.empty()) dtypes.append(pybind11::none());
     for (size_t i = 0; i < slot.dtypes.size(); ++i)
@@ -44,8 +45,8 @@ pybind11::dict kernels() {
 // Puts the function at `address` in the place of a kernel, of all dtypes or this one; answers the
 // address of that.
 uintptr_t replace_kernel(const std::string& name, pybind11::object dtype, uintptr_t address) {
-  for (const KernelSlot& slot : kernel_slots()) {
-    if (slot.name != name) continue;
+  for (const KernelSlot& slot : kernel_slots(cpu_backend())) {
+    if (slot.name != name || !slot.replaceable) continue;
     for (size_t i = 0; i < std::max<size_t>(slot.dtypes.size(), 1); ++i) {
       if (slot.dtypes.empty() ? !dtype.is_none() : dtype_from(dtype.ptr()) != slot.dtypes[i])
         continue;

@@ -25,6 +25,7 @@ void add_accelerator(pybind11::module_& module);
 void add_dlpack(pybind11::module_& module);
 void add_generator(pybind11::module_& module);
 void add_memory(pybind11::module_& module);
+void add_launches(pybind11::module_& module);
 void add_storage_listener(pybind11::module_& module);
 void add_optim(pybind11::module_& module);
 void add_records(pybind11::module_& module);

@@ -6,8 +6,11 @@
 #include "core/allocator.h"
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/launch_listener.h"
 
 namespace tt {
+
+std::atomic<const LaunchListener*> launch_listener{nullptr};
 
 namespace {
 

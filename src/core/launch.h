@@ -1,7 +1,7 @@
 // Launches: how core/api calls a kernel of the device that an array is on.
 //
-//   launch(x)->softmax->softmax(args);            // by its place in the device's tables
-//   launch(x)(kernel, Iter(out, inputs, ...));    // which was looked up in them before
+//   launch(x)(backend_of(x).softmax->softmax, args);   // a kernel of the device's tables
+//   launch(x)(kernel, Iter(out, inputs, ...));         // which was looked up in them before
 //
 // Nothing else touches elements: they may lie in memory that the host cannot reach.
 #pragma once
@@ -9,12 +9,20 @@
 
 #include "core/backend.h"
 #include "core/device.h"
+#include "core/launch_listener.h"
 #include "core/ndarray.h"
 
 namespace tt {
 
 // The device's own work around a call, which ends with the full expression.
 class Launch {
+  template <class T>
+  struct Given {
+    using Type = T;
+  };
+  template <class T>
+  using Same = typename Given<T>::Type;  // of which the compiler deduces nothing
+
  public:
   explicit Launch(const Device& device) : device_(device) {
     if (device_.begin) device_.begin();
@@ -24,9 +32,9 @@ class Launch {
   }
   Launch(const Launch&) = delete;
 
-  const Backend* operator->() const { return device_.backend; }
-  template <class Kernel, class... Args>
-  auto operator()(Kernel kernel, Args&&... args) const {
+  template <class Result, class... Args>
+  Result operator()(Result (*kernel)(Args...), Same<Args>... args) const {
+    const Told told(device_, reinterpret_cast<void (*)()>(kernel), walked(args)...);
     return kernel(std::forward<Args>(args)...);
   }
 

@@ -14,18 +14,24 @@ class Slots {
   std::vector<KernelSlot> found;
 
   template <class Kernel>
-  void add(const char* name, const Kernel& entry) {
-    found.push_back({name, writable(&entry), {}});
+  void add(const char* family, const char* name, bool replaceable, const Kernel& entry) {
+    found.push_back({family, name, writable(&entry), 1, {}, replaceable});
   }
-  template <class Kernel>
-  void add(const char* name, const Kernel (&entries)[kDTypes]) {
-    std::vector<DType> dtypes;
-    for (int i = 0; i < kDTypes; ++i) dtypes.push_back(static_cast<DType>(i));
-    found.push_back({name, writable(entries), dtypes});
+  template <class Kernel, size_t count>
+  void add(const char* family, const char* name, bool replaceable, const Kernel (&entries)[count]) {
+    if constexpr (std::is_array_v<Kernel>) {
+      for (const Kernel& each : entries) add(family, name, false, each);
+    } else {
+      std::vector<DType> dtypes;
+      for (int i = 0; count == kDTypes && i < kDTypes; ++i) dtypes.push_back(static_cast<DType>(i));
+      if (count == 2) dtypes = {DType::Float32, DType::Float64};
+      found.push_back({family, name, writable(entries), int{count}, dtypes, replaceable});
+    }
   }
-  template <class Kernel>
-  void add(const char* name, const Kernel (&entries)[2]) {
-    found.push_back({name, writable(entries), {DType::Float32, DType::Float64}});
+  template <class Args>
+  void add(const char* family, const char* name, bool replaceable, const Steps<Args>& steps) {
+    found.push_back({family, name, writable(&steps.f32), 1, {DType::Float32}, replaceable});
+    found.push_back({family, name, writable(&steps.f64), 1, {DType::Float64}, replaceable});
   }
 
  private:
@@ -38,45 +44,89 @@ class Slots {
   }
 };
 
+// The entries that only get a name: none could be replaced without the others of its family, or by
+// its name alone.
+void add_others(Slots& slots, const Backend& backend) {
+#define ADD(family, name) slots.add(#family, #name, false, backend.family->name);
+  // clang-format off
+  ADD(arrange, copy_reversed) ADD(arrange, triangle) ADD(arrange, total_count) ADD(arrange, repeat)
+  ADD(attention, forward) ADD(attention, backward)
+  ADD(batch_norm, running_update) ADD(batch_norm, running_read)
+  ADD(conv, naive) ADD(conv, sum) ADD(conv, weight) ADD(conv, depthwise) ADD(conv, depthwise_weight)
+  ADD(conv, is_finite) ADD(conv, pairs.sum) ADD(conv, pairs.weight) ADD(conv, pairs.interleave)
+  ADD(creation, of_floats) ADD(creation, of_ints) ADD(creation, linspace) ADD(creation, logspace)
+  ADD(cross_entropy, nll) ADD(cross_entropy, nll_backward) ADD(cross_entropy, labels)
+  ADD(cross_entropy, average)
+  ADD(ctc, ctc_labels) ADD(ctc, ctc) ADD(ctc, ctc_backward)
+  ADD(embedding, bag_forward) ADD(embedding, bag_backward) ADD(embedding, bag_starts)
+  ADD(fold, unfold) ADD(fold, fold)
+  ADD(gather, pick) ADD(gather, place) ADD(gather, inside) ADD(gather, offsets)
+  ADD(histogram, count) ADD(histogram, histogram)
+  ADD(join, join)
+  ADD(losses, total) ADD(losses, multilabel_margin)
+  ADD(masks, mask_count) ADD(masks, mask_positions) ADD(masks, mask_pick) ADD(masks, mask_place)
+  ADD(matmul, naive)
+  ADD(optim, sgd) ADD(optim, adam) ADD(optim, nadam) ADD(optim, radam) ADD(optim, adamax)
+  ADD(optim, rmsprop) ADD(optim, adagrad) ADD(optim, adadelta) ADD(optim, rprop) ADD(optim, asgd)
+  ADD(optim, foreach->scale) ADD(optim, foreach->clamp) ADD(optim, foreach->lerp)
+  ADD(optim, foreach->sums)
+  ADD(pool, max) ADD(pool, max_scatter) ADD(pool, max_gather)
+  ADD(random, uniform) ADD(random, normal) ADD(random, log_normal) ADD(random, exponential)
+  ADD(random, cauchy) ADD(random, geometric) ADD(random, random) ADD(random, random_range)
+  ADD(random, bernoulli) ADD(random, bernoulli_each) ADD(random, randperm) ADD(random, multinomial)
+  ADD(random, poisson) ADD(random, binomial) ADD(random, standard_gamma) ADD(random, dirichlet)
+  ADD(random, standard_gamma_grad) ADD(random, dirichlet_grad) ADD(random, gammainc)
+  ADD(random, gamma_density)
+  ADD(recurrent, forward) ADD(recurrent, backward)
+  ADD(resample, resample)
+  ADD(scan, sum) ADD(scan, product) ADD(scan, logsumexp) ADD(scan, maximum) ADD(scan, minimum)
+  ADD(scan, linear)
+  ADD(unique, unique) ADD(unique, unique_rows)
+  ADD(vectors, cross)
+  // clang-format on
+#undef ADD
+}
+
 }  // namespace
 
-std::vector<KernelSlot> kernel_slots() {
-  const Backend& cpu = cpu_backend();
+std::vector<KernelSlot> kernel_slots(const Backend& backend) {
   Slots slots;
-#define SLOTS(table, Kind, name) slots.add(#name, (table)[static_cast<int>(Kind::name)]);
-#define UNARY(name, ...) SLOTS(cpu.elementwise->unary, Unary, name)
+#define SLOTS(family, table, Kind, name) \
+  slots.add(family, #name, true, backend.table[static_cast<int>(Kind::name)]);
+#define UNARY(name, ...) SLOTS("elementwise", elementwise->unary, Unary, name)
 #define TEST UNARY
-#define BINARY(name, ...) SLOTS(cpu.elementwise->binary, Binary, name)
+#define BINARY(name, ...) SLOTS("elementwise", elementwise->binary, Binary, name)
 #define COMPARE BINARY
-#define TERNARY(name, ...) SLOTS(cpu.elementwise->ternary, Ternary, name)
-#define QUATERNARY(name, ...) SLOTS(cpu.elementwise->quaternary, Quaternary, name)
-#define REDUCE(name, ...) SLOTS(cpu.reduce->kernels, Reduce, name)
+#define TERNARY(name, ...) SLOTS("elementwise", elementwise->ternary, Ternary, name)
+#define QUATERNARY(name, ...) SLOTS("elementwise", elementwise->quaternary, Quaternary, name)
+#define REDUCE(name, ...) SLOTS("reduce", reduce->kernels, Reduce, name)
 #include "core/ops.def"
-#define SLOT(table, name) slots.add(#name, (table).name);
-  SLOT(*cpu.elementwise, where)
-  SLOT(*cpu.elementwise, nan_to_num)
-  SLOT(*cpu.reduce, argmax)
-  SLOT(*cpu.reduce, argmin)
-  slots.add("matmul", cpu.matmul->product);
-  SLOT(*cpu.cast, copy)
-  SLOT(*cpu.softmax, softmax)
-  SLOT(*cpu.softmax, softmax_backward)
-  SLOT(*cpu.reduce, logsumexp)
-  SLOT(*cpu.cross_entropy, cross_entropy)
-  SLOT(*cpu.cross_entropy, cross_entropy_backward)
-  SLOT(*cpu.layer_norm, layer_norm)
-  SLOT(*cpu.layer_norm, layer_norm_backward)
-  SLOT(*cpu.batch_norm, batch_norm)
-  SLOT(*cpu.batch_norm, batch_norm_backward)
-  SLOT(*cpu.sort, sort)
-  SLOT(*cpu.sort, topk)
-  SLOT(*cpu.sort, kthvalue)
-  SLOT(*cpu.sort, median)
-  SLOT(*cpu.sort, mode)
-  SLOT(*cpu.search, searchsorted)
-  SLOT(*cpu.search, isin)
+#define SLOT(family, name) slots.add(#family, #name, true, backend.family->name);
+  SLOT(elementwise, where)
+  SLOT(elementwise, nan_to_num)
+  SLOT(reduce, argmax)
+  SLOT(reduce, argmin)
+  slots.add("matmul", "matmul", true, backend.matmul->product);
+  SLOT(cast, copy)
+  SLOT(softmax, softmax)
+  SLOT(softmax, softmax_backward)
+  SLOT(reduce, logsumexp)
+  SLOT(cross_entropy, cross_entropy)
+  SLOT(cross_entropy, cross_entropy_backward)
+  SLOT(layer_norm, layer_norm)
+  SLOT(layer_norm, layer_norm_backward)
+  SLOT(batch_norm, batch_norm)
+  SLOT(batch_norm, batch_norm_backward)
+  SLOT(sort, sort)
+  SLOT(sort, topk)
+  SLOT(sort, kthvalue)
+  SLOT(sort, median)
+  SLOT(sort, mode)
+  SLOT(search, searchsorted)
+  SLOT(search, isin)
 #undef SLOT
 #undef SLOTS
+  add_others(slots, backend);
   return slots.found;
 }
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/dtype.h"
 
 #define TT_OVERRIDE(Table, name, function) \
@@ -26,13 +27,19 @@
 
 namespace tt {
 
-// Where the CPU's table holds a kernel: one entry, or one for each of `dtypes` in their order.
+// Where a device's table holds a kernel: one entry, or one for each of `dtypes` in their order, or
+// `count` that differ in another way.
 struct KernelSlot {
-  std::string name;
+  std::string family, name;
   void (**entries)();
+  int count;
   std::vector<DType> dtypes;
+  bool replaceable;  // by that name alone
 };
 
-std::vector<KernelSlot> kernel_slots();
+std::vector<KernelSlot> kernel_slots(const Backend& backend);
+
+// Whether this kernel of the CPU's was built for the baseline alone (cpu/infra/backend.cpp).
+bool is_built_once(const std::string& family, void (*kernel)());
 
 }  // namespace tt

@@ -5,15 +5,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 #include "core/error.h"
 #include "core/gil.h"
+#include "core/launch_listener.h"
 
 namespace tt {
 
 namespace {
 
 std::atomic<int> chosen{0};  // 0: not set
+thread_local bool asked = false;
 // libgomp's pool does not survive a fork: a child that used it would hang.
 std::atomic<bool> forked{false};
 
@@ -28,10 +31,13 @@ constexpr int64_t kPause = 50;
 }  // namespace
 
 int num_threads() {
+  asked = true;
   if (forked.load(std::memory_order_relaxed) || !watching) return 1;
   const int n = chosen.load(std::memory_order_relaxed);
   return n > 0 ? n : omp_get_max_threads();
 }
+
+bool has_asked_for_threads() { return std::exchange(asked, false); }
 
 void set_num_threads(int n) {
   if (n < 1) throw RuntimeError("set_num_threads expects a positive integer");

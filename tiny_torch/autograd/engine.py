@@ -133,7 +133,7 @@ class Run:
                 continue
             else:
                 needs = leading[node]
-            row = enter_node(node) if recorded else None
+            row = enter_node(node, grad) if recorded else None
             saved = node.saved
             state = EMPTY  # from FRESH on no unpack, no release: 4 % of a small step
             if careful or hooks is not None:

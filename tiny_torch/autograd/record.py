@@ -13,6 +13,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.names import NAMES, name_of
+from tiny_torch.modes import thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
 # names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.
@@ -33,7 +34,7 @@ PRODUCTS = {**MATMULS, **dict.fromkeys(("Convolution", "ConvolutionTranspose"), 
 ALL = slice(None)
 
 
-def enter_node(node: Any) -> Any:
+def enter_node(node: Any, grad: Any) -> Any:
     """The row of a node whose backward begins. Named now: afterwards the node is freed.
 
     Its hint is how many inputs want their gradient; of a product, how many factors, since each is
@@ -46,7 +47,10 @@ def enter_node(node: Any) -> Any:
             told[node.op] = found
     name, factors = found
     edges = node.edges[factors]
-    return enter(name, BACKWARD, node.sequence, len(edges) - edges.count(None))
+    row = enter(name, BACKWARD, node.sequence, len(edges) - edges.count(None))
+    if thread.see_node is not None:
+        thread.see_node(node, grad)
+    return row
 
 
 def enter_accumulation() -> Any:

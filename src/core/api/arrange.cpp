@@ -19,8 +19,8 @@ NDArray flip(const NDArray& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   const int64_t item = itemsize(x.dtype());
-  launch(x)->arrange->copy_reversed(x.data() + start * item, out.data(), x.shape(), strides,
-                                    out.strides(), item);
+  launch(x)(backend_of(x).arrange->copy_reversed, x.data() + start * item, out.data(), x.shape(),
+            strides, out.strides(), item);
   return out;
 }
 
@@ -53,8 +53,8 @@ NDArray triangle(const NDArray& x, int64_t diagonal, bool lower, const NDArray* 
   // Beyond the corners all diagonals are alike.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   if (x.numel() > 0)
-    launch(x)->arrange->triangle(from.data(), result.data(), x.numel() / (rows * columns), rows,
-                                 columns, diagonal, lower, itemsize(x.dtype()));
+    launch(x)(backend_of(x).arrange->triangle, from.data(), result.data(),
+              x.numel() / (rows * columns), rows, columns, diagonal, lower, itemsize(x.dtype()));
   return result;
 }
 
@@ -69,11 +69,11 @@ NDArray repeated_positions(const NDArray& repeats, int64_t size) {
     throw RuntimeError(
         "repeats must have the same size as input along dim, but got repeats.size(0) = ",
         repeats.numel(), " and input.size(0) = ", size);
-  const int64_t total = launch(counts)->arrange->total_count(count, step, size);
+  const int64_t total = launch(counts)(backend_of(counts).arrange->total_count, count, step, size);
   if (total == -1) throw RuntimeError("repeats can not be negative");
   if (total == -2) throw RuntimeError("[repeat_interleave] the size of the result overflows");
   const NDArray out = repeats.new_empty({total}, DType::Int64);
-  launch(counts)->arrange->repeat(count, step, size, data_of<int64_t>(out));
+  launch(counts)(backend_of(counts).arrange->repeat, count, step, size, data_of<int64_t>(out));
   return out;
 }
 

@@ -183,7 +183,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   if (args.fixed) {
     if (!running_mean || !running_var)
       throw RuntimeError("[batch_norm] expected running statistics outside of training");
-    launch(given)->batch_norm->running_read(statistics);
+    launch(given)(backend_of(given).batch_norm->running_read, statistics);
   }
   args.out = y.data();
   args.mean = mean.data();
@@ -192,10 +192,10 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
   args.eps = eps;
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)->batch_norm->batch_norm(args);
+    launch(given)(backend_of(given).batch_norm->batch_norm, args);
   }
   if (training && given.numel() > 0 && (running_mean || running_var)) {
-    launch(given)->batch_norm->running_update(statistics);
+    launch(given)(backend_of(given).batch_norm->running_update, statistics);
     for (const NDArray* array : {running_mean, running_var})
       if (array) array->mark_written();
   }
@@ -236,7 +236,7 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.bias_grad = bias_grad.data();
   if (given.numel() > 0) {
     const WithoutGil unlocked(given.numel() > kGilGrain);
-    launch(given)->batch_norm->batch_norm_backward(args);
+    launch(given)(backend_of(given).batch_norm->batch_norm_backward, args);
   } else {
     copy_into(weight_grad, Scalar::of_int(0));
     copy_into(bias_grad, Scalar::of_int(0));

@@ -127,13 +127,13 @@ struct Indexed {
     bool fine = true;
     if (whole.size() == 1) {
       args.index = positions.data();
-      fine = launch(x)->gather->inside(args);
+      fine = launch(x)(backend_of(x).gather->inside, args);
     } else {
       positions = x.new_empty(index_shape, DType::Int64);
       for (size_t k = 0; k < whole.size(); ++k)
-        fine &= launch(x)->gather->offsets(data_of<int64_t>(positions), k == 0, index_shape,
-                                           whole[k].strides(), whole[k].data(), x.shape()[dims[k]],
-                                           x.strides()[dims[k]]);
+        fine &= launch(x)(backend_of(x).gather->offsets, data_of<int64_t>(positions), k == 0,
+                          index_shape, whole[k].strides(), whole[k].data(), x.shape()[dims[k]],
+                          x.strides()[dims[k]]);
       args.index = positions.data();
       args.size = reach();
       args.stride = 1;
@@ -181,7 +181,7 @@ NDArray index(const NDArray& x, const std::vector<const NDArray*>& indices) {
   NDArray out = x.new_empty_strided(indexed.shape, indexed.strides(), x.dtype());
   const std::optional<NDArray> flat = out.try_view(indexed.flat_shape);
   NDArray to = flat ? *flat : x.new_empty(indexed.flat_shape, x.dtype());
-  indexed.along(to, [&](const AlongArgs& args) { launch(x)->gather->pick(args); });
+  indexed.along(to, [&](const AlongArgs& args) { launch(x)(backend_of(x).gather->pick, args); });
   if (flat) return out;
   to = to.view(out.shape());
   copy_into(out, &to);
@@ -215,7 +215,7 @@ void index_put(const NDArray& x, const std::vector<const NDArray*>& indices, con
   source = reshape(source, indexed.flat_shape);
   write_into(x, [&] {
     indexed.along(source, [&](const AlongArgs& args) {
-      launch(x)->gather->place(args, accumulate ? Place::Add : Place::Set);
+      launch(x)(backend_of(x).gather->place, args, accumulate ? Place::Add : Place::Set);
     });
   });
 }

@@ -50,7 +50,7 @@ NDArray astype(const NDArray& x, DType dtype, const NDArray* wanted) {
   NDArray out = wanted ? strided_result_in(wanted, x.shape(), dtype, x.device(), {&x})
                        : x.new_empty_strided(x.shape(), like_strides(x), dtype);
   const Operand inputs[] = {&x};
-  launch(x)->cast->copy(Iter(out, inputs, 1, x.dtype(), dtype));
+  launch(x)(backend_of(x).cast->copy, Iter(out, inputs, 1, x.dtype(), dtype));
   return out;
 }
 
@@ -156,7 +156,9 @@ void copy_into(const NDArray& out, const Operand& x) {
       input = &*copy;
     }
   }
-  write_into(out, [&] { launch(out)->cast->copy(Iter(out, &input, 1, from, out.dtype())); });
+  write_into(out, [&] {
+    launch(out)(backend_of(out).cast->copy, Iter(out, &input, 1, from, out.dtype()));
+  });
 }
 
 }  // namespace tt

@@ -154,7 +154,8 @@ void compute_sum(const ConvSum& sum, const ConvArgs& g, const NDArray& out, cons
     if (has_unseen(lines)) fill_result(out, bias);
     with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
       launch(out)(kernel, parts);
-      again = !depthwise && !launch(out)->conv->is_finite[kind == kPairs ? 0 : kind](parts);
+      again = !depthwise &&
+              !launch(out)(backend_of(out).conv->is_finite[kind == kPairs ? 0 : kind], parts);
     });
   }
   if (!again) return;
@@ -235,8 +236,9 @@ NDArray paired(const NDArray& x, int dim) {
   shape[axis] = (shape[axis] + 1) / 2;
   const NDArray pairs = dense.new_empty(shape, DType::Float32);
   if (pairs.numel() > 0)
-    launch(dense)->conv->pairs.interleave(reinterpret_cast<uint32_t*>(pairs.data()), dense.data(),
-                                          outer, dense.shape()[axis], inner);
+    launch(dense)(backend_of(dense).conv->pairs.interleave,
+                  reinterpret_cast<uint32_t*>(pairs.data()), dense.data(), outer,
+                  dense.shape()[axis], inner);
   return pairs.permute(back);
 }
 
@@ -273,10 +275,12 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   const ConvSum sum = make_sum(g, result == ConvResult::X ? y : x, w, result);
   if (result != ConvResult::W) return compute_sum(sum, g, out, bias, result, kind);
   if (g.x_channels > 1 || g.y_channels > 1 || g.groups == 1)
-    return kind == kPairs ? launch(out)->conv->pairs.weight(g) : launch(out)->conv->weight[kind](g);
+    return kind == kPairs ? launch(out)(backend_of(out).conv->pairs.weight, g)
+                          : launch(out)(backend_of(out).conv->weight[kind], g);
   const ConvLines lines = {{{line_of_y(g, 0)}, {line_of_y(g, 1)}, {line_of_y(g, 2)}}};
-  with_parts(sum, g, lines, result,
-             [&](const ConvSum& parts) { launch(out)->conv->depthwise_weight[kind](parts, g.w); });
+  with_parts(sum, g, lines, result, [&](const ConvSum& parts) {
+    launch(out)(backend_of(out).conv->depthwise_weight[kind], parts, g.w);
+  });
 }
 
 // Makes one of x, w and y, of a shape, from the other two in this order.

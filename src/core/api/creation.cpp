@@ -12,7 +12,7 @@ namespace tt {
 NDArray full(const Dims& shape, const Scalar& value, DType dtype, const Device& device) {
   NDArray out = NDArray::empty(shape, dtype, device);
   const Operand input = value;
-  launch(out)->cast->copy(Iter(out, &input, 1, dtype, dtype));
+  launch(out)(backend_of(out).cast->copy, Iter(out, &input, 1, dtype, dtype));
   return out;
 }
 
@@ -24,24 +24,25 @@ NDArray arange(const Scalar& start, const Scalar& step, int64_t count, DType dty
                const NDArray* wanted, const Device& device) {
   NDArray out = result_in(wanted, {count}, dtype, device, {});
   if (start.kind == Category::Float || step.kind == Category::Float)
-    launch(out)->creation->of_floats(out.data(), dtype, count, start.to<double>(),
-                                     step.to<double>());
+    launch(out)(backend_of(out).creation->of_floats, out.data(), dtype, count, start.to<double>(),
+                step.to<double>());
   else
-    launch(out)->creation->of_ints(out.data(), dtype, count, start.i, step.i);
+    launch(out)(backend_of(out).creation->of_ints, out.data(), dtype, count, start.i, step.i);
   return out;
 }
 
 NDArray linspace(double first, double last, int64_t count, DType dtype, const NDArray* wanted,
                  const Device& device) {
   NDArray out = result_in(wanted, {count}, dtype, device, {});
-  launch(out)->creation->linspace(out.data(), dtype, count, first, last);
+  launch(out)(backend_of(out).creation->linspace, out.data(), dtype, count, first, last);
   return out;
 }
 
 NDArray logspace(double first, double last, int64_t count, double base, DType dtype,
                  const Device& device) {
   const NDArray powers = NDArray::empty({count}, DType::Float64, device);
-  launch(powers)->creation->logspace(data_of<double>(powers), dtype, count, first, last, base);
+  launch(powers)(backend_of(powers).creation->logspace, data_of<double>(powers), dtype, count,
+                 first, last, base);
   return astype(powers, dtype);
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 // Throws for a class out of range.
 void check_classes(const NDArray& target, int64_t classes, int64_t ignore_index) {
-  if (launch(target)->cross_entropy->labels(
-          {data_of<int64_t>(target), target.numel(), classes, ignore_index}))
+  if (launch(target)(backend_of(target).cross_entropy->labels,
+                     {data_of<int64_t>(target), target.numel(), classes, ignore_index}))
     return;
   const HostElements<int64_t> seen(target);
   for (int64_t i = 0; i < seen.size(); ++i)
@@ -32,9 +32,9 @@ NDArray averaged(const NDArray& losses, Reduction reduction, const DivisorArgs& 
                  DType dtype) {
   const bool each = reduction == Reduction::None;
   const NDArray out = each ? converted(losses, dtype) : losses.new_empty({}, dtype);
-  launch(losses)->cross_entropy->average({losses.dtype(), by, losses.data(),
-                                          reduction == Reduction::Mean, divisor, dtype,
-                                          each ? nullptr : out.data()});
+  launch(losses)(backend_of(losses).cross_entropy->average,
+                 {losses.dtype(), by, losses.data(), reduction == Reduction::Mean, divisor, dtype,
+                  each ? nullptr : out.data()});
   return out;
 }
 
@@ -123,7 +123,7 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
                            : new_full(x, without(x.shape(), at), Scalar::of_int(0), call.compute);
   args.stats = stats.data();
   args.loss = loss.data();
-  launch(x)->cross_entropy->cross_entropy(args);
+  launch(x)(backend_of(x).cross_entropy->cross_entropy, args);
   const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index};
   NDArray result =
       averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats), x.dtype());
@@ -148,7 +148,7 @@ NDArray cross_entropy_backward(const NDArray& grad, const NDArray& x, const NDAr
   args.ignore_index = ignore_index;
   args.stats = stats.data();
   set_grad(args, grads, reduction, call.divisor(stats));
-  launch(x)->cross_entropy->cross_entropy_backward(args);
+  launch(x)(backend_of(x).cross_entropy->cross_entropy_backward, args);
   return dx;
 }
 
@@ -179,7 +179,7 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   const NDArray loss = x.new_empty(without(x.shape(), at), compute);
   const NDArray total = x.new_empty({}, compute);
   args.loss = loss.data();
-  launch(x)->cross_entropy->nll(args);
+  launch(x)(backend_of(x).cross_entropy->nll, args);
   const DivisorArgs by{args.lines.count, args.classes, args.weight, ignore_index};
   return {averaged(loss, static_cast<Reduction>(reduction), by, total.data(), x.dtype()), total};
 }
@@ -194,7 +194,7 @@ NDArray nll_loss_backward(const NDArray& grad, const NDArray& target, const NDAr
   const NDArray grads = contiguous(converted(grad, compute));
   CrossEntropyArgs args = nll_args(dx, checked, at, ignore_index);
   set_grad(args, grads, reduction, total.data());
-  launch(grad)->cross_entropy->nll_backward(args);
+  launch(grad)(backend_of(grad).cross_entropy->nll_backward, args);
   return dx;
 }
 

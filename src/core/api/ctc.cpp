@@ -52,7 +52,7 @@ struct Ctc {
     args.blank = blank;
     args.width = 1;
     for (const int64_t length : out) args.width = std::max(args.width, 2 * length + 1);
-    if (!launch(x)->ctc->ctc_labels(args)) refuse_labels(out);
+    if (!launch(x)(backend_of(x).ctc->ctc_labels, args)) refuse_labels(out);
   }
   static std::vector<int64_t> begins_of(const NDArray& t, const std::vector<int64_t>& lengths) {
     std::vector<int64_t> begins;
@@ -84,7 +84,7 @@ std::vector<NDArray> ctc_loss(const NDArray& log_probs, const NDArray& targets,
   const NDArray alpha = log_probs.new_empty({args.batch, args.times, args.width}, args.dtype);
   args.loss = loss.data();
   args.alpha = alpha.data();
-  launch(log_probs)->ctc->ctc(args);
+  launch(log_probs)(backend_of(log_probs).ctc->ctc, args);
   return {loss, alpha};
 }
 
@@ -100,7 +100,7 @@ NDArray ctc_loss_backward(const NDArray& grad, const NDArray& log_probs, const N
   ctc.args.grad = grads.data();
   ctc.args.out = dx.data();
   ctc.args.zero_infinity = zero_infinity;
-  launch(log_probs)->ctc->ctc_backward(ctc.args);
+  launch(log_probs)(backend_of(log_probs).ctc->ctc_backward, ctc.args);
   return dx;
 }
 

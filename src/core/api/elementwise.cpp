@@ -319,8 +319,8 @@ NDArray where(const NDArray& condition, const Operand& x, const Operand& y, cons
                     : NDArray::empty_strided(shape, result_strides(shape, inputs, 3, promoted, 1),
                                              promoted, device);
   const DType compute = computed_in(promoted);
-  launch(out)->elementwise->where[static_cast<int>(compute)](
-      Iter(out, inputs, 3, compute, compute));
+  launch(out)(backend_of(out).elementwise->where[static_cast<int>(compute)],
+              Iter(out, inputs, 3, compute, compute));
   return out;
 }
 

@@ -74,8 +74,8 @@ struct Bags {
     args.bags = from.numel();
     args.entries = index.numel();
     args.index = data_of<int64_t>(index);
-    if (!launch(index)->embedding->bag_starts(
-            {data_of<int64_t>(from), args.index, args.bags, args.entries, rows, to}))
+    if (!launch(index)(backend_of(index).embedding->bag_starts,
+                       {data_of<int64_t>(from), args.index, args.bags, args.entries, rows, to}))
       refuse_bags(from, index, rows);
     if (factors) weights = contiguous(*factors);
     args.starts = to;
@@ -112,7 +112,7 @@ NDArray embedding_backward(const NDArray& grad, const NDArray& index, int64_t ro
   args.padding = padding;
   args.by_frequency = by_frequency;
   args.accumulate = total != nullptr;
-  launch(grad)->embedding->bag_backward(args);
+  launch(grad)(backend_of(grad).embedding->bag_backward, args);
   if (total) total->mark_written();
   return table;
 }
@@ -135,7 +135,7 @@ std::vector<NDArray> embedding_bag(const NDArray& table, const NDArray* weights,
     results.push_back(table.new_empty(shape, DType::Int64));
     args.largest = data_of<int64_t>(results[1]);
   }
-  launch(table)->embedding->bag_forward(args);
+  launch(table)(backend_of(table).embedding->bag_forward, args);
   return results;
 }
 
@@ -148,7 +148,7 @@ NDArray embedding_bag_backward(const NDArray& grad, const NDArray* weights, cons
   set_grad(bags.args, from, table);
   bags.args.by_frequency = by_frequency;
   bags.args.largest = data_of<int64_t>(largest);
-  launch(grad)->embedding->bag_backward(bags.args);
+  launch(grad)(backend_of(grad).embedding->bag_backward, bags.args);
   return table;
 }
 

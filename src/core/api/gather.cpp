@@ -108,7 +108,8 @@ void check_same_dtype(const char* op, const NDArray& x, const Operand& source) {
 
 // `shown`: nothing is written if a position is outside.
 bool pick(const NDArray& x, const AlongArgs& args, bool shown) {
-  return (!shown || launch(x)->gather->inside(args)) && launch(x)->gather->pick(args);
+  return (!shown || launch(x)(backend_of(x).gather->inside, args)) &&
+         launch(x)(backend_of(x).gather->pick, args);
 }
 
 }  // namespace
@@ -120,7 +121,7 @@ bool are_inside(const NDArray& index, int64_t size) {
   args.index_step = 1;
   args.size = size;
   args.index = flat.data();
-  return launch(index)->gather->inside(args);
+  return launch(index)(backend_of(index).gather->inside, args);
 }
 
 NDArray gather(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
@@ -151,9 +152,9 @@ void scatter(const NDArray& x, int64_t dim, const NDArray& index, const Operand&
   if (!as_array(source)) from = from.expand(positions.shape());
   const AlongArgs args = along(x, d, positions, from);
   auto refuse = [&] { throw_outside<RuntimeError>(positions, args.size, 0, d); };
-  if (args.size == 0 || (shown && !launch(x)->gather->inside(args))) refuse();
+  if (args.size == 0 || (shown && !launch(x)(backend_of(x).gather->inside, args))) refuse();
   x.mark_written();
-  if (!launch(x)->gather->place(args, static_cast<Place>(place))) refuse();
+  if (!launch(x)(backend_of(x).gather->place, args, static_cast<Place>(place))) refuse();
 }
 
 NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const NDArray* wanted) {
@@ -173,8 +174,9 @@ NDArray index_select(const NDArray& x, int64_t dim, const NDArray& index, const 
                        first_outside(positions, x.shape()[d], 0), " axis_dim=", x.shape()[d]);
   NDArray out = strided_result_in(wanted, shape, x.dtype(), x.device(), {&x, &positions});
   const AlongArgs args = along(x, d, positions, out, true);
-  const bool fine = out.numel() > 0 && args.size > 0 ? pick(x, args, is_direct(out, wanted))
-                                                     : launch(x)->gather->inside(args);
+  const bool fine = out.numel() > 0 && args.size > 0
+                        ? pick(x, args, is_direct(out, wanted))
+                        : launch(x)(backend_of(x).gather->inside, args);
   if (!fine) throw IndexError("index out of range in self");
   return out;
 }
@@ -187,13 +189,14 @@ void index_place(const NDArray& x, int64_t dim, const NDArray& index, const Oper
   const NDArray from = source_of(x, source);
   AlongArgs args = along(x, d, positions, from, true);
   args.wraps = wraps;
-  if (!launch(x)->gather->inside(args)) {
+  if (!launch(x)(backend_of(x).gather->inside, args)) {
     if (static_cast<Place>(place) == Place::Add)
       throw_outside<RuntimeError>(positions, args.size, 0, d);
     throw_outside<IndexError>(positions, args.size, wraps ? -args.size : 0, d);
   }
   write_into(x, [&] {
-    if (x.numel() > 0 && args.count > 0) launch(x)->gather->place(args, static_cast<Place>(place));
+    if (x.numel() > 0 && args.count > 0)
+      launch(x)(backend_of(x).gather->place, args, static_cast<Place>(place));
   });
 }
 
@@ -239,9 +242,9 @@ void put(const NDArray& x, const NDArray& index, const NDArray& source, bool acc
   const NDArray flat = contiguous(x), positions = contiguous(positions_of(index, &x));
   const NDArray from = contiguous(source_of(x, &source));
   const AlongArgs args = along_flat(flat, positions, from);
-  if (!launch(x)->gather->inside(args))
+  if (!launch(x)(backend_of(x).gather->inside, args))
     throw_outside<IndexError>(positions, args.size, -args.size, 0);
-  launch(x)->gather->place(args, accumulate ? Place::Add : Place::Set);
+  launch(x)(backend_of(x).gather->place, args, accumulate ? Place::Add : Place::Set);
   if (!(flat.storage() == x.storage())) copy_into(x, &flat);
   x.mark_written();
 }

@@ -35,7 +35,7 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
   }
   NDArray out = new_full(x, {size}, Scalar::of_int(0), DType::Int64);
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  launch(x)->histogram->count(numbers.data(), x.numel(), data_of<int64_t>(out), size);
+  launch(x)(backend_of(x).histogram->count, numbers.data(), x.numel(), data_of<int64_t>(out), size);
   return out;
 }
 
@@ -54,9 +54,9 @@ NDArray histogram(const NDArray& x, const NDArray& edges, const NDArray* weights
   const NDArray weight = weights ? contiguous(*weights) : flat;
   const NDArray out = x.new_empty({bounds.numel() - 1}, x.dtype());
   const WithoutGil unlocked(x.numel() > kGilGrain);
-  launch(x)->histogram->histogram({x.dtype(), flat.data(), weights ? weight.data() : nullptr,
-                                   x.numel(), bounds.data(), out.numel(), uniform, exact,
-                                   out.data()});
+  launch(x)(backend_of(x).histogram->histogram,
+            {x.dtype(), flat.data(), weights ? weight.data() : nullptr, x.numel(), bounds.data(),
+             out.numel(), uniform, exact, out.data()});
   return out;
 }
 

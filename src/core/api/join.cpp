@@ -26,7 +26,7 @@ void join_rows(const std::vector<const NDArray*>& arrays, int dim, const NDArray
   args.out_row = out.shape()[dim] * inner;
   args.out = out.data();
   auto flush = [&] {
-    launch(out)->join->join(args);
+    launch(out)(backend_of(out).join->join, args);
     for (int k = 0; k < args.count; ++k) args.out += args.bytes[k];
     args.count = 0;
   };

@@ -59,7 +59,7 @@ std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* 
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&in, &y});
   call.args.eps = eps;
   call.args.stats = stats.data();
-  launch(x)->layer_norm->layer_norm(call.args);
+  launch(x)(backend_of(x).layer_norm->layer_norm, call.args);
   return {y.view(x.shape()), stats};
 }
 
@@ -86,7 +86,7 @@ std::vector<NDArray> layer_norm_backward(const NDArray& grad, const NDArray& x,
     call.args.weight_grad = weight_grad.data();
     call.args.bias_grad = bias_grad.data();
   }
-  launch(x)->layer_norm->layer_norm_backward(call.args);
+  launch(x)(backend_of(x).layer_norm->layer_norm_backward, call.args);
   return {dx.view(x.shape()), weight_grad, bias_grad};
 }
 

@@ -53,7 +53,7 @@ NDArray total_of(const Kernel* kernels, const Operand* inputs, int count, bool m
   args.count = count;
   args.mean = mean;
   args.out = out.data();
-  launch(x)->losses->total(args);
+  launch(x)(backend_of(x).losses->total, args);
   return out;
 }
 
@@ -67,7 +67,8 @@ NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
     throw not_implemented("multilabel_margin_loss", x.dtype());
   const NDArray input = contiguous(x), labels = contiguous(targets);
   const int64_t rows = x.shape()[0], classes = x.shape()[1];
-  if (!launch(x)->cross_entropy->labels({data_of<int64_t>(labels), rows * classes, classes, -1})) {
+  if (!launch(x)(backend_of(x).cross_entropy->labels,
+                 {data_of<int64_t>(labels), rows * classes, classes, -1})) {
     const HostElements<int64_t> seen(labels);
     for (int64_t i = 0; i < seen.size(); ++i)
       if (const int64_t label = seen[i]; label < -1 || label >= classes)
@@ -76,9 +77,9 @@ NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
   const NDArray grads = grad ? contiguous(*grad) : input;
   const NDArray out =
       grad ? new_full(x, x.shape(), Scalar::of_int(0), x.dtype()) : x.new_empty({rows}, x.dtype());
-  launch(x)->losses->multilabel_margin({x.dtype(), rows, classes, input.data(),
-                                        data_of<int64_t>(labels), grad ? grads.data() : nullptr,
-                                        out.data()});
+  launch(x)(backend_of(x).losses->multilabel_margin,
+            {x.dtype(), rows, classes, input.data(), data_of<int64_t>(labels),
+             grad ? grads.data() : nullptr, out.data()});
   return out;
 }
 

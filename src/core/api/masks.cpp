@@ -18,7 +18,7 @@ struct Counted {
   explicit Counted(const NDArray& mask)
       : flat(contiguous(converted(mask, DType::Bool))),
         starts(flat.new_empty({(flat.numel() + kMaskBlock - 1) / kMaskBlock + 1}, DType::Int64)),
-        total(launch(flat)->masks->mask_count(args())) {}
+        total(launch(flat)(backend_of(flat).masks->mask_count, args())) {}
   MaskArgs args() const { return {flat.data(), flat.numel(), data_of<int64_t>(starts)}; }
 };
 
@@ -29,7 +29,7 @@ NDArray nonzero(const NDArray& x) {
   // As in PyTorch each dim's positions lie together: they are read one dim at a time.
   NDArray out = x.new_empty_strided({mask.total, x.ndim()}, {1, mask.total}, DType::Int64);
   if (out.numel() > 0)
-    launch(x)->masks->mask_positions(mask.args(), x.shape(), data_of<int64_t>(out));
+    launch(x)(backend_of(x).masks->mask_positions, mask.args(), x.shape(), data_of<int64_t>(out));
   return out;
 }
 
@@ -37,7 +37,8 @@ NDArray masked_select(const NDArray& x, const NDArray& mask) {
   Counted counted(mask);
   NDArray out = x.new_empty({counted.total}, x.dtype());
   const NDArray flat = contiguous(x);
-  launch(x)->masks->mask_pick(counted.args(), flat.data(), out.data(), itemsize(x.dtype()));
+  launch(x)(backend_of(x).masks->mask_pick, counted.args(), flat.data(), out.data(),
+            itemsize(x.dtype()));
   return out;
 }
 
@@ -66,7 +67,8 @@ void masked_scatter(const NDArray& x, const NDArray& mask, const NDArray& source
     throw RuntimeError("Number of elements of source < number of ones in mask");
   const NDArray from = contiguous(apart(source, x));
   const NDArray flat = contiguous(x);
-  launch(x)->masks->mask_place(counted.args(), flat.data(), from.data(), itemsize(x.dtype()));
+  launch(x)(backend_of(x).masks->mask_place, counted.args(), flat.data(), from.data(),
+            itemsize(x.dtype()));
   if (!x.is_contiguous()) copy_into(x, &flat);
   x.mark_written();
 }

@@ -55,7 +55,7 @@ NDArray host_like(const NDArray& x) {
 void put(const NDArray& out, const NDArray& x) {
   const NDArray there = to_device(x, out.device());
   const Operand input = &there;
-  launch(out)->cast->copy(Iter(out, &input, 1, out.dtype(), out.dtype()));
+  launch(out)(backend_of(out).cast->copy, Iter(out, &input, 1, out.dtype(), out.dtype()));
 }
 template <class T>
 T host_of(T number) {
@@ -258,7 +258,8 @@ NDArray multinomial(const NDArray& weights, Generator* generator, int64_t sample
   shape[shape.size() - 1] = samples;
   const NDArray out = p.new_empty(shape, DType::Int64);
   with_cpu_stream(stream_of(weights.device(), generator), [&](Generator& stream) {
-    launch(p)->random->multinomial(stream, p, samples, replacement, data_of<int64_t>(out));
+    launch(p)(backend_of(p).random->multinomial, stream, p, samples, replacement,
+              data_of<int64_t>(out));
   });
   return to_device(out, weights.device());
 }

@@ -114,7 +114,8 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
   constexpr int64_t kPart = 1 << 15;
   const int64_t n = lines.shape().back(), parts = (n - 1) / kPart;
   if (out.numel() > 1 || parts < 2)
-    return launch(lines)->reduce->logsumexp(
+    return launch(lines)(
+        backend_of(lines).reduce->logsumexp,
         {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data()});
   const NDArray line = reshape(lines, {n}), sums = lines.new_empty({parts + 1}, out.dtype());
   logsumexp_of(line.slice(0, 0, parts * kPart, 1).unfold(0, kPart, kPart),

@@ -154,7 +154,7 @@ void run(const NDArray& x, ResampleArgs& args, const std::vector<AxisMap>& axes)
     axis.weight = numbers_of(map.weight, weights[d]);
     axis.divisor = numbers_of(map.divisor, divisors[d]);
   }
-  launch(x)->resample->resample[pool_kind(dtype_of<T>())](args);
+  launch(x)(backend_of(x).resample->resample[pool_kind(dtype_of<T>())], args);
 }
 
 // Every output of the transposed maps is the one input there is, divided: that once, and a copy.

@@ -38,9 +38,9 @@ NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bo
   NDArray out = result_in(wanted, values.shape(), int32 ? DType::Int32 : DType::Int64,
                           given.device(), {&boundaries, &flat, &order});
   if (out.numel() == 0) return out;
-  launch(given)->search->searchsorted({given.dtype(), rows, size, values.numel() / rows,
-                                       boundaries.data(), flat.data(),
-                                       sorter ? order.data() : nullptr, right, int32, out.data()});
+  launch(given)(backend_of(given).search->searchsorted,
+                {given.dtype(), rows, size, values.numel() / rows, boundaries.data(), flat.data(),
+                 sorter ? order.data() : nullptr, right, int32, out.data()});
   return out;
 }
 
@@ -49,8 +49,8 @@ NDArray isin(const NDArray& x, const NDArray& others, bool invert, const NDArray
     throw RuntimeError("[isin] expected others of dtype ", x.dtype(), ", got ", others.dtype());
   const NDArray flat = contiguous(x), flat_others = contiguous(others);
   NDArray out = result_in(wanted, x.shape(), DType::Bool, x.device(), {&flat, &flat_others});
-  launch(x)->search->isin({x.dtype(), flat.data(), flat_others.data(), flat.numel(),
-                           flat_others.numel(), invert, data_of<bool>(out)});
+  launch(x)(backend_of(x).search->isin, {x.dtype(), flat.data(), flat_others.data(), flat.numel(),
+                                         flat_others.numel(), invert, data_of<bool>(out)});
   return out;
 }
 

@@ -14,7 +14,8 @@ NDArray softmax(const NDArray& x, int64_t dim, bool log, const NDArray* out) {
   if (x.ndim() == 0) return softmax(x.view({1}), 0, log).view({});
   NDArray y = result_in(out, x.shape(), x.dtype(), x.device(), {&x});
   if (y.numel() > 0)
-    launch(x)->softmax->softmax({lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
+    launch(x)(backend_of(x).softmax->softmax,
+              {lines_of(x.shape(), at, computed_in(x.dtype()), {&x, &y}), log});
   return y;
 }
 
@@ -28,8 +29,8 @@ NDArray softmax_backward(const NDArray& grad, const NDArray& y, int64_t dim, boo
     return softmax_backward(grad.view({1}), y.view({1}), 0, log, overwrite).view({});
   NDArray dx = over(y, overwrite);
   if (dx.numel() > 0)
-    launch(y)->softmax->softmax_backward(
-        {lines_of(y.shape(), at, computed_in(y.dtype()), {&grad, &y, &dx}), log});
+    launch(y)(backend_of(y).softmax->softmax_backward,
+              {lines_of(y.shape(), at, computed_in(y.dtype()), {&grad, &y, &dx}), log});
   return dx;
 }
 

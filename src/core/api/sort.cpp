@@ -31,17 +31,18 @@ Lines lines_of(const NDArray& x, int dim, const std::vector<NDArray>& out) {
   return lines_of(x.shape(), dim, x.dtype(), {&x, &out[0], &out[1]});
 }
 
-// One result per line, which kernel(lines) finds.
-template <class Kernel>
+// One result per line, which kernel(lines, settings...) finds.
+template <class... Settings>
 std::vector<NDArray> reduce_lines(const char* name, const NDArray& x, int64_t wanted, bool keepdim,
-                                  const Outs& outs, Kernel&& kernel) {
+                                  const Outs& outs, void (*kernel)(const Lines&, Settings...),
+                                  Settings... settings) {
   const int dim = wrap_dim(wanted, x.ndim());
   if (x.ndim() == 0) return results_of_scalar(x);
   check_size(name, dim, x.shape());
   std::vector<NDArray> out = results(x, reduced(x.shape(), dim, keepdim), outs), lines = out;
   if (!keepdim)
     for (NDArray& array : lines) array = array.unsqueeze(dim);
-  if (x.numel() > 0) launch(x)(kernel, lines_of(x, dim, lines));
+  if (x.numel() > 0) launch(x)(kernel, lines_of(x, dim, lines), settings...);
   return out;
 }
 
@@ -59,7 +60,7 @@ std::vector<NDArray> sort(const NDArray& x, int64_t wanted, bool descending, con
   std::vector<NDArray> out = outs[0] || outs[1]
                                  ? results(x, x.shape(), outs)
                                  : std::vector{fresh(x.dtype()), fresh(DType::Int64)};
-  if (x.numel() > 0) launch(x)->sort->sort(lines_of(x, dim, out), descending);
+  if (x.numel() > 0) launch(x)(backend_of(x).sort->sort, lines_of(x, dim, out), descending);
   return out;
 }
 
@@ -74,7 +75,7 @@ std::vector<NDArray> topk(const NDArray& x, int64_t wanted, int64_t k, bool larg
   shape[dim] = k;
   std::vector<NDArray> out = results(x, shape, outs);
   if (out[0].numel() == 0) return out;
-  launch(x)->sort->topk(lines_of(x, dim, out), k, largest);
+  launch(x)(backend_of(x).sort->topk, lines_of(x, dim, out), k, largest);
   return out;
 }
 
@@ -86,16 +87,14 @@ std::vector<NDArray> kthvalue(const NDArray& x, int64_t dim, bool keepdim, int64
   if (k < 1 || k > (x.ndim() ? x.shape()[d] : 1))
     throw RuntimeError("kthvalue(): selected number k out of range for dimension ", d);
   refuse_bool("kthvalue", x);
-  return reduce_lines("kthvalue", x, dim, keepdim, outs,
-                      [&](const Lines& lines) { backend_of(x).sort->kthvalue(lines, k - 1); });
+  return reduce_lines("kthvalue", x, dim, keepdim, outs, backend_of(x).sort->kthvalue, k - 1);
 }
 
 std::vector<NDArray> median(const NDArray& x, int64_t dim, bool keepdim, bool ignore_nan,
                             const Outs& outs) {
   const char* name = ignore_nan ? "nanmedian" : "median";
   refuse_bool(name, x);
-  return reduce_lines(name, x, dim, keepdim, outs,
-                      [&](const Lines& lines) { backend_of(x).sort->median(lines, ignore_nan); });
+  return reduce_lines(name, x, dim, keepdim, outs, backend_of(x).sort->median, ignore_nan);
 }
 
 std::vector<NDArray> mode(const NDArray& x, int64_t dim, bool keepdim, const Outs& outs) {

@@ -12,7 +12,7 @@ NDArray cross(const NDArray& a, const NDArray& b, int64_t dim) {
   const NDArray x = a.expand(out.shape()), y = b.expand(out.shape());
   const Lines lines = lines_of(out.shape(), wrap_dim(dim, out.ndim()), a.dtype(), {&x, &y, &out});
   const WithoutGil unlocked(out.numel() > kGilGrain);
-  launch(a)->vectors->cross(lines);
+  launch(a)(backend_of(a).vectors->cross, lines);
   return out;
 }
 

@@ -1,10 +1,12 @@
 // Chooses the instruction set and puts the CPU's table together from that build and the baseline's.
 #include "core/backend.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
+#include "core/override.h"
 #include "core/tables.h"
 #include "cpu/cast/convert.h"
 #include "cpu/random/box_muller.h"
@@ -163,7 +165,29 @@ Loop conversion(DType from, DType to) {
 }
 const BoxMullerTable& box_muller() { return *chosen().box_muller; }
 
+namespace {
+
+// A table is nothing but kernels.
+template <class Table>
+bool holds(const Table& table, void (*kernel)()) {
+  void (*entries[sizeof(Table) / sizeof kernel])();
+  std::memcpy(entries, &table, sizeof(Table));
+  return std::find(std::begin(entries), std::end(entries), kernel) != std::end(entries);
+}
+
+}  // namespace
+
 }  // namespace cpu
+
+bool is_built_once(const std::string& family, void (*kernel)()) {
+  using namespace cpu;
+#define TT_IS(name) \
+  if (family == #name) return true;
+  TT_BUILT_ONCE(TT_IS)
+#undef TT_IS
+  return holds(conv_naive_table, kernel) || holds(elementwise_common_table, kernel) ||
+         holds(matmul_integers_table, kernel) || holds(reduce_integers_table, kernel);
+}
 
 const Backend& cpu_backend() {
   static const Backend all = [] {
