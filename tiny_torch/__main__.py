@@ -2,6 +2,7 @@
 
 `python -m tiny_torch run script.py [args…]` runs a PyTorch script: compat/run.py.
 `python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
+`python -m tiny_torch explain script.py:LINE` tells the way of a line's ops: utils/explaining.
 `python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
 """
 
@@ -25,6 +26,7 @@ usage: python -m tiny_torch                        what was built, and what this
        python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
        python -m tiny_torch run -m module [args…]  the same of a module
        python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
+       python -m tiny_torch explain FILE:LINE      the way of a line's ops, down to the kernels
        python -m tiny_torch where NAME             the files and lines behind a name such as exp
        python -m tiny_torch --version | --help"""
 
@@ -63,6 +65,10 @@ def main(arguments: list[str]) -> int:
         from tiny_torch.profiler import command  # which loads multiprocessing, too
 
         return command.main(arguments[1:])
+    elif arguments[:1] == ["explain"]:
+        from tiny_torch.utils.explaining import command as explain  # which loads the ref device
+
+        return explain.main(arguments[1:])
     elif arguments[:1] == ["where"]:
         from tiny_torch import _where  # which loads the ref device
 

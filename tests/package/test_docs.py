@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import tiny_torch
+
 ROOT = Path(__file__).parents[2]
 LIFE = (ROOT / "docs/life-of-an-op.md").read_text()
 # "3. **`file`: `name`, `name`.** text", until the next step or heading
@@ -64,6 +66,28 @@ def test_extracts_are_short_and_stand_in_their_file(number, path, text):
 def test_names_without_a_definition_are_found_out():
     assert not defines(ROOT / "tiny_torch/autograd/engine.py", "Run.no_such_step")
     assert not defines(ROOT / "src/core/iter.cpp", "astype")
+
+
+def without_figures(text: str) -> str:
+    """Without what differs between machines and edits: times, instruction sets, line numbers."""
+    text = re.sub(r"[\d.]+(e[+-]?\d+)? (ns|us|ms|s|GB/s|GFLOP/s)\b", "...", " ".join(text.split()))
+    text = re.sub(r"\b(instruction set|for) v\w+", r"\1 ...", text)
+    return re.sub(r"(\.\w+):\d+", r"\1:N", text)
+
+
+def test_the_explanation_is_what_explain_says():
+    setup = re.search(r"^```python\n(a, b, c = .*?)\n```", LIFE, re.M | re.S)[1]
+    shown = r"^```text\n>>> torch.utils.explain\((\".*?\")\)\n(.*?)^```"
+    line, said = re.search(shown, LIFE, re.M | re.S).groups()
+    namespace = {"torch": tiny_torch}
+    exec(setup, namespace)
+    threads = tiny_torch.get_num_threads()
+    tiny_torch.set_num_threads(2)  # as where it was written
+    try:
+        told = tiny_torch.utils.explain(ast.literal_eval(line), namespace)
+    finally:
+        tiny_torch.set_num_threads(threads)
+    assert without_figures(str(told)) == without_figures(said)
 
 
 # ------------------------------------------------------------------------------------ README.md

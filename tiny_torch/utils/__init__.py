@@ -1,4 +1,7 @@
-"""`torch.utils`: data loading, checkpointing, what holds memory, how training goes, drawings, seeds."""
+"""`torch.utils`: data loading, checkpointing, seeds; and what shows a program at work.
+
+That is who holds memory, how training goes, drawings of graphs, and an op's way to its kernel.
+"""
 
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
@@ -6,4 +9,5 @@ from tiny_torch.utils import deterministic as deterministic
 from tiny_torch.utils import memory as memory
 from tiny_torch.utils import monitor as monitor
 from tiny_torch.utils import viz as viz
+from tiny_torch.utils.explaining import explain as explain
 from tiny_torch.utils.seeding import seed_everything as seed_everything
