@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, Op, edge_of
+from tiny_torch.autograd.places import is_users
 from tiny_torch.autograd.record import BACKWARD, ORDINARY, RANGE, VIEW, start_record, stop_record
 from tiny_torch.modes import thread
 from tiny_torch.nn import Module
 from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils.memory.frames import is_users
 from tiny_torch.utils.memory.recording import Recording
 
 MOST = 300  # ops that are noted; of a line that runs more the rest is left out
