@@ -253,7 +253,7 @@ def sum_of(calls: Iterable[Call]) -> Sum:
 def sides_of(call: Call) -> tuple[int, int, int]:
     """(M, K, N) of a product, in backward that of its forward."""
     x, y = [shape(argument) for argument in call.arguments[MATMULS[call.op]]]
-    k = x[-1]
+    k = x[-1] if x else 0  # a call that is refused
     n = (y[0] if call.op == "Linear" else y[-1]) if len(y) > 1 else 1
     return elements(call.arguments[MATMULS[call.op]][0]) // k if k else 0, k, n
 
