@@ -39,6 +39,7 @@ th:first-child, td:first-child { text-align: left; white-space: normal; min-widt
   overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: 13px; }
 .lines th:last-child, .lines td:last-child { text-align: left; font-size: 13px;
   font-family: ui-monospace, monospace; }
+@media (max-width: 600px) { th, td { padding: 3px 5px; font-size: 13px; } }
 .hints { background: var(--card); border-left: 4px solid var(--mark); margin: 12px 0;
   padding: 8px 12px 8px 32px; }
 .bar { display: flex; height: 26px; border-radius: 4px; overflow: hidden; margin-top: 12px; }

@@ -18,6 +18,7 @@ from tiny_torch.utils.viz.walking import Step
 SCRIPT = Path(__file__).with_name("steps.js")
 LINES = 4000  # of ops, and LEAVES of leaves: a page has at most 2 MB
 LEAVES = 1000
+FEW = 20  # leaves that are seen without a click
 STYLE = """
 .tree { margin: 8px 0; }
 .op, summary, .repeat { padding: 2px 6px; border-radius: 4px; overflow-wrap: anywhere; }
@@ -35,6 +36,7 @@ summary { cursor: pointer; }
 #values > div { background: var(--card); border-radius: 8px; padding: 6px 12px; margin: 8px 0; }
 #values h3 { margin: 2px 0; }
 #values p { margin: 6px 0 0; overflow-wrap: anywhere; }
+td { white-space: nowrap; }
 pre { margin: 0; overflow-x: auto; font: 13px/1.35 ui-monospace, monospace; }
 @media (min-width: 900px) {
   #both { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); }
@@ -133,14 +135,18 @@ def link(facts: Facts, source: Source) -> str:
 def leaves(facts: Facts) -> Iterator[str]:
     if not facts.leaves:
         return
-    yield "<h2>Leaves: where gradients end</h2>"
+    total = sum(leaf.bytes for leaf in facts.leaves)
+    is_open = " open" if len(facts.leaves) <= FEW else ""
+    yield f"<h2>Leaves: where gradients end</h2><details{is_open}><summary>"
+    yield f"{counted(len(facts.leaves), 'leaf', 'leaves')}, {size_text(total)}</summary>"
     yield '<div class="scroll"><table><tr><th>name</th><th>shape</th><th>bytes</th>'
     yield "<th>inputs</th><th></th></tr>"
     for leaf in facts.leaves[:LEAVES]:
         yield leaf_row(leaf)
-    yield "</table></div>"
+    yield "</table>"
     if len(facts.leaves) > LEAVES:
         yield f'<p class="dim">and {len(facts.leaves) - LEAVES:,} more</p>'
+    yield "</div></details>"
 
 
 def leaf_row(leaf: Leaf) -> str:
