@@ -156,8 +156,8 @@ int64_t sequence_of(PyObject* result) {
 }
 
 // ------------------------------------------------------------------------------------- for Python
-// start_record(arguments, memory, stack): from now on this thread's ops are recorded. In the place of
-// whether arguments are described may stand `watch`.
+// start_record(arguments, memory, stack): from now on this thread's ops are recorded. In place of
+// whether arguments are described, `watch` may stand.
 PyObject* start_record(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3) return PyErr_Format(PyExc_TypeError, "start_record(arguments, memory, stack)");
   if (record) return PyErr_Format(PyExc_RuntimeError, "Profiler is already enabled on this thread");

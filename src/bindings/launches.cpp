@@ -5,6 +5,7 @@
 // holds the kernel, times in ns, whether it asked for threads, and what an elementwise kernel walks
 // over: (shape, computed, result, operands), an operand being (address, dtype, strides in bytes).
 #include <chrono>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -103,10 +104,10 @@ pb::object dtype_or_none(const std::vector<DType>& dtypes, int i) {
 }
 
 // (family, name, dtype) of a kernel: None for the dtype, or all, where several entries have it.
-pb::tuple named(const Device& device, void (*kernel)()) {
+pb::tuple named(const std::vector<KernelSlot>& slots, void (*kernel)()) {
   pb::object family = pb::none(), name = pb::none(), dtype = pb::none();
   bool found = false;
-  for (const KernelSlot& slot : kernel_slots(*device.backend)) {
+  for (const KernelSlot& slot : slots) {
     for (int i = 0; i < slot.count; ++i) {
       if (slot.entries[i] != kernel) continue;
       const pb::str own_family(slot.family), own_name(slot.name);
@@ -134,8 +135,11 @@ pb::list stop_launches() {
   const std::unique_ptr<Notes> over = std::move(notes);
   if (!over) return answer;
   if (--listening == 0) launch_listener.store(nullptr);
+  std::map<const Backend*, std::vector<KernelSlot>> slots;
   for (const Note& note : over->all) {
-    const pb::tuple name = named(*note.device, note.kernel);
+    std::vector<KernelSlot>& own = slots[note.device->backend];
+    if (own.empty()) own = kernel_slots(*note.device->backend);
+    const pb::tuple name = named(own, note.kernel);
     const bool once = note.device == &cpu_device() && !name[0].is_none() &&
                       is_built_once(name[0].cast<std::string>(), note.kernel);
     answer.append(pb::make_tuple(name[0], name[1], name[2], note.device->name, once, note.start,
