@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -88,6 +90,17 @@ def test_the_explanation_is_what_explain_says():
     finally:
         tiny_torch.set_num_threads(threads)
     assert without_figures(str(told)) == without_figures(said)
+
+
+def test_what_makes_it_faster_and_smaller_runs(tmp_path):
+    page = (ROOT / "docs/speed-and-memory.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    done = subprocess.run(
+        [sys.executable, "-c", "".join(blocks)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "memory.html").stat().st_size
+    assert done.stdout.endswith("True\nTrue\n")  # channels last, and the same bits
 
 
 # ------------------------------------------------------------------------------------ README.md
