@@ -368,7 +368,7 @@ def test_the_page_stands_alone(watched, tmp_path):
 
 @pytest.mark.parametrize("write", ["to_csv", "to_html"])
 def test_a_file_that_cannot_be_written_leaves_nothing(watched, write, tmp_path):
-    with pytest.raises(RuntimeError, match="does not exist"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         getattr(watched, write)(tmp_path / "missing" / "run")
     with pytest.raises(OSError):
         getattr(watched, write)("/dev/full")

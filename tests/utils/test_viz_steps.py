@@ -249,7 +249,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     (tmp_path / "taken").mkdir()
     picture = draw(leaf(2).exp())
     for path, error in (
-        (tmp_path / "no" / "page.html", RuntimeError),
+        (tmp_path / "no" / "page.html", FileNotFoundError),
         (tmp_path / "taken", OSError),
     ):
         with pytest.raises(error):

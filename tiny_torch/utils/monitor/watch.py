@@ -86,7 +86,7 @@ class Watch:
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Writes all rows, under their fields' names; nothing where it cannot be written whole.
 
-        Raises RuntimeError where there is no such folder, OSError where writing fails.
+        Raises OSError where writing fails, FileNotFoundError where there is no such folder.
         """
         write_whole(path, as_csv(self.rows))
 

@@ -65,7 +65,7 @@ class Drawing:
     def to_html(self, path: str | os.PathLike) -> None:
         """Writes a page that needs no other file; a small graph's steps through backward.
 
-        Raises RuntimeError where there is no such folder, OSError where writing fails.
+        Raises OSError where writing fails, FileNotFoundError where there is no such folder.
         """
         write_whole(path, self._page())
 
