@@ -18,6 +18,7 @@ import tiny_torch as torch
 from .. import _core
 from ..autograd.record import RANGE, enter, leave
 from ..hooks import RemovableHandle, add_hook
+from ..modes import RECORDED, modes
 from ..tensor import Tensor
 
 __all__ = ["Optimizer"]
@@ -55,7 +56,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             args, kwargs = result
         if "_opt_called" in self.__dict__:  # set by a scheduler, which asks at its first step
             self._opt_called = True
-        row = enter(f"Optimizer.step#{type(self).__name__}.step", RANGE, -1)
+        row = self._row("step") if modes.bits & RECORDED else None
         try:
             out = step(*args, **kwargs)
         finally:
@@ -251,7 +252,7 @@ class Optimizer:
         >>> print(w.grad)
         None
         """
-        row = enter(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", RANGE, -1)
+        row = self._row("zero_grad") if modes.bits & RECORDED else None
         for group in self.param_groups:
             for param in group["params"]:
                 grad = param.grad
@@ -266,6 +267,10 @@ class Optimizer:
                     grad.requires_grad_(False)
                 grad.zero_()
         leave(row)
+
+    def _row(self, method: str) -> Any:
+        """A row of a profile begins, under PyTorch's name for it."""
+        return enter(f"Optimizer.{method}#{type(self).__name__}.{method}", RANGE, -1)
 
     # ---- saving and loading -----------------------------------------------------------------
 
