@@ -308,7 +308,7 @@ ELSEWHERE = {
     *("Dirichlet", "Drawn", "GammaInc", "StandardGamma"),
     *("UserOp", "NotDifferentiable", "Set", "ScatterCombine"),
     *("EmbeddingBagBackward", "MaxPoolGather"),
-    *("InLayout", "Unrelated", "Keep"),
+    *("InLayout", "Unrelated", "Keep", "OpenGate"),
 }
 
 
