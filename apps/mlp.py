@@ -113,6 +113,13 @@ def make_model() -> nn.Module:
     )
 
 
+def counted(batches: Any, bar: tqdm) -> Any:
+    """The batches, one after the other, as the bar shows them."""
+    for batch in batches:
+        yield batch
+        bar.update()
+
+
 def train_epoch(
     model: nn.Module,
     batches: Any,
@@ -186,13 +193,16 @@ def main(argv: list[str] | None = None) -> dict[str, list[float]]:
         f"{part}_{what}": [] for part in ["train", "test"] for what in ["loss", "accuracy"]
     }
     interrupted = ""
+    bar = tqdm(total=len(train_batches), leave=False)  # an interrupted tqdm() leaves half a bar
     try:
         for epoch in range(1, args.epochs + 1):
-            with tqdm(train_batches, desc=f"epoch {epoch:2}/{args.epochs}", leave=False) as bar:
-                figures = [
-                    *train_epoch(model, bar, criterion, optimiser, args.device),
-                    *evaluate(model, test_batches, criterion, args.device),
-                ]
+            bar.reset()
+            bar.set_description(f"epoch {epoch:2}/{args.epochs}")
+            figures = [
+                *train_epoch(model, counted(train_batches, bar), criterion, optimiser, args.device),
+                *evaluate(model, test_batches, criterion, args.device),
+            ]
+            bar.clear()
             for values, figure in zip(history.values(), figures, strict=True):
                 values.append(figure)
             print(
@@ -202,6 +212,7 @@ def main(argv: list[str] | None = None) -> dict[str, list[float]]:
             )
     except KeyboardInterrupt:
         interrupted = f"interrupted in epoch {epoch}: "
+    bar.close()
 
     written = "nothing to write"
     if history["test_accuracy"]:
