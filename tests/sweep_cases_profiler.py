@@ -85,7 +85,7 @@ for place, owner in ((PROFILE, ""), ("autograd.profiler.EventList", "function_ev
         *[recorded(kind, o) + f"P.{owner}export_stacks('/nowhere/at/all', {m})" for o in ("", "with_stack=True") for m in ("'cpu_time'", "'nothing'", "3", "")],
         recorded(kind, "with_stack=True") + f"P.{owner}export_stacks()",
         recorded(kind, "with_stack=True") + f"P.{owner}export_stacks(nothing=3)",
-        "P = torch.autograd.profiler.profile(with_stack=True)\nP.export_stacks('a', 'self_cpu_time_total')",
+        IMPORT + "P = torch.autograd.profiler.profile(with_stack=True)\nP.export_stacks(tempfile.mktemp(), 'self_cpu_time_total')",
     )  # fmt: skip
 EVENT = "Q = [e for e in P.function_events if e.name == 'aten::exp'][0]\n"
 of("autograd.profiler.FunctionEvent", *[MADE[1] + EVENT + f"Q.{name}" for name in ("name", "key", "count", "input_shapes", "is_async", "flops", "is_legacy", "id >= 0", "thread >= 0", "cpu_time_total >= 0")])  # fmt: skip
