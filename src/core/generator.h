@@ -52,7 +52,7 @@ class Generator {
   // Throws RuntimeError, and changes nothing, unless the bytes are a usable state.
   void set_state(const void* bytes, size_t size);
 
-  // Of Philox: each thread of a kernel takes up to `count` of its numbers, a multiple of 4, from
+  // Philox: each thread of a kernel takes up to `count` of its numbers, a multiple of 4, from
   // the answered counter on.
   struct Philox {
     uint64_t seed, counter;

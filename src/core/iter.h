@@ -35,8 +35,8 @@ struct Iter {
   int64_t shape[kMaxDims];
   Entry operands[kMaxOperands];
 
-  // Of contiguous memory, which add_flat() and add_number() name, the output first: where there are
-  // no arrays.
+  // Over contiguous memory, which add_flat() and add_number() name, the output first: where there
+  // are no arrays.
   Iter(int64_t numel, DType dtype) : ndim(1), numel(numel), compute(dtype), result(dtype) {
     shape[0] = numel;
   }

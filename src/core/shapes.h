@@ -12,13 +12,13 @@ inline Dims without(Dims dims, int dim) {
   dims.erase(dim);
   return dims;
 }
-// Of a stack of matrices: all dims but those.
+// A stack of matrices: all dims but the matrices' own.
 inline Dims leading(const Dims& dims) {
   Dims batch;
   for (int i = 0; i + 2 < dims.size(); ++i) batch.push_back(dims[i]);
   return batch;
 }
-// Of one result for each line along a dim.
+// The shape of one result for each line along a dim.
 inline Dims reduced(Dims shape, int dim, bool keepdim) {
   if (!keepdim) return without(shape, dim);
   shape[dim] = 1;

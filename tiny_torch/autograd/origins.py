@@ -91,7 +91,7 @@ class Origins(OpMode):
         self.found[kind] = text
 
     def told(self) -> str:
-        """Of the first inf, if it came before NaN, and of the first NaN."""
+        """Tells of the first NaN, and of the first inf if it came before."""
         told = []
         for kind, text in self.found.items():
             told.append(text)
@@ -107,7 +107,7 @@ def returned(name: str, kind: str, output: int, told: str) -> str:
 
 
 def arrays_of(gradients: Any) -> list[Any]:
-    """Of a gradient, or a tuple of them, as arrays or tensors."""
+    """The arrays of a gradient, or of a tuple of gradients."""
     several = gradients if isinstance(gradients, tuple | list) else (gradients,)
     return [getattr(gradient, "array", gradient) for gradient in several]
 

@@ -20,8 +20,14 @@ from tiny_torch.autograd._profiler.events import Recording, Row, events_of, stac
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.autograd._profiler.trace import trace_of
 from tiny_torch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
-from tiny_torch.autograd.record import MODULE, RANGE, enter, leave, start_record, stop_record
-from tiny_torch.nn.modules._calling import Calling
+from tiny_torch.autograd.record import (
+    RANGE,
+    enter,
+    leave,
+    start_record,
+    stop_record,
+    watch_modules,
+)
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -67,30 +73,6 @@ class record_function:
                 return function(*args, **kwargs)
 
         return inner
-
-
-# ---- modules ------------------------------------------------------------------------------------
-
-_plain_call = Calling.__call__
-_watching = 0  # profiles that want to see modules
-_lock = threading.Lock()
-
-
-def _recorded_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Module.__call__ while a profile wants to see modules."""
-    row = enter(self, MODULE, -1)
-    try:
-        return _plain_call(self, *args, **kwargs)
-    finally:
-        leave(row)
-
-
-def watch_modules(change: int) -> None:
-    """One profile more, or less, that wants to see modules."""
-    global _watching
-    with _lock:
-        _watching += change
-        Calling.__call__ = _recorded_call if _watching else _plain_call  # type: ignore[method-assign]
 
 
 # ---- the profile --------------------------------------------------------------------------------

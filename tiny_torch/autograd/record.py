@@ -9,6 +9,7 @@ is over. While nobody records, `enter` answers None, and `leave(None)` does noth
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from tiny_torch import _core
@@ -25,7 +26,7 @@ enter = _core.enter
 leave = _core.leave
 # {op class: its node's name, and `factors`}, where the name does not depend on the node.
 told: dict[Any, tuple[str, slice]] = {}
-# Of products, where their two factors stand among the inputs.
+# {product: where its two factors stand among the inputs}
 MATMULS = {
     **dict.fromkeys(("Mm", "Bmm", "Matmul", "Linear"), slice(2)),
     **dict.fromkeys(("Addmm", "Baddbmm"), slice(1, 3)),
@@ -56,3 +57,36 @@ def enter_node(node: Any, grad: Any) -> Any:
 def enter_accumulation() -> Any:
     """The row of a gradient that is added to a leaf's."""
     return enter("torch::autograd::AccumulateGrad", BACKWARD, -1)
+
+
+# ---- calls of modules ---------------------------------------------------------------------------
+
+_plain_calls: dict[type, Any] = {}  # {recordable class: its own __call__}
+_watching = 0  # profiles that want to see modules
+_lock = threading.Lock()
+
+
+def recordable(kind: type) -> type:
+    """Marks a class whose calls are rows while a profile wants to see modules."""
+    _plain_calls[kind] = kind.__call__
+    return kind
+
+
+def _recorded(plain: Any) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        row = enter(self, MODULE, -1)
+        try:
+            return plain(self, *args, **kwargs)
+        finally:
+            leave(row)
+
+    return call
+
+
+def watch_modules(change: int) -> None:
+    """One profile more, or less, that wants to see modules; without one, calls stay plain."""
+    global _watching
+    with _lock:
+        _watching += change
+        for kind, plain in _plain_calls.items():
+            kind.__call__ = _recorded(plain) if _watching else plain  # type: ignore[method-assign]

@@ -34,7 +34,7 @@ class Recording:
             self.gradients(outputs, [torch.empty_like(o) for o in outputs if o.requires_grad])
 
     def gradients(self, outputs: Any, grads: list[Tensor]) -> tuple:
-        """Of the inputs that require them, given those of the outputs that do."""
+        """Gradients of the inputs that require them, from those of the outputs that do."""
         roots = [output for output in outputs if output.requires_grad]
         if not roots:
             return ()

@@ -13,8 +13,14 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd._profiler.events import FOLDER, Recording, Row
 from tiny_torch.autograd._profiler.files import write_whole
-from tiny_torch.autograd.profiler import watch_modules
-from tiny_torch.autograd.record import ORDINARY, enter, leave, start_record, stop_record
+from tiny_torch.autograd.record import (
+    ORDINARY,
+    enter,
+    leave,
+    start_record,
+    stop_record,
+    watch_modules,
+)
 from tiny_torch.compat import run
 from tiny_torch.profiler.limits import Limits, limits
 from tiny_torch.profiler.peak import Change

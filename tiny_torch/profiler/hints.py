@@ -61,7 +61,7 @@ def waiting_for_data(totals: Totals, peak: Peak) -> Hint | None:
 
 
 def embedding_gradients(totals: Totals, peak: Peak) -> Hint | None:
-    """Of a large table of which a step uses few rows, all are written, and all are updated."""
+    """A step that uses few rows of a large table writes and updates all of them."""
     nodes = [
         call for call in totals.calls
         if call.op == "Embedding" and call.phase == BACKWARDS

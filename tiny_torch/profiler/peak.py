@@ -38,7 +38,7 @@ class Peak(NamedTuple):
     curve: list[tuple[int, int]]  # (time, bytes in use after it)
 
     def share(self, kind: str) -> float:
-        """Of the peak, what blocks of this kind have."""
+        """The part of the peak that blocks of this kind have, from 0 to 1."""
         found = sum(size for maker, (size, _) in self.makers.items() if maker.kind == kind)
         return found / self.bytes if self.bytes else 0.0
 

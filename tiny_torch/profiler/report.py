@@ -16,25 +16,12 @@ from tiny_torch.profiler.drawing import bar, curve, roofline
 from tiny_torch.profiler.hints import hints
 from tiny_torch.profiler.peak import Change, Peak, peak_of
 from tiny_torch.profiler.totals import Sum, Totals
+from tiny_torch.utils.pages import document
 
 MOST = 40  # lines of a table
 MAKERS = 12  # of memory's peak
 STYLE = """
-:root { color-scheme: light dark; --bg: #fff; --fg: #1d2530; --dim: #66707d; --line: #d8dde4;
-  --bar: #cfe2f7; --curve: #2b6cb0; --mark: #c2185b; --card: #f5f7fa; }
-@media (prefers-color-scheme: dark) { :root { --bg: #14181d; --fg: #e4e8ee; --dim: #98a2af;
-  --line: #333b45; --bar: #24405f; --curve: #6cb2f5; --mark: #ff5c93; --card: #1d232a; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 16px; max-width: 1100px; background: var(--bg); color: var(--fg);
-  font: 15px/1.45 system-ui, sans-serif; }
-h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 17px; margin: 28px 0 8px; }
-p { margin: 4px 0; } .dim { color: var(--dim); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 8px; border-bottom: 1px solid var(--line); text-align: right;
-  white-space: nowrap; }
-th { color: var(--dim); font-weight: normal; }
+th, td { text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 180px;
   overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: 13px; }
 .lines th:last-child, .lines td:last-child { text-align: left; font-size: 13px;
@@ -125,9 +112,9 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
     def of_limit(name: str, found: Sum) -> str:
         return f"{found.share_of(limits):.0%}" if found.flops or found.bytes else ""
 
-    title = html.escape(f"Profile of {script}")
+    title = f"Profile of {script}"
     parts = [
-        f"<h1>{title}</h1>",
+        f"<h1>{html.escape(title)}</h1>",
         f'<p class="dim">{format_time(whole)}, of which {format_time(wall)} from the first op to '
         f"the last, and {format_time(totals.recorder)} this profile; {len(totals.calls)} calls, "
         f"{torch.get_num_threads()} threads. {html.escape(note)}</p>",
@@ -165,11 +152,7 @@ def page(totals: Totals, changes: list[Change], script: str, note: str = "") -> 
         "</div>",
         curve(peak, recording.start, recording.stop),
     ]  # fmt: skip
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}</style>{''.join(parts)}</html>\n"
-    )
+    return document(title, STYLE, "".join(parts))
 
 
 def listed(texts: list[str]) -> str:

@@ -67,7 +67,7 @@ class Sum(NamedTuple):
         )
 
     def share_of(self, limits: Limits) -> float:
-        """Of what the machine's roofline allows for so many operations and bytes."""
+        """The speed as a part of what the machine's roofline allows for this work."""
         need = max(self.flops / limits.flops, self.bytes / limits.bytes) * 1e6
         return need / self.own if self.own else 0.0
 
@@ -103,7 +103,7 @@ class Totals:
         self.shares[PYTHON] = max(0.0, self.wall - sum(self.shares.values()))
 
     def share(self, calls: Any, around: bool = False) -> float:
-        """Of the time: the calls' own, with the Python before them if `around` says so."""
+        """The calls' part of the time: their own, and the Python before them if `around`."""
         time = sum(call.own + (min(call.gap, AROUND) if around else 0.0) for call in calls)
         return min(time / self.wall, 1.0) if self.wall else 0.0
 

@@ -31,7 +31,7 @@ NDArray randperm(int64_t n, Generator* generator, DType dtype, const NDArray* ou
                  const Device& device);
 NDArray multinomial(const NDArray& p, Generator* generator, int64_t samples, bool replacement);
 
-// Of parameters, which have one shape and dtype.
+// Draws by parameters, which have one shape and dtype.
 NDArray poisson(Generator* generator, const NDArray& rate);
 NDArray binomial(Generator* generator, const NDArray& count, const NDArray& p);
 NDArray standard_gamma(Generator* generator, const NDArray& alpha);

@@ -51,7 +51,7 @@ struct AverageArgs {
 struct CrossEntropyTable {
   void (*cross_entropy)(const CrossEntropyArgs&);
   void (*cross_entropy_backward)(const CrossEntropyArgs&);
-  // Of log-probabilities, per line: loss = -x[class] weight[class], or 0 where the class is
+  // From log-probabilities, per line: loss = -x[class] weight[class], or 0 where the class is
   // `ignore_index`. Stream x, or its gradient, which is 0 before. Without smoothing and `stats`.
   void (*nll)(const CrossEntropyArgs&);
   void (*nll_backward)(const CrossEntropyArgs&);

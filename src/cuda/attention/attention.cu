@@ -144,7 +144,7 @@ __global__ void find_dots(const Attention<T> g, SumOf<T>* const dots) {
   dots[row] = sum;
 }
 
-// Of the thread's query and key.
+// The gradient of one product: the thread's query and key.
 template <class Sum>
 struct Gradient {
   Sum p, ds;

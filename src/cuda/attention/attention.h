@@ -17,7 +17,7 @@ struct Matrix {
   __device__ T& at(int64_t i, int64_t j) const { return data[i * row + j * column]; }
 };
 
-// Of halves the mask and all sums are floats.
+// For halves, the mask and all sums are floats.
 template <class T>
 struct Attention {
   using Sum = SumOf<T>;

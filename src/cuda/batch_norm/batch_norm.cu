@@ -24,7 +24,7 @@ struct Sets {
   __device__ int64_t numel() const { return samples * channels * size; }
   __device__ int64_t sets_of_sample() const { return channels / set_channels; }
   __device__ bool is_per_channel() const { return set_channels == 0; }
-  // Of a set.
+  // A set has so many elements.
   __device__ int64_t elements() const { return (is_per_channel() ? samples : set_channels) * size; }
   __device__ Element in_set(int64_t set, int64_t i) const {
     if (is_per_channel()) return {i / size, set, i % size};
@@ -85,7 +85,7 @@ __global__ void normalize(const Sets sets, const T* const x, const T* const mean
 
 // ---- backward -----------------------------------------------------------------------------------
 
-// Of grad, and of grad (x - mean).
+// Sums of grad, and of grad (x - mean).
 struct Sums {
   double sum, moment;
 };
@@ -108,7 +108,7 @@ __global__ void gradient_sums(const Sets sets, const T* const x, const T* const 
   if (threadIdx.x == 0) sums[blockIdx.x] = {sum, moment};
 }
 
-// Of a set: those of its channels, by their weights.
+// A set's sums are its channels' sums, times their weights.
 template <class T>
 __global__ void add_channels(const Sets sets, const int64_t count, const Sums* const sums,
                              const T* const weight, Sums* const of_sets) {

@@ -28,7 +28,7 @@ template <class V, class X, class Y>
 __device__ V select_as(bool condition, X x, Y y) {
   return condition ? static_cast<V>(x) : static_cast<V>(y);
 }
-// Of numbers, too: ops.def's `y / 2` is an int where y is a small integer.
+// For numbers, too: ops.def's `y / 2` is an int where y is a small integer.
 template <class X, class Y>
 __device__ std::common_type_t<X, Y> select(bool condition, X x, Y y) {
   return condition ? x : y;

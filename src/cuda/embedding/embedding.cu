@@ -40,7 +40,7 @@ __global__ void sum_of_bag(const BagArgs a) {
   set_element(a, a.out, bag * a.out_row + column, sum);
 }
 
-// Of an empty bag 0, from no row.
+// An empty bag answers 0, from no row.
 template <class T>
 __global__ void max_of_bag(const BagArgs a) {
   const int64_t index = thread_index();

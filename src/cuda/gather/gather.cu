@@ -89,7 +89,7 @@ int64_t index_lines(const AlongArgs& args) {
   return std::min<int64_t>(lines, 1);
 }
 
-// Of `total` positions, line by line. `found`: null, or where they go.
+// Finds `total` positions, line by line. `found`: null, or where they go.
 __global__ void find_positions(const Along a, const int64_t total, int64_t* found, int* outside) {
   const int64_t i = thread_index();
   if (i >= total) return;

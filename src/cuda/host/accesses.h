@@ -58,7 +58,7 @@ class Accesses {
   std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, Byte* to);
   bool are_ordered(Time then, Time warp_then, int other, int thread) const;
 
-  // Of a library that holds kernels.
+  // A library that holds kernels.
   struct Module {
     Range statics;
     std::vector<Range> read_only;                                        // its code, too

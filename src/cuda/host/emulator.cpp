@@ -137,7 +137,7 @@ class Emulator {
  private:
   static constexpr int kCopied = 16;  // bytes of a cp.async
 
-  // Of an address aligned to kCopied, of which the last bytes may be nobody's.
+  // The address is aligned to kCopied; the last of its bytes may be nobody's.
   void check_each(const void* address, int bytes, Access kind, void* place) {
     if (reinterpret_cast<uintptr_t>(address) % kCopied != 0)
       fail("cp.async reads at a misaligned address", place);

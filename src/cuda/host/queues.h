@@ -75,7 +75,7 @@ class Queues {
   cudaError_t begin_capture(cudaStream_t stream);
   cudaError_t end_capture(cudaStream_t stream, std::vector<Work>& work);
   bool is_capturing(cudaStream_t stream) const { return stream && stream->capture; }
-  // Of what cannot be captured: the capture has failed.
+  // After what cannot be captured: the capture has failed.
   cudaError_t refuse_capture(cudaStream_t stream);
   bool refuse_captures();  // all; whether there are any
 

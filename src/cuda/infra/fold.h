@@ -32,7 +32,7 @@ Folded folded_of(const char* x, DType dtype, const Dims& kept, const Dims& kept_
                  const Dims& reduced, const Dims& reduced_strides);
 Folded folded_of(const Lines& lines);  // stream 0, an output per line
 Folded folded_line(const char* x, DType dtype, int64_t size);
-// Of the states that a fold in chunks leaves.
+// A fold of the states that a fold in chunks leaves.
 Folded folded_states(const Folded& before, const void* states, int64_t bytes);
 
 namespace {

@@ -134,8 +134,8 @@ void run_splits(const Product<T>& g, const Plan& plan, const Run& run) {
 
 }  // namespace
 
-// Of float32, on CUDA cores (blocked.cu), and of Half, BFloat16, or float32 as TF32, on tensor
-// cores (tensor.cu): by tiles, as a Plan says.
+// By tiles, as a Plan says: float32 on CUDA cores (blocked.cu); Half, BFloat16, or float32 as TF32
+// on tensor cores (tensor.cu).
 void product_on_cores(const MatmulArgs& args);
 template <class T>
 void product_on_tensor_cores(const MatmulArgs& args);

@@ -50,7 +50,7 @@ struct Rows {
     }
     return false;
   }
-  // Of equal rows the first comes first.
+  // Equal rows stay in their order.
   __device__ bool operator()(int64_t a, int64_t b) const {
     for (int64_t k = 0; k < width; ++k) {
       const Key of_a = key(a, k), of_b = key(b, k);

@@ -190,12 +190,12 @@ def formulas_of(op: Any) -> tuple[Formula | None, Formula | None]:
 
 
 def bytes_of(op: Any, arguments: Any) -> int:
-    """Of an op; 0 where no formula is known."""
+    """Bytes that an op moves; 0 where no formula is known."""
     formula, _ = formulas_of(op)
     return counted(formula, *arguments) if formula and arguments else 0
 
 
 def bytes_of_backward(op: Any, arguments: Any, wanted: int) -> int:
-    """Of its backward, where so many inputs want their gradient; 0 where no formula is known."""
+    """Bytes that its backward moves for so many wanted gradients; 0 without a formula."""
     _, formula = formulas_of(op)
     return counted(formula, wanted, *arguments) if formula and arguments else 0

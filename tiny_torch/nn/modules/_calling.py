@@ -7,10 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...autograd.record import recordable
 from ...hooks import RemovableHandle, add_hook
 from ._backward_gates import BackwardGates
 
 
+@recordable
 class Calling:
     """Mixin of Module: `__call__` and the hooks of forward and backward."""
 

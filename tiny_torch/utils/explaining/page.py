@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from tiny_torch.profiler.report import STYLE
 from tiny_torch.utils.explaining.steps import Step, text_of_time
+from tiny_torch.utils.pages import document
 
-OWN_STYLE = """
+STYLE = """
 .line { font: 15px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; margin-top: 26px; }
 .line + .line { margin-top: 0; }
 .step { border: 1px solid var(--line); border-radius: 8px; padding: 8px 12px; margin: 10px 0; }
@@ -51,9 +51,11 @@ def is_source(line: str) -> bool:
 
 def page(explanation: Any) -> str:
     """The page's text."""
-    title = html.escape(explanation.title)
     most = max([step.time or step.call for step in explanation.all()], default=1)
-    parts = [f"<h1>{title}</h1>", f'<p class="dim">{html.escape(explanation.machine)}. ']
+    parts = [
+        f"<h1>{html.escape(explanation.title)}</h1>",
+        f'<p class="dim">{html.escape(explanation.machine)}. ',
+    ]
     parts.append("Bars compare times in kernels, or of calls that ran none.")
     parts.append(f" {html.escape(explanation.note)}</p>")
     for path, steps in explanation.groups():
@@ -64,8 +66,4 @@ def page(explanation: Any) -> str:
                 f"{where}</p>"
             )
         parts += [told(step, most) for step in steps]
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}{OWN_STYLE}</style>{''.join(parts)}</html>\n"
-    )
+    return document(explanation.title, STYLE, "".join(parts))

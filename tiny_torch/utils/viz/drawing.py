@@ -59,7 +59,7 @@ class Drawing:
         return f"<Drawing of {self.facts.summary()[0]}>"
 
     def _note(self) -> str:
-        # Of a graph that is only large nobody expects steps.
+        # A large graph has no steps by design; only a failure is told.
         return f"No steps: {self.no_steps}" if "failed" in self.no_steps else ""
 
     def to_html(self, path: str | os.PathLike) -> None:

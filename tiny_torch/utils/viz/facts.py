@@ -52,7 +52,7 @@ class Operation:
 
     @property
     def bytes(self) -> int:
-        """Of what it saved, whoever else holds that, too."""
+        """Bytes that it saved, those included that others hold, too."""
         return sum(saved.bytes for saved in self.saved)
 
     @property

@@ -23,7 +23,7 @@ Edge = tuple[Any, int]
 
 
 def kind_of(array: Any) -> Kind:
-    """Of an array or a tensor."""
+    """The shape and dtype of an array or a tensor."""
     return Kind(tuple(array.shape), array.dtype)
 
 

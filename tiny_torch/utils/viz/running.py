@@ -92,7 +92,7 @@ class Seen(OpMode):
 
     @staticmethod
     def name_inputs(op: Operation, texts: tuple) -> None:
-        """Of inputs that have no gradient."""
+        """Names the inputs that have no gradient."""
         for i, (source, text) in enumerate(zip(op.sources, texts, strict=False)):
             if source.kind == "other" and text:
                 op.sources[i] = source._replace(text=text)
