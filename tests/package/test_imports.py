@@ -22,7 +22,7 @@ USERS = (
         "optim",
         "safetensors",
     ),
-    *("profiler", "serialization", "special", "testing", "utils"),
+    *("homework", "profiler", "serialization", "special", "testing", "utils"),
 )
 USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
 MODULES = [

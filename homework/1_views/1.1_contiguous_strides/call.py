@@ -1,0 +1,2 @@
+def call(student, shape):
+    return student(shape)

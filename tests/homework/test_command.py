@@ -1,0 +1,120 @@
+"""The command line: a student's way through a task, and a teacher's table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tiny_torch.homework import command
+
+RIGHT = """
+def contiguous_strides(shape):
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+"""
+
+
+@pytest.fixture
+def homework(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = command.main([*arguments])
+        output = capsys.readouterr()
+        return code, output.out + output.err
+
+    return run
+
+
+def test_a_students_way(homework, tmp_path):
+    path = tmp_path / "my_homework" / "1.1_contiguous_strides.py"
+    code, text = homework("start", "1.1")
+    assert code == 0 and text.startswith("# 1.1 The strides of a contiguous array")
+    code, text = homework("check", "1.1")
+    assert code == 1 and "NotImplementedError: task 1.1" in text
+    assert homework("use", "1.1")[0] == 2
+    assert "1 of 3" in homework("hint", "1.1")[1]
+    assert "2 of 3" in homework("hint", "1.1")[1]
+    path.write_text(RIGHT)
+    code, text = homework("check", "1.1")
+    assert code == 0 and "passed, 13 cases" in text
+    assert "trains on: 1.1" in homework("use", "1.1")[1]
+    code, text = homework("status")
+    assert text.startswith("5 of ")
+    assert " yours | tiny_torch._reference.layout:contiguous_strides" in text and "2 hints" in text
+    path.write_text(RIGHT + "\n# changed")
+    assert " yours" not in homework("status")[1]
+    assert homework("start", "1.1")[0] == 2
+    assert "kept as" in homework("reset", "1.1")[1]
+    assert "task 1.1" in path.read_text()
+
+
+def test_a_script_runs_on_the_students_code(homework, tmp_path):
+    homework("start", "2.2")
+    (tmp_path / "my_homework" / "2.2_quotient.py").write_text(
+        "def backward(saved, grad, needs):\n"
+        "    x, y = saved\n"
+        "    print('mine')\n"
+        "    return grad / y if needs[0] else None, -grad * (x / y / y) if needs[1] else None\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "x = torch.tensor([8.0], requires_grad=True)\n"
+        "(x / 2).backward()\n"
+        "print(x.grad)\n"
+    )
+    assert homework("check", "2.2")[0] == 0
+    assert homework("use", "2.2")[0] == 0
+    from tiny_torch.ops.elementwise.arithmetic import Div
+
+    ours = Div.__dict__["backward"]
+    try:
+        code, text = homework("run", "train.py")
+    finally:
+        Div.backward = ours
+    assert code == 0
+    assert "on your code: 2.2 The gradient of a quotient" in text
+    assert "mine\ntensor([0.5000])" in text
+
+
+def test_show_asks_first(homework, monkeypatch):
+    monkeypatch.setattr("sys.stdin.readline", lambda: "n\n")
+    assert homework("show", "1.1")[0] == 1
+    code, text = homework("show", "1.1", "--yes")
+    assert code == 0 and "layout.py:" in text and "def contiguous_strides" in text
+    assert "solution seen" in homework("status")[1]
+
+
+def test_wrong_arguments(homework, tmp_path):
+    assert homework("check", "1.1")[0] == 2
+    for arguments in (["check", "9.9"], ["fly"], []):
+        with pytest.raises(SystemExit):
+            homework(*arguments)
+    (tmp_path / "my_homework").mkdir()
+    (tmp_path / "my_homework" / "status.json").write_text("{")
+    code, text = homework("list")
+    assert code == 2 and "is no status" in text
+
+
+def test_a_class_is_graded(homework, tmp_path):
+    for student, text in {
+        "ada": RIGHT,
+        "bob": "def contiguous_strides(shape):\n    return shape\n",
+        "eve": "import os\nos._exit(0)\n",
+    }.items():
+        (tmp_path / "class" / student).mkdir(parents=True)
+        (tmp_path / "class" / student / "1.1_contiguous_strides.py").write_text(text)
+    (tmp_path / "class" / "zoe").mkdir()
+    code, text = homework("grade", "class", "--json", "all.json", "--csv", "all.csv", "--seed", "1")
+    assert code == 0 and "eve" in text
+    results = json.loads((tmp_path / "all.json").read_text())["results"]
+    scores = {name: [x["points"] for x in found.values()] for name, found in results.items()}
+    assert scores == {"ada": [5], "bob": [0], "eve": [0], "zoe": []}
+    assert "imports os" in results["eve"]["1.1"]["failure"]
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    assert lines[0].startswith("student,points,1.1") and lines[1].startswith("ada,5,5")
+    assert homework("grade", "nobody")[0] == 2

@@ -1,0 +1,164 @@
+"""What a student's code can do to its check: fail, but neither earn a point nor do harm."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiny_torch.homework import telling
+from tiny_torch.homework.task import FOLDER, all_tasks
+from tiny_torch.homework.trial import check
+
+STRIDES = all_tasks()["1.1"]
+SOFTMAX = all_tasks()["4.1"]
+RIGHT = """
+def contiguous_strides(shape):
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+
+
+def failure_of(text: str, task=STRIDES, free: bool = True):
+    """`free`: the rules for a file are not asked, only what its process can do."""
+    verdict = check(task, text, 0, "tiny_torch.arguments" if free else "")
+    assert verdict.failure is not None
+    return verdict.failure
+
+
+def test_a_right_file_passes():
+    verdict = check(STRIDES, RIGHT, 0)
+    assert verdict.failure is None
+    assert verdict.right == 13
+    assert verdict.missing == []
+    assert telling.told(verdict).startswith(
+        "1.1 The strides of a contiguous array: passed, 13 cases"
+    )
+
+
+def test_the_first_failing_case_is_told():
+    verdict = check(STRIDES, RIGHT.replace("max(n, 1)", "n"), 0)
+    assert telling.told(verdict).splitlines() == [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py answers "
+        "something else",
+        "  case 6, an empty dim counts as 1:",
+        "    shape = (2, 0, 3)",
+        "  item 0 of the result is 0, expected 3",
+        "  a size of 0 counts as 1",
+        "  got (0, 3, 1)",
+        "  expected (3, 3, 1)",
+        "  5 simpler cases are right",
+    ]
+
+
+RULES = {
+    "import os": "line 1: imports os",
+    "from tiny_torch._reference.layout import contiguous_strides": "line 1: imports tiny_torch",
+    "x = open('answers')": "line 1: `open` is not for a solution",
+    "x = eval('1')": "line 1: `eval` is not for a solution",
+    "x = (1).__class__.__bases__": "line 1: `.__bases__` looks into the interpreter",
+    "x = (i for i in ()).gi_frame": "line 1: `.gi_frame` looks into the interpreter",
+    "def (": "it is no Python",
+}
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_rules(text):
+    failure = failure_of(text + RIGHT, free=False)
+    assert failure.kind == "rule"
+    assert RULES[text] in failure.text
+
+
+HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
+    "prints that it passed": ("print('passed', 13); return None", "wrong", "the result is None"),
+    "raises SystemExit": ("raise SystemExit(0)", "raised", "SystemExit"),
+    "ends its process": ("import os; os._exit(0)", "crash", "exit code 0"),
+    "crashes": ("import ctypes; ctypes.string_at(0)", "crash", "SIGSEGV"),
+    "allocates all": ("return [bytes(1 << 40)]", "raised", "MemoryError"),
+    "forks": ("import os\n    while True: os.fork()", "raised", "PermissionError"),
+    "starts a program": (
+        "import subprocess; return subprocess.run(['true'])", "raised", "PermissionError",
+    ),
+    "reads the answers": (
+        f"return open({str(FOLDER / '1_views/1.1_contiguous_strides/answers.py')!r}).read()",
+        "raised", "PermissionError",
+    ),
+    "reads our solution": (
+        "import inspect; from tiny_torch._reference import layout;"
+        "return inspect.getsource(layout.packed)", "raised", "OSError",
+    ),
+    "changes the cases": (
+        f"open({str(FOLDER / '1_views/1.1_contiguous_strides/answers.py')!r}, 'w')",
+        "raised", "PermissionError",
+    ),
+    "imports the grader": ("from tiny_torch.homework import trial", "raised", "PermissionError"),
+    "patches what it can": (
+        "import json, sys\n    json.dumps = lambda *x, **y: '{\"value\": \"passed\"}'\n"
+        "    return None", "crash", "no answer",
+    ),
+    "kills the grader": ("import os; os.kill(os.getppid(), 9)", "raised", "PermissionError"),
+    "opens a socket": ("import socket; socket.socket()", "raised", "PermissionError"),
+    "answers with an object": ("return object()", "raised", "TypeError"),
+    "forges an answer": (
+        "import os\n    for fd in range(3, 20):\n        try: os.write(fd, b'passed!!' * 99)\n"
+        "        except OSError: pass", "crash", "no answer",
+    ),
+    "calls the framework's": (
+        "from tiny_torch._reference import layout; return layout.contiguous_strides(shape)",
+        "raised", "RecursionError",
+    ),
+}  # fmt: skip
+
+
+@linux
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_code(name):
+    body, kind, words = HOSTILE[name]
+    before = Path(FOLDER, "1_views/1.1_contiguous_strides/answers.py").read_bytes()
+    failure = failure_of(f"def contiguous_strides(shape):\n    {body}\n")
+    assert (failure.kind, words in failure.text) == (kind, True), failure
+    assert Path(FOLDER, "1_views/1.1_contiguous_strides/answers.py").read_bytes() == before
+
+
+def test_an_endless_loop_is_ended(monkeypatch):
+    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 1)
+    failure = failure_of("def contiguous_strides(shape):\n    while True: pass\n", free=False)
+    assert (failure.kind, failure.text) == ("time", "no answer within 1 s: does a loop never end?")
+
+
+def test_much_output_is_cut():
+    verdict = check(STRIDES, "def contiguous_strides(shape):\n    print('x' * 10**7)\n", 0)
+    assert verdict.failure is not None
+    assert len(verdict.printed) <= 1 << 14
+
+
+KERNEL = """
+#include <cmath>
+#include <cstdint>
+template <class T>
+void softmax(const T* x, T* y, int64_t rows, int64_t size) {
+  BODY
+}
+"""
+KERNELS = {
+    "T sum = 0;\n  for (int64_t i = 0; i <= rows * size; ++i) sum += x[i];\n  y[0] = sum;": (
+        "crash", "line 7: heap-buffer-overflow, a read of 4 bytes"
+    ),
+    "y[-1] = x[0];": ("crash", "line 6: heap-buffer-overflow, a write of 4 bytes"),
+    "int n = 1 << 30; n *= int(size + 2); y[0] = n;": ("crash", "line 6: signed integer overflow"),
+    "undeclared = 1;": ("compile", "line 6: 'undeclared' was not declared"),
+}  # fmt: skip
+
+
+@linux
+@pytest.mark.parametrize("body", KERNELS)
+def test_a_kernels_faults_are_told_by_line(body):
+    kind, words = KERNELS[body]
+    verdict = check(SOFTMAX, KERNEL.replace("BODY", body), 0)
+    assert verdict.failure is not None and verdict.failure.kind == kind
+    assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")

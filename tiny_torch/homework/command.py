@@ -1,0 +1,284 @@
+"""`python -m tiny_torch homework …`: the command line of students and teachers."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tiny_torch.autograd._profiler.files import write_whole
+from tiny_torch.compat import run as runner
+from tiny_torch.homework import grading, kernel, used
+from tiny_torch.homework.proof import prove
+from tiny_torch.homework.task import FOLDER, Task, all_tasks
+from tiny_torch.homework.telling import told
+from tiny_torch.homework.trial import check
+
+MINE = "my_homework"
+STATE = "status.json"
+MARKS = {"": " ", "started": "~", "passed": "+", "used": "*"}
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; --help lists what there is\n")
+
+
+class Mine:
+    """A student's folder: a file per task, and what is known of them.
+
+    {number: {"passed": a file's digest, "shown": bool, "hints": how many, "used": bool}}
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / STATE
+        try:
+            self.known: dict[str, dict[str, Any]] = json.loads(self.path.read_text())
+        except FileNotFoundError:
+            self.known = {}
+        except ValueError as error:
+            raise ValueError(
+                f"{self.path} is no status: {error}; delete it to begin anew"
+            ) from None
+
+    def of(self, task: Task) -> dict[str, Any]:
+        return self.known.setdefault(task.number, {})
+
+    def save(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path, json.dumps(self.known, indent=1) + "\n")
+
+    def file(self, task: Task) -> Path:
+        return self.folder / task.file
+
+    def passed(self, task: Task) -> bool:
+        """Whether the file, as it is now, has passed."""
+        path = self.file(task)
+        digest = self.known.get(task.number, {}).get("passed")
+        return path.is_file() and digest == digest_of(path.read_text())
+
+    def stage(self, task: Task) -> str:
+        if self.passed(task):
+            return "used" if self.of(task).get("used") else "passed"
+        return "started" if self.file(task).is_file() else ""
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ---- students ----------------------------------------------------------------------------------
+
+
+def listed(mine: Mine, args: argparse.Namespace) -> int:
+    track = ""
+    for task in all_tasks().values():
+        if task.track != track:
+            track = task.track
+            print(f"\n{task.number.partition('.')[0]} {track}")
+        mark = MARKS[mine.stage(task)]
+        print(
+            f" {mark} {task.number:5} {task.title:48} {task.points:3} points  {task.minutes:3} min"
+        )
+    print(f"\n~ begun   + passed   * in use            the pages are in {FOLDER}")
+    return 0
+
+
+def start(mine: Mine, args: argparse.Namespace) -> int:
+    path = mine.file(args.task)
+    if path.exists():
+        raise FileExistsError(
+            f"{path} is there already; homework reset {args.task.number} begins anew"
+        )
+    mine.folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(args.task.skeleton)
+    print(args.task.page)
+    print(f"Your file: {path}\nThen: homework check {args.task.number}")
+    return 0
+
+
+def checked(mine: Mine, args: argparse.Namespace) -> int:
+    text = used.read(args.task, mine.folder)
+    verdict = check(args.task, text, args.seed)
+    print(told(verdict))
+    if verdict.failure is None:
+        mine.of(args.task)["passed"] = digest_of(text)
+        mine.save()
+        print(f"homework use {args.task.number} puts it into the framework")
+    return int(verdict.failure is not None)
+
+
+def hint(mine: Mine, args: argparse.Namespace) -> int:
+    facts, hints = mine.of(args.task), args.task.hints
+    facts["hints"] = min(facts.get("hints", 0) + 1, len(hints))
+    mine.save()
+    for i, text in enumerate(hints[: facts["hints"]], 1):
+        print(f"{i} of {len(hints)}: {text}")
+    return 0
+
+
+def show(mine: Mine, args: argparse.Namespace) -> int:
+    task = args.task
+    if not args.yes:
+        print(
+            f"This shows our solution of {task.number}, and your result will say so. Go on? [y/N]"
+        )
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            return 1
+    mine.of(task)["shown"] = True
+    mine.save()
+    if task.language == "python":
+        lines, first = inspect.getsourcelines(task.solution())
+        print(f"{inspect.getsourcefile(task.solution())}:{first}\n\n{''.join(lines)}")
+    else:
+        print(f"{task.folder / 'solution.cpp'}\n\n{task.solution()}")
+    return 0
+
+
+def use(mine: Mine, args: argparse.Namespace) -> int:
+    if not mine.passed(args.task) and not args.off:
+        raise RuntimeError(
+            f"{mine.file(args.task)} has not passed as it is: homework check {args.task.number}"
+        )
+    mine.of(args.task)["used"] = not args.off
+    mine.save()
+    print("homework run SCRIPT trains on: " + (", ".join(in_use(mine)) or "our code alone"))
+    return 0
+
+
+def in_use(mine: Mine) -> list[str]:
+    return [n for n, task in all_tasks().items() if mine.stage(task) == "used"]
+
+
+def run(mine: Mine, args: argparse.Namespace) -> int:
+    """A script, or an app by its name, on the framework with the student's code in it."""
+    tasks = all_tasks()
+    for number in in_use(mine):
+        task = tasks[number]
+        text = used.read(task, mine.folder)
+        if task.language == "python":
+            used.install(task, used.load(task, text))
+        else:
+            used.install(task, kernel.build(task, mine.file(task), kernel.FAST))
+        print(f"on your code: {number} {task.title}", file=sys.stderr)
+    runner.run(args.script)
+    return 0
+
+
+def status(mine: Mine, args: argparse.Namespace) -> int:
+    tasks = all_tasks()
+    stages = {number: mine.stage(task) for number, task in tasks.items()}
+    points = sum(t.points for n, t in tasks.items() if stages[n] in ("passed", "used"))
+    print(f"{points} of {sum(t.points for t in tasks.values())} points\n")
+    for number, task in tasks.items():
+        facts = mine.known.get(number, {})
+        notes = [f"{facts['hints']} hints"] if facts.get("hints") else []
+        notes += ["solution seen"] if facts.get("shown") else []
+        whose = "yours" if stages[number] == "used" else "ours "
+        print(f" {whose} | {task.replaces:55} {number:5} {stages[number]:8} {', '.join(notes)}")
+    return 0
+
+
+def reset(mine: Mine, args: argparse.Namespace) -> int:
+    path = mine.file(args.task)
+    if path.exists():
+        kept = path.with_name(path.name + ".old")
+        number = 1
+        while kept.exists():
+            number += 1
+            kept = path.with_name(f"{path.name}.old{number}")
+        os.replace(path, kept)
+        print(f"your file is kept as {kept}")
+    mine.of(args.task)["used"] = False
+    mine.save()
+    return start(mine, args)
+
+
+# ---- teachers ----------------------------------------------------------------------------------
+
+
+def grade(mine: Mine, args: argparse.Namespace) -> int:
+    table = grading.grade(args.students, args.jobs, args.seed)
+    print(grading.told(table))
+    for path, text in ((args.json, grading.as_json(table)), (args.csv, grading.as_csv(table))):
+        if path is not None:
+            write_whole(path, text)
+    return 0
+
+
+def proved(mine: Mine, args: argparse.Namespace) -> int:
+    tasks = all_tasks()
+    bad = 0
+    print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
+    for task in [tasks[n] for n in args.numbers] if args.numbers else tasks.values():
+        proof = prove(task)
+        bad += bool(proof.wrong)
+        cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
+        print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |")
+    return int(bad > 0)
+
+
+# ---- the command line --------------------------------------------------------------------------
+
+
+def number(text: str) -> Task:
+    tasks = all_tasks()
+    if text not in tasks:
+        raise argparse.ArgumentTypeError(f"there is no task {text}; homework list shows them all")
+    return tasks[text]
+
+
+def parser() -> Parser:
+    whole = Parser(prog="python -m tiny_torch homework", description=__doc__)
+    whole.add_argument(
+        "--folder", type=Path, default=Path(MINE), help=f"your files; default: {MINE}"
+    )
+    commands = whole.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    def command(name: str, function: Callable, text: str, of_task: bool = True) -> Parser:
+        found = commands.add_parser(name, help=text, description=text)
+        found.set_defaults(function=function)
+        if of_task:
+            found.add_argument("task", type=number, metavar="TASK", help="its number, as 2.2")
+        return found
+
+    command("list", listed, "all tasks, and how far you are", False)
+    command("start", start, "the task's page, and a file to fill in")
+    command("check", checked, "runs your file on the task's cases").add_argument("--seed", type=int)
+    command("hint", hint, "one hint more")
+    command("show", show, "our solution").add_argument(
+        "--yes", action="store_true", help="do not ask"
+    )
+    command("use", use, "your code in place of ours").add_argument("--off", action="store_true")
+    running = command("run", run, "a script on the framework with your code in it", False)
+    running.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
+    command("status", status, "what runs on your code, and your points", False)
+    command("reset", reset, "begins anew; your file is kept beside")
+    grading_ = command("grade", grade, "a folder with a folder per student", False)
+    grading_.add_argument("students", type=Path)
+    grading_.add_argument("--json", type=Path, help="where to write all results")
+    grading_.add_argument("--csv", type=Path, help="where to write points, a line per student")
+    grading_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
+    grading_.add_argument(
+        "--seed", type=int, help="of the cases; default: a new one for each check"
+    )
+    proving = command("prove", proved, "that cases tell right from wrong", False)
+    proving.add_argument("numbers", nargs="*", metavar="TASK")
+    return whole
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code: 0, 1 for a check that fails, 2 for what cannot be done."""
+    args = parser().parse_args(arguments)
+    try:
+        return args.function(Mine(args.folder), args)
+    except (OSError, ValueError, RuntimeError, kernel.Refused) as error:
+        print(f"homework: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,124 @@
+"""Takes from this process what a solution does not need: time, memory, files, other processes.
+
+Limits hold everywhere. On Linux, Landlock leaves only some folders to read
+(https://docs.kernel.org/userspace-api/landlock.html), and seccomp refuses to start or to touch
+processes and to open sockets. Neither can be taken back by the process. Not here: a limit on
+threads, of which a kernel may start as many as memory allows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import struct
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+# {machine: (its number for seccomp, {system call: number})}
+MACHINES = {
+    "x86_64": (0xC000003E, {
+        "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "clone": 56, "clone3": 435,
+        "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "socket": 41,
+        "socketpair": 53, "kill": 62, "tgkill": 234, "tkill": 200, "pidfd_open": 434,
+        "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "io_uring_setup": 425,
+    }),
+    "aarch64": (0xC00000B7, {
+        "execve": 221, "execveat": 281, "clone": 220, "clone3": 435, "ptrace": 117,
+        "process_vm_readv": 270, "process_vm_writev": 271, "socket": 198, "socketpair": 199,
+        "kill": 129, "tgkill": 131, "tkill": 130, "pidfd_open": 434, "rt_sigqueueinfo": 138,
+        "rt_tgsigqueueinfo": 240, "prlimit64": 261, "io_uring_setup": 425,
+    }),
+}  # fmt: skip
+CLONE_THREAD = 0x10000
+EPERM, ENOSYS = 1, 38
+ALLOW, ERRNO = 0x7FFF0000, 0x00050000
+LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: load, jumps, return
+X32 = 1 << 30  # the same calls by other numbers
+READ_FILE, READ_DIR = 1 << 2, 1 << 3  # of Landlock
+EVERYTHING = (1 << 13) - 1  # its rights of the first version
+
+
+def limit(seconds: int, memory: int | None) -> None:
+    """Processor time, memory above what is taken, size of files, core dumps."""
+    limits = [
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, 1 << 20),
+        (resource.RLIMIT_CORE, 0),
+    ]
+    if memory is not None and Path("/proc/self/statm").exists():
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limits.append((resource.RLIMIT_AS, pages * resource.getpagesize() + memory))
+    for which, most in limits:
+        hard = resource.getrlimit(which)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (most, most))
+
+
+def shut(folders: Iterable[Path]) -> list[str]:
+    """Leaves only these folders, and Python's library, to read; tells what this system lacks."""
+    if platform.system() != "Linux" or platform.machine() not in MACHINES:
+        return [f"no sandbox on {platform.system()} {platform.machine()}: only limits"]
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which both need
+    missing = [] if hide_files(libc, [*library(), *folders]) else ["no Landlock: files can be read"]
+    if not refuse_calls(libc):
+        missing.append("no seccomp: processes can be started")
+    return missing
+
+
+def library() -> list[Path]:
+    """Python's own modules, without those of packages."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    return [x for x in folder.iterdir() if x.name not in ("site-packages", "dist-packages")]
+
+
+def hide_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> bool:
+    create, add, restrict = 444, 445, 446
+    handled = ctypes.create_string_buffer(struct.pack("=Q", EVERYTHING))
+    rules = libc.syscall(create, handled, 8, 0)
+    if rules < 0:
+        return False
+    for path in readable:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        rights = READ_FILE | READ_DIR if path.is_dir() else READ_FILE
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, place))
+        libc.syscall(add, rules, 1, rule, 0)
+        os.close(place)
+    done = libc.syscall(restrict, rules, 0) == 0
+    os.close(rules)
+    return done
+
+
+def refuse_calls(libc: ctypes.CDLL) -> bool:
+    """A filter in BPF: offsets 0, 4 and 16 + 8 i are the call's number, machine, argument i."""
+    machine, numbers = MACHINES[platform.machine()]
+    refuse = (ANSWER, 0, 0, ERRNO | EPERM)
+    program = [
+        (LOAD, 0, 0, 4),
+        (EQUAL, 1, 0, machine),
+        refuse,
+        (LOAD, 0, 0, 0),
+        (AT_LEAST, 0, 1, X32),
+        refuse,
+    ]
+    for name, number in numbers.items():
+        if name == "clone":  # threads are allowed
+            block = [(LOAD, 0, 0, 16), (ANY_BIT, 1, 0, CLONE_THREAD), refuse, (LOAD, 0, 0, 0)]
+        elif name == "clone3":  # its flags are in memory; without it, libc takes clone
+            block = [(ANSWER, 0, 0, ERRNO | ENOSYS)]
+        elif name == "tgkill":  # abort() signals its own process
+            block = [(LOAD, 0, 0, 16), (EQUAL, 1, 0, os.getpid()), refuse, (LOAD, 0, 0, 0)]
+        else:
+            block = [refuse]
+        program += [(EQUAL, 0, len(block), number), *block]
+    program.append((ANSWER, 0, 0, ALLOW))
+    text = b"".join(struct.pack("=HBBI", *step) for step in program)
+    steps = ctypes.create_string_buffer(text, len(text))
+    header = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(steps)))
+    return libc.prctl(22, 2, header, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER

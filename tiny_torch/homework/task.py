@@ -1,0 +1,116 @@
+"""A task: a folder with its page, the skeleton, the call, the answers and wrong solutions.
+
+`task.md` begins with lines `name: value` between two lines `+++`; what follows is the page. The
+folder `2_autograd/2.2_quotient` is task 2.2 of the track `autograd`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import runpy
+import textwrap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+INSTALLED = Path(__file__).parent / "tasks"  # in a wheel
+FOLDER = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "homework"
+SUFFIXES = {"python": ".py", "c++": ".cpp"}
+
+
+class Task(NamedTuple):
+    """What the first lines of task.md say, and where it stands."""
+
+    number: str  # "2.2"
+    track: str
+    name: str
+    folder: Path
+    title: str
+    points: int
+    minutes: int
+    language: str
+    symbol: str  # the function or class that the student's file is to have
+    replaces: str  # "module:name" in the framework, or a kernel's name
+    imports: tuple[str, ...]  # that a solution may use
+
+    @property
+    def file(self) -> str:
+        """The student's file."""
+        return f"{self.number}_{self.name}{SUFFIXES[self.language]}"
+
+    @property
+    def skeleton(self) -> str:
+        return (self.folder / f"skeleton{SUFFIXES[self.language]}").read_text()
+
+    @property
+    def page(self) -> str:
+        return (self.folder / "task.md").read_text().split("+++\n", 2)[2].lstrip()
+
+    @property
+    def hints(self) -> list[str]:
+        """The steps below `## Hints`, one paragraph each."""
+        found = re.search(r"^## Hints\n(.*?)(?=^## |\Z)", self.page, re.M | re.S)
+        return [text.strip() for text in found[1].split("\n\n") if text.strip()] if found else []
+
+    def solution(self) -> Any:
+        """Ours: the function, method or class of the framework, or the text of a kernel."""
+        if self.language != "python":
+            return (self.folder / f"solution{SUFFIXES[self.language]}").read_text()
+        module, _, name = self.replaces.partition(":")
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+    @property
+    def solution_text(self) -> str:
+        if self.language != "python":
+            return self.solution()
+        return textwrap.dedent(inspect.getsource(self.solution())).replace("@staticmethod\n", "")
+
+    def answers(self) -> dict[str, Any]:
+        """`cases`, `answer` and what else answers.py defines."""
+        return runpy.run_path(str(self.folder / "answers.py"))
+
+    def mutants(self) -> dict[str, str]:
+        """{what is wrong: the text of a solution with this mistake}, from mutants.py."""
+        text, found = self.solution_text, {}
+        for name, (right, wrong) in runpy.run_path(str(self.folder / "mutants.py"))[
+            "MUTANTS"
+        ].items():
+            if text.count(right) != 1:
+                raise ValueError(
+                    f"task {self.number}, mutant {name!r}: {right!r} stands "
+                    f"{text.count(right)} times in the solution"
+                )
+            found[name] = text.replace(right, wrong)
+        return found
+
+
+def read_task(folder: Path) -> Task:
+    """Raises ValueError where task.md lacks a line or has one that nobody knows."""
+    number, _, name = folder.name.partition("_")
+    head = (folder / "task.md").read_text().split("+++\n", 2)
+    if len(head) != 3:
+        raise ValueError(f"{folder / 'task.md'}: begins with lines `name: value` between two `+++`")
+    facts: dict[str, Any] = dict(line.split(": ", 1) for line in head[1].splitlines() if line)
+    for field in ("points", "minutes"):
+        if field in facts:
+            facts[field] = int(facts[field])
+    facts["imports"] = tuple(facts.get("imports", "").split())
+    facts |= {"number": number, "track": folder.parent.name.partition("_")[2], "name": name}
+    facts["folder"] = folder
+    if facts.keys() != set(Task._fields):
+        lacks, more = set(Task._fields) - facts.keys(), facts.keys() - set(Task._fields)
+        raise ValueError(
+            f"{folder / 'task.md'}: lacks {sorted(lacks)}, and nobody knows {sorted(more)}"
+        )
+    return Task(**facts)
+
+
+def all_tasks() -> dict[str, Task]:
+    """Every task by its number, in order."""
+    found = [read_task(page.parent) for page in FOLDER.glob("*/*/task.md")]
+    found.sort(key=lambda task: tuple(map(int, task.number.split("."))))
+    return {task.number: task for task in found}

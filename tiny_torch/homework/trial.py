@@ -1,0 +1,226 @@
+"""Asks a student's code for its answers, case by case, and compares them with the right ones."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tiny_torch.homework import kernel, rules
+from tiny_torch.homework.compare import difference
+from tiny_torch.homework.task import Task
+from tiny_torch.homework.values import decoded, encoded
+from tiny_torch.homework.worker import receive, send
+
+START = 60  # seconds until the process has loaded the framework and the file
+CASE = 10  # seconds of a case
+TOTAL = 120  # of processor time
+MEMORY = 2 << 30  # bytes above what the framework takes
+KEPT = 1 << 14  # bytes of what the code prints
+
+
+class Failure(NamedTuple):
+    """Why a file does not pass, and where it first did not."""
+
+    kind: str  # "rule", "compile", "load", "raised", "wrong", "crash", "time"
+    text: str
+    case: str = ""
+    inputs: dict[str, Any] | None = None
+    got: Any = None
+    expected: Any = None
+    line: int | None = None  # of the student's file
+
+
+class Verdict(NamedTuple):
+    """What a check has found."""
+
+    task: Task
+    right: int  # cases
+    failure: Failure | None
+    printed: str  # the end of what the code printed
+    missing: list[str]  # what the sandbox of this system lacks
+    seconds: float
+
+
+class Failed(Exception):
+    """The check ends with this failure."""
+
+    def __init__(self, kind: str, text: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.failure = Failure(kind, text, line=line)
+
+
+def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -> Verdict:
+    """Runs the cases of `seed`, or of a new one, until one fails.
+
+    `namespace` names the module whose globals our own solution uses; rules do not bind it.
+    """
+    start, right, failure, worker = time.monotonic(), 0, None, None
+    printed = ""
+    with tempfile.TemporaryDirectory(prefix="homework-") as place:
+        file = Path(place) / task.file
+        try:
+            code = prepared(task, text, file, bound=not namespace)
+            with Worker(task, file.parent) as worker:
+                worker.begin(code, namespace)
+                right, failure = run_cases(task, worker, seed)
+        except kernel.Refused as error:
+            failure = Failure("compile", str(error), line=error.line)
+        except Failed as error:
+            failure = error.failure
+        if worker is not None:
+            printed = kernel.with_lines(worker.printed(), file.with_suffix(".so"))
+    missing = worker.missing if worker else []
+    return Verdict(task, right, failure, printed, missing, time.monotonic() - start)
+
+
+def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
+    """What the process loads: the text itself, or the path of the library compiled from it."""
+    if task.language == "python":
+        broken = rules.broken(text, task.imports) if bound else ""
+        if broken:
+            raise Failed("rule", broken)
+        return text
+    file.write_text(text)
+    return str(kernel.build(task, file))
+
+
+def run_cases(task: Task, worker: Worker, seed: int | None) -> tuple[int, Failure | None]:
+    """How many cases are right before the first that is not."""
+    answers, right = task.answers(), 0
+    rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
+    for case, inputs in answers["cases"](rng):
+        failure = judge(answers, case, inputs, worker)
+        if failure is not None:
+            return right, failure
+        right += 1
+    return right, None
+
+
+def judge(
+    answers: dict[str, Any], case: str, inputs: dict[str, Any], worker: Worker
+) -> Failure | None:
+    """None if the student's answer is the right one."""
+    try:
+        reply = worker.ask(encoded(inputs), CASE)
+    except Failed as error:
+        return error.failure._replace(case=case, inputs=inputs)
+    try:
+        expected = answers["answer"](**inputs)
+    except Exception as error:  # the right answer is to refuse
+        expected = type(error).__name__
+        if reply.get("error") == expected:
+            return None
+        got = reply.get("error", reply.get("value"))
+        text = f"expected {expected}: {error}"
+        return Failure("wrong", text, case, inputs, got, expected, reply.get("line"))
+    if "error" in reply:
+        text = f"{reply['error']}: {reply['text']}"
+        return Failure("raised", text, case, inputs, None, expected, reply["line"])
+    text = difference(reply["value"], expected, answers.get("TOLERANCE", 0.0))
+    if not text:
+        return None
+    why = answers.get("why", lambda **_: "")(got=reply["value"], expected=expected, **inputs)
+    text = f"{text}\n{why}" if why else text
+    return Failure("wrong", text, case, inputs, reply["value"], expected)
+
+
+class Worker:
+    """A process with a student's code, in a session of its own so that all of it can be ended."""
+
+    def __init__(self, task: Task, folder: Path) -> None:
+        self.task, self.folder = task, folder
+        self.missing: list[str] = []
+        theirs, self._to = os.pipe()
+        self._from, to_us = os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tiny_torch.homework.worker", str(theirs), str(to_us)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=(theirs, to_us),
+            start_new_session=True,
+            env={**os.environ, **kernel.environment(task), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        os.close(theirs)
+        os.close(to_us)
+        self._printed = bytearray()
+        self._reader = threading.Thread(target=self._keep, daemon=True)
+        self._reader.start()
+
+    def _keep(self) -> None:
+        assert self._process.stdout is not None
+        while part := os.read(self._process.stdout.fileno(), 1 << 16):
+            self._printed += part
+            del self._printed[:-KEPT]
+
+    def printed(self) -> str:
+        return self._printed.decode(errors="replace")
+
+    def begin(self, text: str, namespace: str) -> None:
+        """Loads the student's code. Raises Failed if that fails."""
+        request = {
+            "task": str(self.task.folder), "folder": str(self.folder), "text": text,
+            "namespace": namespace, "seconds": TOTAL, "memory": kernel.memory(self.task, MEMORY),
+        }  # fmt: skip
+        reply = self.ask(encoded(request), START)
+        if "error" in reply:
+            raise Failed("load", f"{reply['error']}: {reply['text']}", reply["line"])
+        self.missing = [str(x) for x in reply["value"]]
+
+    def ask(self, message: bytes, seconds: float) -> dict[str, Any]:
+        """The answer, whose parts may be anything; Failed if there is none in time."""
+        try:
+            send(self._to, message)
+            if not select.select([self._from], [], [], seconds)[0]:
+                raise Failed("time", f"no answer within {seconds} s: does a loop never end?")
+            reply = decoded(receive(self._from))
+        except (EOFError, BrokenPipeError):
+            raise Failed("crash", self._ended()) from None
+        except ValueError as error:
+            raise Failed("crash", f"what came back is no answer: {error}") from None
+        if not isinstance(reply, dict) or not reply.keys() & {"value", "error"}:
+            raise Failed("crash", "what came back is no answer")
+        if "error" in reply:
+            line = reply.get("line")
+            return {
+                "error": str(reply["error"]),
+                "text": str(reply.get("text", "")),
+                "line": line if isinstance(line, int) else None,
+            }
+        return reply
+
+    def _ended(self) -> str:
+        try:
+            code = self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            return "the process closed its answers"
+        self._reader.join(2)
+        if code >= 0:
+            return f"the code ended its process, with exit code {code}"
+        name = signal.Signals(-code).name
+        if name == "SIGXCPU":
+            return f"the code took more than {TOTAL} s of processor time"
+        return f"the code crashed: {name}"
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._reader.join(2)
+        for fd in (self._to, self._from):
+            os.close(fd)
