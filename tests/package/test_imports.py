@@ -23,7 +23,7 @@ USERS = (
         "optim",
         "safetensors",
     ),
-    *("profiler", "serialization", "special", "testing", "utils"),
+    *("profiler", "serialization", "special", "testing", "transforms", "utils"),
 )
 USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
 MODULES = [

@@ -7,6 +7,7 @@ train = MNIST("data", download=True)
 from tiny_torch.datasets.cifar import CIFAR10 as CIFAR10
 from tiny_torch.datasets.cifar import CIFAR100 as CIFAR100
 from tiny_torch.datasets.digits import Digits as Digits
+from tiny_torch.datasets.fake import FakeData as FakeData
 from tiny_torch.datasets.folder import DatasetFolder as DatasetFolder
 from tiny_torch.datasets.folder import ImageFolder as ImageFolder
 from tiny_torch.datasets.mnist import KMNIST as KMNIST
