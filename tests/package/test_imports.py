@@ -19,6 +19,7 @@ USERS = (
         "distributions",
         "datasets",
         "func",
+        "models",
         "nn",
         "optim",
         "safetensors",
