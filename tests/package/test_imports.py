@@ -16,8 +16,8 @@ USERS = (
         "_serialization",
         "_where",
         "__main__",
-        "distributions",
         "datasets",
+        "distributions",
         "func",
         "models",
         "nn",
@@ -26,7 +26,10 @@ USERS = (
     ),
     *("profiler", "serialization", "special", "testing", "transforms", "utils"),
 )
-USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
+USING = (
+    *("tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"),
+    "tiny_torch.compat.torchvision",
+)
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tiny_torch.__path__, "tiny_torch.")
