@@ -19,6 +19,7 @@ USERS = (
         "datasets",
         "distributions",
         "func",
+        "metrics",
         "models",
         "nn",
         "optim",
