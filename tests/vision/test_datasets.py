@@ -198,6 +198,8 @@ NAMES_OF_OTHERS = [
     python2_pickle(BATCH, [0, 1], b"labels").replace(b"J\x02\0\0\0", b"J\xff\xff\xff\xff"),
     python2_pickle(BATCH, [0, 1], b"labels").replace(b"u1", b"O8"),
     b"\x80\x02T\xff\xff\xff\xff.",
+    b"\x80\x02cnumpy\nndarray\nK\x01\x85\x81.",
+    b"\x80\x02}K\x01cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\n\x85Rs.",
     b"\x80\x02]r\xff\xff\xff\xff.",
 ]
 

@@ -32,7 +32,7 @@ class _Dtype:
 class _Array:
     """What `numpy.ndarray` stands for, until its state says shape and bytes."""
 
-    value: np.ndarray
+    value: np.ndarray | None = None
 
     def __setstate__(self, state: object) -> None:
         if type(state) is not tuple or len(state) != 5:
@@ -105,8 +105,11 @@ def load(path: str) -> dict[Any, Any]:
         data = file.read()
     try:
         entry = Unpickler(data, _find_global, _refuse, encoding="latin1").load()
-    except (UnpicklingError, MemoryError) as error:
+    except (UnpicklingError, MemoryError, TypeError) as error:  # TypeError: arguments for a class
         raise RuntimeError(f"{path}: {error}") from None
     if type(entry) is not dict:
         raise RuntimeError(f"{path}: holds no dict")
-    return {key: value.value if type(value) is _Array else value for key, value in entry.items()}
+    arrays = {key: value for key, value in entry.items() if type(value) is _Array}
+    if any(array.value is None for array in arrays.values()):
+        raise RuntimeError(f"{path}: an array without shape and bytes")
+    return {**entry, **{key: array.value for key, array in arrays.items()}}

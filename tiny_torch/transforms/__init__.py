@@ -6,6 +6,8 @@ prepare = transforms.Compose([transforms.RandomCrop(32, padding=4), transforms.T
 
 from tiny_torch.transforms import functional as functional
 from tiny_torch.transforms._arguments import InterpolationMode as InterpolationMode
+from tiny_torch.transforms.affine import RandomAffine as RandomAffine
+from tiny_torch.transforms.affine import RandomRotation as RandomRotation
 from tiny_torch.transforms.drawn import ColorJitter as ColorJitter
 from tiny_torch.transforms.drawn import GaussianBlur as GaussianBlur
 from tiny_torch.transforms.drawn import RandomApply as RandomApply
@@ -30,5 +32,3 @@ from tiny_torch.transforms.fixed import Resize as Resize
 from tiny_torch.transforms.fixed import TenCrop as TenCrop
 from tiny_torch.transforms.fixed import ToPILImage as ToPILImage
 from tiny_torch.transforms.fixed import ToTensor as ToTensor
-from tiny_torch.transforms.turned import RandomAffine as RandomAffine
-from tiny_torch.transforms.turned import RandomRotation as RandomRotation

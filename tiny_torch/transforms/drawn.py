@@ -1,7 +1,7 @@
 """Random transforms: the numbers that torchvision draws, in its order, so that seeds agree.
 
 `get_params` draws; `forward` draws and applies. Numbers come from the default generator, but those
-of RandomChoice and RandomOrder from Python's `random`, as torchvision's do. Rotations: turned.py.
+of RandomChoice and RandomOrder from Python's `random`, as torchvision's do. Rotations: affine.py.
 """
 
 from __future__ import annotations
