@@ -56,6 +56,29 @@ def test_imports_answer_with_the_very_modules(tmp_path):
     assert output(run(tmp_path, text)) == "tensor([0., 2.])\n"
 
 
+def test_torchvision_answers_with_what_is_here(tmp_path):
+    text = """
+        import torch, torchvision
+        import torchvision.transforms as T
+        import torchvision.transforms.functional as TF
+        from torchvision import datasets, models, transforms
+        from torchvision.models.resnet import BasicBlock
+        from torchvision.transforms import v2, InterpolationMode
+        from torchvision.utils import make_grid, save_image
+        import tiny_torch
+
+        assert T is transforms is tiny_torch.transforms and TF is tiny_torch.transforms.functional
+        assert datasets is tiny_torch.datasets and torchvision.models is models
+        assert v2 is tiny_torch.transforms.v2 and torchvision.utils.make_grid is make_grid
+        torch.manual_seed(0)
+        chain = transforms.Compose([T.RandomCrop(8), T.Normalize([0.5], [0.5])])
+        images = torch.stack([chain(torch.rand(3, 32, 32)) for _ in range(2)])
+        print(models.resnet18(num_classes=4)(images).shape, make_grid(images).shape)
+        """
+    done = output(run(tmp_path, text))
+    assert done == "torch.Size([2, 4]) torch.Size([3, 12, 22])\n"
+
+
 def test_the_script_finds_what_python_gives_it(tmp_path):
     (tmp_path / "beside.py").write_text("value = 3\n")
     text = """
@@ -149,7 +172,15 @@ ABSENT = {
         "AttributeError: torch.Tensor.geqrf is not in tiny_torch (SCRIPT:2); PyTorch has it",
     ),
     "import torch\ntorch.zeros(2).to_sparse()": ("torch.Tensor.to_sparse is not", "outside"),
-    "import torchvision": ("ModuleNotFoundError: torchvision is built on PyTorch", "SCRIPT:1"),
+    "import torchaudio": ("ModuleNotFoundError: torchaudio is built on PyTorch", "SCRIPT:1"),
+    "import torchvision.io": ("torchvision.io is not in tiny_torch (SCRIPT:1)",),
+    "from torchvision.datasets import SVHN": ("torchvision.datasets.SVHN is not in", "SCRIPT:1"),
+    "import torchvision\ntorchvision.ops.nms": ("torchvision.ops is not in", "SCRIPT:2"),
+    "from torchvision import transforms as T\nT.RandomCro(3)": (
+        "torchvision.transforms.RandomCro is not in tiny_torch (SCRIPT:2); did you mean "
+        "torchvision.transforms.RandomCrop?",
+    ),
+    "import torchvision.models.segmentation": ("torchvision.models.segmentation is not in",),
     "from torchaudio.x import y": ("ModuleNotFoundError: torchaudio is built on", "SCRIPT:1"),
     "import torch\ntorch.zeros(2).fooo": (
         "AttributeError: 'Tensor' object has no attribute 'fooo'",
@@ -184,11 +215,11 @@ def test_probing_for_names_is_quiet(tmp_path):
         except ImportError as error:
             print(error.name)
         try:
-            import torchvision
+            import torchaudio
         except ImportError:
-            print("without torchvision")
+            print("without torchaudio")
         """
-    assert output(run(tmp_path, text)) == "False 3\ntorch.nothing\nwithout torchvision\n"
+    assert output(run(tmp_path, text)) == "False 3\ntorch.nothing\nwithout torchaudio\n"
 
 
 def test_without_run_absent_names_are_named_too():

@@ -12,19 +12,14 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *(
-        "_serialization",
-        "_where",
-        "__main__",
-        "distributions",
-        "func",
-        "nn",
-        "optim",
-        "safetensors",
-    ),
-    *("homework", "profiler", "serialization", "special", "testing", "utils"),
+    *("_serialization", "_where", "__main__", "datasets", "distributions", "func", "homework"),
+    *("metrics", "models", "nn", "optim", "profiler", "safetensors", "serialization", "special"),
+    *("testing", "transforms", "utils"),
 )
-USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
+USING = (
+    *("tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"),
+    "tiny_torch.compat.torchvision",
+)
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tiny_torch.__path__, "tiny_torch.")

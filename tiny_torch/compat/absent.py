@@ -48,8 +48,16 @@ OUTSIDE = {
 }  # fmt: skip
 
 
+OF_TORCHVISION = ("datasets", "models", "transforms")
+
+
 def public_name(module: str) -> str:
-    """PyTorch's name of a module of ours."""
+    """PyTorch's or torchvision's name of a module of ours."""
+    name = module.removeprefix("tiny_torch.")
+    if name.partition(".")[0] in OF_TORCHVISION:
+        return f"torchvision.{name}"
+    if name in ("compat.torchvision", "utils.images"):
+        return "torchvision" if name.startswith("compat") else "torchvision.utils"
     return "torch" + module.removeprefix("tiny_torch")
 
 

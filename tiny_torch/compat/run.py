@@ -2,6 +2,7 @@
 
 While it runs, `import torch` and `import torch.x.y` answer with the very modules tiny_torch and
 tiny_torch.x.y, whether PyTorch is installed or not; in child processes too, forked or spawned.
+So does `import torchvision`, with what is here of it (torchvision.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 from tiny_torch.compat import absent
 
 # Built on PyTorch's own C++ library: they cannot work on another.
-NOT_COVERED = ("torchvision", "torchaudio", "torchtext", "torchdata", "functorch", "triton")
+NOT_COVERED = ("torchaudio", "torchtext", "torchdata", "functorch", "triton")
 
 USAGE = """\
 usage: python -m tiny_torch run script.py [args…]
@@ -58,9 +59,12 @@ class _Finder(MetaPathFinder):
             )
         if fullname == "safetensors.torch":
             return ModuleSpec(fullname, _Alias("tiny_torch.safetensors"))
-        if top != "torch":
+        if top == "torchvision":
+            ours = module_of_torchvision(rest)
+        elif top == "torch":
+            ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
+        else:
             return None
-        ours = f"tiny_torch.{rest}" if rest else "tiny_torch"
         if not exists(ours):
             namespace, _, name = ours.rpartition(".")
             place = sys._getframe(1)
@@ -68,6 +72,15 @@ class _Finder(MetaPathFinder):
             text = absent.message(owner, absent.public_name(namespace), name, place)
             raise ModuleNotFoundError(text, name=fullname)
         return ModuleSpec(fullname, _Alias(ours), is_package=True)
+
+
+def module_of_torchvision(name: str) -> str:
+    """Our module for `torchvision.<name>`, whether it exists or not."""
+    if name.partition(".")[0] in absent.OF_TORCHVISION:
+        return f"tiny_torch.{name}"
+    if name == "utils":
+        return "tiny_torch.utils.images"
+    return f"tiny_torch.compat.torchvision.{name}".rstrip(".")
 
 
 def exists(module: str) -> bool:

@@ -104,6 +104,8 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.device.type == "meta":
+        return tensor
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     redraw = _redraw_normal if inside > 0.3 else _redraw_uniform
     with no_grad():

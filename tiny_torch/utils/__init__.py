@@ -1,11 +1,13 @@
 """`torch.utils`: data loading, checkpointing, seeds; and what shows a program at work.
 
-That is who holds memory, how training goes, drawings of graphs, and an op's way to its kernel.
+That is who holds memory, how training goes, drawings of graphs, and an op's way to its kernel;
+`images` makes grids of images and files of them.
 """
 
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
 from tiny_torch.utils import deterministic as deterministic
+from tiny_torch.utils import images as images
 from tiny_torch.utils import memory as memory
 from tiny_torch.utils import monitor as monitor
 from tiny_torch.utils import viz as viz
