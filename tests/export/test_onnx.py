@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -227,3 +231,14 @@ def test_arguments_that_are_refused(arguments: dict, error: type, message: str) 
 def test_only_modules_are_exported() -> None:
     with pytest.raises(TypeError, match=r"expected an nn.Module, got function"):
         torch.onnx.export(branch, X(2))
+
+
+def test_the_document_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/export.md").read_text()
+    code = "".join(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "makes a Python value of a tensor that depends on the inputs" in done.stdout
+    assert (tmp_path / "model.onnx").exists() and (tmp_path / "model.c").exists()
