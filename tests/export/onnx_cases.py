@@ -103,6 +103,18 @@ def written(x: Any) -> Any:
     return y
 
 
+def written_through_views(x: Any) -> Any:
+    y = x.clone()
+    y[x > 0] = 3.0
+    y.t()[0].add_(1)
+    y.view(-1)[3:6] = x[0, :3]
+    y[2][1:3].mul_(5)
+    y[0] += y[1]
+    y[:, 1].zero_()
+    y.clamp_(max=4.0)
+    return y
+
+
 def scattered(x: Any) -> Any:
     index = torch.tensor([[0, 1, 1], [2, 0, 2]])
     return torch.zeros(3, 3).scatter(0, index, x[:2, :3]).scatter_add(0, index, x[:2, :3])
@@ -237,6 +249,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple]] = {
     "attention": (lambda q, m: F.scaled_dot_product_attention(q, q, q, m > 0),
                   (X(2, 2, 5, 4), X(5, 5))),
     "written": (written, (X(2, 3),)),
+    "written through views": (written_through_views, (X(3, 4),)),
+    "written input": (lambda x: x.add_(1).unsqueeze(0), (X(3, 4),)),
     "types": (lambda x: (x.double(), x.int(), x.long() + x, x.half().float(), x > 0), (X(3, 4),)),
     "meshgrid": (lambda x: torch.meshgrid(x, x * 2, indexing="ij"), (X(3),)),
     "linspace": (lambda x: x * torch.linspace(0, 1, 4) + torch.eye(4), (X(4, 4),)),

@@ -56,8 +56,8 @@ def check(program: Any, model: Any, args: tuple) -> None:
     ran = session(program.model_proto)
     names = [value.name for value in program.model_proto.graph.input]
     feed = {name: x.numpy() for name, x in zip(names, tensors(args), strict=True)}
-    wanted = tensors(model(*args))
     found = ran.run(None, feed)
+    wanted = tensors(model(*args))  # afterwards, since it may write its inputs
     assert len(found) == len(wanted)
     for ours, theirs in zip(wanted, found, strict=True):
         ours = ours.detach().numpy()
@@ -161,6 +161,31 @@ def test_modules_keep_their_modes_and_statistics() -> None:
     assert model[0].num_batches_tracked == 0
 
 
+def test_modes_may_be_preserved() -> None:
+    keep = torch.onnx.TrainingMode.PRESERVE
+    model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
+    with pytest.raises(torch.onnx.OnnxExporterError, match=r"draws random numbers.*Sequential\.1"):
+        torch.onnx.export(model, X(2, 3), training=keep)
+    program = torch.onnx.export(model.eval(), X(2, 3), training=keep)
+    assert [node.op_type for node in program.model_proto.graph.node] == ["Gemm"]
+
+
+def test_inputs_and_buffers_stay_as_they_are() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x: Any) -> Any:
+            self.count += 1
+            return x.mul_(2) + self.count
+
+    model, x = Counter(), torch.ones(2)
+    program = torch.onnx.export(model, x)
+    assert x.tolist() == [1, 1] and model.count.tolist() == [0, 0]
+    assert session(program.model_proto).run(None, {"x": x.numpy()})[0].tolist() == [3, 3]
+
+
 def test_a_model_is_told_that_it_is_exported() -> None:
     seen = []
     torch.onnx.export(Call(lambda x: seen.append(torch.onnx.is_in_onnx_export()) or x + 1), X(2))
@@ -174,6 +199,10 @@ def branch(x: Any) -> Any:
     return x if x.sum() > 0 else -x
 
 
+def old_view(x: Any) -> Any:
+    y = x.clone(); row = y[0]; y.add_(1); return row * 2  # noqa: E702 # fmt: skip
+
+
 REFUSED: dict[str, tuple] = {
     "branches": (branch, "__bool__"),
     "items": (lambda x: x * x.max().item(), "item"),
@@ -182,6 +211,8 @@ REFUSED: dict[str, tuple] = {
     "dropout": (lambda x: F.dropout(x, 0.5), "draws random numbers"),
     "out": (lambda x: torch.add(x, x, out=torch.empty(2, 3)), "writes its result to out="),
     "masks": (lambda x: x[x > 0], "a mask as an index"),
+    "old views": (old_view, "memory was written through another"),
+    "reshaped in place": (lambda x: x.clone().t_() + 1, "a view .* that no op has made"),
     "unknown": (lambda x: x.lgamma(), "Lgamma has no form in ONNX"),
     "bfloat16": (lambda x: x.bfloat16() + 1, "bfloat16 has no form"),
 }

@@ -15,13 +15,14 @@ from types import FrameType
 from typing import Any
 
 from tiny_torch.autograd.grad_mode import no_grad
-from tiny_torch.autograd.op_mode import IN_PLACE, OUT, OpMode
+from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW, OpMode
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
 from tiny_torch.nn import Module
 from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
-from tiny_torch.utils._pytree import tree_flatten
+from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
+from tiny_torch.utils.viz.running import undisturbed
 
 # Methods by which a tensor becomes something that no graph holds.
 READERS = (
@@ -47,7 +48,7 @@ class Tracer(OpMode):
         self.has = has
         self.values: dict[int, Value] = {}  # by the id of an array, which `kept` keeps
         self.stale: dict[int, str] = {}  # arrays whose memory was written through another
-        self.views: dict[int, tuple[Any, tuple]] = {}  # of parts: (the array they show, steps)
+        self.views: dict[int, tuple[Any, Node]] = {}  # (the array that it shows, how)
         self.storages: dict[int, list[Any]] = {}  # arrays of the trace, by their memory
         self.kept: list[Any] = []
         self.paths = ModulePaths()
@@ -105,8 +106,8 @@ class Tracer(OpMode):
             return result
         for tensor, value in zip(results, node.outputs, strict=True):
             self.add(tensor.array, value)
-        if len(arguments) > 1 and is_steps(arguments[1]):
-            self.views[id(results[0].array)] = arguments[0].array, arguments[1]
+        if kind == VIEW and len(results) == 1:
+            self.views[id(results[0].array)] = arguments[0].array, node
         return result
 
     def value_of(self, x: Any, node: Node) -> Any:
@@ -121,17 +122,23 @@ class Tracer(OpMode):
             )
         value = self.values.get(id(array))
         if value is None:
-            for other in self.storages.get(array.storage_id, ()):
-                if array.size and self.values[id(other)].from_input:
-                    raise ExportError(
-                        f"{node.op} reads a view of a traced tensor that no op has made "
-                        f"({node.place})"
-                    )
-            value = Value(array)
+            value = self.twin_of(array, node) or Value(array)
             self.add(array, value)
         if value.is_constant and value not in self.graph.constants:
             self.graph.constants.append(value)
         return value
+
+    def twin_of(self, array: Any, node: Node) -> Value | None:
+        """The value of an array that shows the same elements; ExportError if it shows others."""
+        for other in self.storages.get(array.storage_id, ()):
+            value = self.values[id(other)]
+            if id(other) not in self.stale and layout(other) == layout(array):
+                return value
+            if array.size and value.from_input:
+                raise ExportError(
+                    f"{node.op} reads a view of a traced tensor that no op has made; {node.place}"
+                )
+        return None
 
     # ---- writes in place ------------------------------------------------------------------------
 
@@ -150,9 +157,8 @@ class Tracer(OpMode):
         self.add(array, node.outputs[0])
         part = array
         while id(part) in self.views:
-            whole, steps = self.views[id(part)]
-            write = Node("SliceScatter", (), node.where, node.module)
-            write.arguments = (self.values[id(whole)], self.values[id(part)], steps)
+            whole, view = self.views[id(part)]
+            write = put_back(view, self.values[id(whole)], self.values[id(part)], node.where)
             value = Value(whole, node=write)
             value.from_input = any(v.from_input for v in write.inputs)
             write.outputs.append(value)
@@ -175,9 +181,24 @@ class Tracer(OpMode):
             raise self.refusal(what, sys._getframe(2))
 
 
-def is_steps(argument: Any) -> bool:
-    """Whether it is a chain of view methods, which ops/shape/views.py calls steps."""
-    return type(argument) is tuple and bool(argument) and type(argument[0]) is tuple
+def put_back(view: Node, whole: Value, part: Value, where: str) -> Node:
+    """The node that makes the whole of a view of it that was written."""
+    _, *rest = view.arguments
+    if view.op in ("View", "Squeeze", "Unsqueeze"):
+        return Node("Reshape", (part, whole.shape), where, view.module)
+    if view.op in ("Transpose", "T"):
+        return Node(view.op, (part, *rest), where, view.module)
+    if view.op == "Permute":
+        order = [dim % len(rest[0]) for dim in rest[0]]
+        back = tuple([order.index(dim) for dim in range(len(order))])
+        return Node("Permute", (part, back), where, view.module)
+    if rest and type(rest[0]) is tuple and rest[0] and type(rest[0][0]) is tuple:
+        return Node("SliceScatter", (whole, part, rest[0]), where, view.module)
+    raise ExportError(f"a write through {view.op} cannot be traced; {view.place}")
+
+
+def layout(array: Any) -> tuple:
+    return array.offset, tuple(array.shape), tuple(array.strides), array.dtype
 
 
 def same_state(a: Any, b: Any) -> bool:
@@ -232,20 +253,32 @@ def trace(
     composite. Raises ExportError for what a trace cannot follow, TypeError for no input.
     """
     tracer = Tracer(type(model).__name__, has)
-    if isinstance(model, Module):
-        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-            tracer.name(tensor, name)
-    leaves = [x for x in tree_flatten((tuple(args), kwargs or {}))[0] if isinstance(x, Tensor)]
+    args, kwargs, leaves = cloned(args, kwargs or {})
     if not leaves:
         raise TypeError("[export] expected a tensor among the model's arguments, got none")
-    for i, tensor in enumerate(leaves):
-        if id(tensor.array) in tracer.values:
-            raise ExportError(f"input {i} is a parameter, or another input, too: clone() it")
-        tracer.add_input(tensor, f"input_{i}")
-    with no_grad(), reading_refused(tracer), tracer:
-        answer = model(*args, **(kwargs or {}))
+    module = model if isinstance(model, Module) else None
+    with undisturbed(module):
+        for name, tensor in named_state(module):
+            tracer.name(tensor, name)
+        for i, tensor in enumerate(leaves):
+            tracer.add_input(tensor, f"input_{i}")
+        with no_grad(), reading_refused(tracer), tracer:
+            answer = model(*args, **kwargs)
     finish(tracer, answer)
     return tracer.graph
+
+
+def named_state(module: Module | None) -> list[tuple[str, Tensor]]:
+    """Parameters and buffers by name."""
+    return [] if module is None else [*module.named_parameters(), *module.named_buffers()]
+
+
+def cloned(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple, dict, list[Tensor]]:
+    """The arguments with copies of their tensors, which a model may write, and these copies."""
+    leaves, spec = tree_flatten((tuple(args), kwargs))
+    leaves = [x.detach().clone() if isinstance(x, Tensor) else x for x in leaves]
+    copies = tree_unflatten(leaves, spec)
+    return copies[0], copies[1], [x for x in leaves if isinstance(x, Tensor)]
 
 
 def finish(tracer: Tracer, answer: Any) -> None:

@@ -125,12 +125,10 @@ class Builder:
     # ---- constants ------------------------------------------------------------------------------
 
     def constant(self, array: np.ndarray, stem: str = "constant") -> str:
-        key = array.dtype.str, array.shape, array.tobytes()
-        if stem != "constant" or key not in self.made:
-            name = self.fresh(stem)
+        key = array.dtype.str, array.shape, array.tobytes() if stem == "constant" else stem
+        if key not in self.made:
+            self.made[key] = name = self.fresh(stem)
             self.initializers[name] = self.onnx.numpy_helper.from_array(array, name)
-            self.made.setdefault(key, name)
-            return name
         return self.made[key]
 
     def constant_value(self, value: Value) -> str:

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.export.c import layers, ops
 from tiny_torch.export.c.folding import fold_norms
 from tiny_torch.export.c.library import FUNCTIONS
 from tiny_torch.export.c.writing import FORMS, Writer, comment, identifier, number, type_of
 from tiny_torch.export.graph import ExportError, Graph, fold, prune
-from tiny_torch.export.tracing import in_eval, trace
+from tiny_torch.export.tracing import cloned, in_eval, trace
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
+from tiny_torch.utils.viz.running import undisturbed
 
 TOLERANCE = 1e-4  # of the self-test, absolute and relative
 BYTES = {"float": 4, "int64_t": 8, "int32_t": 4, "uint8_t": 1}
@@ -64,9 +66,10 @@ def to_c(model: Module, args: Any, path: str | os.PathLike[str]) -> Report:
     prune(graph)
     norms = fold_norms(graph)
     prune(graph)
-    tensors = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor)]
-    with in_eval(model):
-        wanted = [x for x in tree_flatten(model(*args))[0] if isinstance(x, Tensor)]
+    examples = cloned(args, {})[0]
+    with in_eval(model), undisturbed(model), no_grad():
+        wanted = [x for x in tree_flatten(model(*examples))[0] if isinstance(x, Tensor)]
+    tensors = cloned(args, {})[2]  # not those, which the model may write
     function = identifier(Path(path).stem)
     writer = Writer(graph, {function, *FUNCTIONS})
     writer.run()
