@@ -75,6 +75,22 @@ class Gpt(nn.Module):
         return self.head(self.norms[4](x))
 
 
+class Unet(nn.Module):
+    """One step down and up again, and what was there before beside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = nn.Conv2d(1, 4, 3, padding=1)
+        self.middle = nn.Conv2d(4, 8, 3, padding=1)
+        self.up = nn.ConvTranspose2d(8, 4, 2, 2)
+        self.head = nn.Conv2d(8, 1, 1)
+
+    def forward(self, x: Any) -> Any:
+        left = F.relu(self.left(x))
+        middle = F.relu(self.middle(F.max_pool2d(left, 2)))
+        return self.head(torch.cat([left, self.up(middle)], 1))
+
+
 def with_statistics(norm: Any) -> Any:
     """A batch norm whose statistics and weights are not the first ones."""
     for tensor, low in ((norm.running_mean, -1.0), (norm.running_var, 0.5), (norm.weight, 0.5)):
@@ -130,6 +146,7 @@ MODELS: dict[str, tuple[Any, tuple]] = {
     "residual": (nn.Sequential(Block(3, 2), Block(8, 1)), (X(2, 3, 9, 9),)),
     "gpt": (Gpt(), (torch.randint(17, (2, 6)),)),
     "encoder": (encoder(), (X(*SEQUENCE),)),
+    "unet": (Unet(), (X(2, 1, 8, 6),)),
     "decoder": (nn.TransformerDecoderLayer(8, 2, 16), (X(5, 2, 8), X(4, 2, 8))),
     "multihead": (Attend(), (X(*SEQUENCE),)),
     "conv1d": (nn.Conv1d(8, 6, 3, stride=2, padding=1), (X(3, 8, 10),)),

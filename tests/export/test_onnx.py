@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_cases import MODELS, Call, Gpt, cnn
+from onnx_cases import MODELS, Call, Gpt, Unet, cnn
 
 import tiny_torch as torch
 from tiny_torch.utils._pytree import tree_flatten
@@ -96,6 +97,12 @@ DYNAMIC: dict[str, tuple] = {
     "gpt": (
         Gpt(), (torch.randint(17, (1, 6)),), {"index": BOTH, "output": BOTH},
         [(torch.randint(17, (3, 11)),), (torch.randint(17, (1, 64)),)],
+    ),
+    "gpt of full length": (
+        Gpt(), (torch.randint(17, (1, 64)),), {"index": BOTH}, [(torch.randint(17, (4, 3)),)]
+    ),
+    "unet": (
+        Unet(), (X(1, 1, 16, 32),), {"x": {0: "n", 2: "h", 3: "w"}}, [(X(3, 1, 24, 6),)]
     ),
     "shared": (
         Call(lambda x, y: torch.cat([x, y], 1) * x.shape[0] + torch.arange(x.shape[0])[:, None]),
@@ -184,6 +191,17 @@ def test_inputs_and_buffers_stay_as_they_are() -> None:
     program = torch.onnx.export(model, x)
     assert x.tolist() == [1, 1] and model.count.tolist() == [0, 0]
     assert session(program.model_proto).run(None, {"x": x.numpy()})[0].tolist() == [3, 3]
+
+
+@pytest.mark.torch
+def test_the_arguments_are_pytorchs() -> None:
+    theirs = pytest.importorskip("torch").onnx
+    found, wanted = (inspect.signature(space.export).parameters for space in (torch.onnx, theirs))
+    assert list(found) == list(wanted)
+    for name in found:
+        assert found[name].kind == wanted[name].kind, name
+        if name not in ("training", "operator_export_type"):  # their enums
+            assert found[name].default == wanted[name].default, name
 
 
 def test_a_model_is_told_that_it_is_exported() -> None:

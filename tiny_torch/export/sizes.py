@@ -106,7 +106,7 @@ def trace_sized(
 
 
 def plans(axes: list[Axis]) -> Iterator[list[list[int]]]:
-    """Sizes of all axes for each trace: multiples, else smaller ones, else larger ones.
+    """Sizes of all axes for each trace: all larger, else those that can be are smaller.
 
     Two axes never grow alike, so that a size tells which of them it follows. Size 1 is not among
     them, since what is broadcast there is not elsewhere.
@@ -114,13 +114,14 @@ def plans(axes: list[Axis]) -> Iterator[list[list[int]]]:
     starts = [max(axis.size, 2) for axis in axes]
     steps = [(0, k + 1, 2 * k + 3) for k in range(len(axes))]
     units = [n if n <= 16 else n & -n for n in starts]  # so that halves stay whole
-    yield [
-        [n + unit * step[t] for n, unit, step in zip(starts, units, steps, strict=True)]
-        for t in range(TRACES)
-    ]
-    if all(n > 2 * len(axes) + 3 for n in starts):
-        yield [[n - step[t] for n, step in zip(starts, steps, strict=True)] for t in range(TRACES)]
-    yield [[n + step[t] for n, step in zip(starts, steps, strict=True)] for t in range(TRACES)]
+    room = [(n - 2) // step[-1] for n, step in zip(starts, steps, strict=True)]
+    less = [-min(unit, r) or unit for unit, r in zip(units, room, strict=True)]
+    ones = [-1 if r else 1 for r in room]
+    for change in (units, less, ones, [1] * len(axes)):
+        yield [
+            [n + by * step[t] for n, by, step in zip(starts, change, steps, strict=True)]
+            for t in range(TRACES)
+        ]
 
 
 def resized(args: Sequence[Any], kwargs: dict, axes: list[Axis], sizes: list[int]) -> tuple:

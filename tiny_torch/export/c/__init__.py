@@ -15,7 +15,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.export.c import layers, ops
 from tiny_torch.export.c.folding import fold_norms
 from tiny_torch.export.c.library import FUNCTIONS
-from tiny_torch.export.c.writing import FORMS, Writer, comment, identifier, number, type_of
+from tiny_torch.export.c.writing import FORMS, Writer, comment, hexadecimal, identifier, type_of
 from tiny_torch.export.graph import ExportError, Graph, fold, prune
 from tiny_torch.export.tracing import cloned, in_eval, trace
 from tiny_torch.nn import Module
@@ -23,6 +23,7 @@ from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.running import undisturbed
 
+PER_LINE = 6  # elements of a table
 TOLERANCE = 1e-4  # of the self-test, absolute and relative
 BYTES = {"float": 4, "int64_t": 8, "int32_t": 4, "uint8_t": 1}
 
@@ -174,8 +175,10 @@ def array_of(tensor: Tensor) -> np.ndarray:
 
 def table(name: str, array: np.ndarray, kind: str, what: str) -> str:
     """A constant array of the file."""
-    words = [number(x, kind) for x in array.ravel().tolist()] or ["0"]
-    text = textwrap.fill(", ".join(words), 100, initial_indent="  ", subsequent_indent="  ")
+    numbers = array.ravel().tolist()
+    words = [hexadecimal(x) if kind == "float" else str(int(x)) for x in numbers] or ["0"]
+    rows = ["  " + ", ".join(words[i : i + PER_LINE]) for i in range(0, len(words), PER_LINE)]
+    text = ",\n".join(rows)
     return f"{comment(what)}\nstatic const {kind} {name}[{len(words)}] = {{\n{text}\n}};"
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from math import inf, prod
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tiny_torch.export.c.library import NEEDS
-from tiny_torch.export.c.plan import Plan, View, strides_of, whole
+from tiny_torch.export.c.plan import Plan, View, whole
 from tiny_torch.export.graph import ExportError, Graph, Node, Value
 
 FORMS: dict[str, Callable[..., None]] = {}
@@ -47,13 +47,15 @@ def number(x: Any, kind: str) -> str:
     """A number as a literal of a C type; floats exactly, in hexadecimal."""
     if kind != "float":
         return str(int(x))
-    x = float(np.float32(x))
-    if x != x:
-        return "NAN"
-    if abs(x) == inf:
-        return "INFINITY" if x > 0 else "-INFINITY"
-    digits = re.sub(r"\.?0*p", "p", x.hex())
-    return f"{digits}f" if x else "0.0f"
+    return hexadecimal(float(np.float32(x)))
+
+
+def hexadecimal(x: float) -> str:
+    """A float32 as a literal: 0.1 is 0x1.99999ap-4f."""
+    if x - x != 0:
+        return "NAN" if x != x else "INFINITY" if x > 0 else "-INFINITY"
+    mantissa, _, exponent = x.hex().partition("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}f" if x else f"{x}f"
 
 
 def identifier(text: str) -> str:
@@ -227,6 +229,3 @@ def collapsed(views: list[View]) -> tuple[list[int], list[View]]:
                 s.append(step)
     offsets = [view.offset for view in views]
     return shape, [View(tuple(shape), tuple(s), o) for s, o in zip(strides, offsets, strict=True)]
-
-
-__all__ = ["FORMS", "SCRATCH", "Writer", "form", "identifier", "number", "strides_of", "type_of"]
