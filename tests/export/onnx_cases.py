@@ -91,6 +91,14 @@ class Unet(nn.Module):
         return self.head(torch.cat([left, self.up(middle)], 1))
 
 
+class Cube(torch.autograd.Function):
+    """A Function of a user's: a trace sees the ops inside."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * x * x
+
+
 def with_statistics(norm: Any) -> Any:
     """A batch norm whose statistics and weights are not the first ones."""
     for tensor, low in ((norm.running_mean, -1.0), (norm.running_var, 0.5), (norm.weight, 0.5)):
@@ -267,6 +275,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple]] = {
                   (X(2, 2, 5, 4), X(5, 5))),
     "written": (written, (X(2, 3),)),
     "written through views": (written_through_views, (X(3, 4),)),
+    "functions": (lambda x: Cube.apply(x) + 1, (X(3, 4),)),
     "written input": (lambda x: x.add_(1).unsqueeze(0), (X(3, 4),)),
     "types": (lambda x: (x.double(), x.int(), x.long() + x, x.half().float(), x > 0), (X(3, 4),)),
     "meshgrid": (lambda x: torch.meshgrid(x, x * 2, indexing="ij"), (X(3),)),
