@@ -187,7 +187,6 @@ THEN = {
         matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_triangular svd
         svdvals vecdot vector_norm
     """,
-    "torch.onnx": "export is_in_onnx_export ONNXProgram OnnxExporterError",
     "torch.special": """
         digamma erf erfc erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit logsumexp
         polygamma psi round sinc softmax xlogy
