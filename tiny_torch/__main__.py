@@ -4,6 +4,7 @@
 `python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
 `python -m tiny_torch explain script.py:LINE` tells the way of a line's ops: utils/explaining.
 `python -m tiny_torch homework list` shows tasks to learn by: tiny_torch/homework.
+`python -m tiny_torch to-c model.pt` writes a model as C: export/command.py.
 `python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
 """
 
@@ -29,6 +30,7 @@ usage: python -m tiny_torch                        what was built, and what this
        python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
        python -m tiny_torch explain FILE:LINE      the way of a line's ops, down to the kernels
        python -m tiny_torch homework …             tasks, and the check of what you wrote
+       python -m tiny_torch to-c FILE …            a saved model as one file of C
        python -m tiny_torch where NAME             the files and lines behind a name such as exp
        python -m tiny_torch --version | --help"""
 
@@ -75,6 +77,10 @@ def main(arguments: list[str]) -> int:
         from tiny_torch.homework import command as homework  # which loads the runner, too
 
         return homework.main(arguments[1:])
+    elif arguments[:1] == ["to-c"]:
+        from tiny_torch.export import command as to_c  # which is there for this alone
+
+        return to_c.main(arguments[1:])
     elif arguments[:1] == ["where"]:
         from tiny_torch import _where  # which loads the ref device
 

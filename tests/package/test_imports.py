@@ -12,8 +12,8 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *("_serialization", "_where", "__main__", "datasets", "distributions", "func", "homework"),
-    *("metrics", "models", "nn", "optim", "profiler", "safetensors", "serialization", "special"),
+    *("_serialization", "_where", "__main__", "datasets", "distributions", "export", "func"),
+    *("homework", "metrics", "models", "nn", "onnx", "optim", "profiler", "safetensors", "serialization", "special"),
     *("testing", "transforms", "utils"),
 )
 USING = (

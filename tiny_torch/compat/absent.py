@@ -35,9 +35,10 @@ LATER = {
 OUTSIDE = {
     "torch": (
         "complex*", "view_as_complex", "view_as_real", "polar", "real", "imag", "conj", "sparse*",
-        "quantize*", "quantization", "ao", "fft", "stft", "istft", "fx", "onnx", "hub", "package",
-        "export",
+        "quantize*", "quantization", "ao", "fft", "stft", "istft", "fx", "hub", "package",
     ),
+    "torch.export": ("*",),
+    "torch.onnx": ("*",),
     "torch.utils": ("tensorboard",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
