@@ -2,7 +2,7 @@
 
 Its other parts: `_calling` (forward and its hooks), `_state_dict` (saving and loading),
 `_conversion` (train and eval, dtype, device). Not here: hooks on all modules at once, the non-full
-backward hooks, `compile`, lazy modules.
+backward hooks, lazy modules.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import tiny_torch as torch
 
+from ...compat import eager
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._calling import Calling
@@ -373,6 +374,21 @@ class Module(Calling, StateDict, Conversion):
         return self
 
     # ---- text -------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = "inductor",
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+        disable: bool = False,
+    ) -> None:
+        """Takes what `torch.compile` takes, and leaves the module as it is, as that does."""
+        eager.check("compile", backend, mode, options)
+        if not disable:
+            eager.say_so()
 
     def _get_name(self) -> str:
         return type(self).__name__
