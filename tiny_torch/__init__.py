@@ -113,6 +113,7 @@ from tiny_torch.compat import absent, paths, twins
 from tiny_torch.compiler import compile
 from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
+from tiny_torch.func import vmap
 from tiny_torch.serialization import load, save
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
