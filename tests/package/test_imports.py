@@ -22,9 +22,11 @@ USERS = (
         "optim",
         "safetensors",
     ),
-    *("profiler", "serialization", "special", "testing", "utils"),
+    *("hub", "jit", "multiprocessing", "profiler", "serialization", "special", "testing", "utils"),
 )
-USING = "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"
+USING = (
+    "tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler", "tiny_torch.compat.standins",
+)  # fmt: skip
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(tiny_torch.__path__, "tiny_torch.")

@@ -9,14 +9,20 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.compat.eager import BACKENDS, HIDDEN, check, say_so
-from tiny_torch.compat.saying import refusing
+from tiny_torch.compat.saying import refusing, say_once
 from tiny_torch.nn import Module
 
+BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists
+HIDDEN = ("aot_eager", "eager", "onnxrt", "tensorrt")  # and takes without listing them
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 STANCES = (
     "default", "eager_then_compile", "aot_eager_then_compile", "force_eager",
     "eager_on_recompile", "fail_on_recompile",
 )  # fmt: skip
+
+
+class InvalidBackend(RuntimeError):
+    """`compile` was asked for a backend that PyTorch has not either."""
 
 
 class OptimizedModule(Module):
@@ -61,21 +67,48 @@ class OptimizedModule(Module):
         return True
 
 
+def check(name: str, backend: Any, mode: Any, options: Any) -> None:
+    """PyTorch's refusals of arguments of `compile`, and ours of a backend that is a function."""
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"{name}: options must be a dict, got {type(options).__name__}")
+    if backend is None:
+        return
+    if not isinstance(backend, str):
+        raise NotImplementedError(
+            f"{name}: backend must be a name; tiny_torch traces no graph for {backend!r} to take"
+        )
+    if backend not in (*BACKENDS, *HIDDEN):
+        raise InvalidBackend(
+            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available "
+            "backends."
+        )
+
+
 def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: Any = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """The module or function itself, run as it is: there is no compiler, and one warning says so.
 
     A module comes as PyTorch's `OptimizedModule`, with the original as `_orig_mod` and its keys in
-    the state_dict. `fullgraph`, `dynamic`, `mode` and `options` are about the speed of code that is
-    not generated; wrong ones raise as in PyTorch. Without `model`, a decorator. Raises
+    the state_dict. The other arguments are about code that is not generated; a wrong `backend`,
+    `mode` or `options` raises as in PyTorch. Without `model`, a decorator. Raises
     NotImplementedError for a `backend` that is a function.
     https://pytorch.org/docs/stable/generated/torch.compile.html
 
@@ -90,13 +123,14 @@ def compile(
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-            options=options, disable=disable,
+            options=options, name=name, disable=disable, recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles, shapes_spec=shapes_spec,
         )  # fmt: skip
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    say_so()
+    say_once("torch.compile", "runs the program as it is: tiny_torch has no compiler")
     if isinstance(model, OptimizedModule) or not isinstance(model, Module):
         return model
     return OptimizedModule(model)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import tiny_torch as torch
 
-from ...compat import eager
 from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._calling import Calling
@@ -375,20 +374,9 @@ class Module(Calling, StateDict, Conversion):
 
     # ---- text -------------------------------------------------------------------------------
 
-    def compile(
-        self,
-        *,
-        fullgraph: bool = False,
-        dynamic: bool | None = None,
-        backend: Any = "inductor",
-        mode: str | None = None,
-        options: dict[str, Any] | None = None,
-        disable: bool = False,
-    ) -> None:
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Takes what `torch.compile` takes, and leaves the module as it is, as that does."""
-        eager.check("compile", backend, mode, options)
-        if not disable:
-            eager.say_so()
+        torch.compile(self, *args, **kwargs)
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -6,9 +6,9 @@ from typing import Any
 
 from tiny_torch import compiler
 from tiny_torch._dynamo import config as config
-from tiny_torch.compat.eager import InvalidBackend
 from tiny_torch.compat.saying import refusing
 from tiny_torch.compiler import (
+    InvalidBackend,
     OptimizedModule,
     allow_in_graph,
     assume_constant_result,
