@@ -43,7 +43,7 @@ altogether.
 The lists below name all of them in the namespaces of which something is here. *Same* names answered
 every call as PyTorch does; a number refers to an exception in the list at the end. *Differs* says
 how. *Absent* are the other public names: using one raises `AttributeError`, which says so, or, for
-names that scripts import at their top, calling it raises `NotImplementedError`. What
+names that scripts import at their top, calling it raises. What
 PyTorch has for itself (kernels of one backend, its compiler's types, functions without a docstring)
 is left out.
 """
@@ -133,7 +133,8 @@ def asked(results: dict[str, dict]) -> tuple[str, str]:
     for name in sorted(ASKED, key=str.lower):
         full = f"torch.{name}"
         try:
-            find(tiny_torch, full)
+            if hasattr(find(tiny_torch, full), "refusal"):
+                raise AttributeError(full)
             here.append(
                 f"`{name}`" + (" (differs)" if results.get(full, {}).get("differs") else "")
             )

@@ -349,7 +349,7 @@ THEN = {
         set_checkpoint_debug_enabled set_checkpoint_early_stop
     """,
     "torch.utils.deterministic": "fill_uninitialized_memory",
-    "torch.nn.parallel": "data_parallel DataParallel DistributedDataParallel",
+    "torch.nn.parallel": "data_parallel DataParallel",
     "torch.jit": """
         annotate Attribute Error export freeze ignore isinstance optimize_for_inference script
         script_if_tracing ScriptModule trace trace_module unused
@@ -359,8 +359,8 @@ THEN = {
         is_dynamo_compiling is_exporting list_backends nested_compile_region reset set_stance
     """,
     "torch.distributed": """
-        all_reduce barrier broadcast destroy_process_group get_backend get_node_local_rank get_rank
-        get_world_size is_available is_initialized is_nccl_available new_group ReduceOp
+        destroy_process_group get_node_local_rank is_available is_initialized is_nccl_available
+        ReduceOp
     """,
     "torch.fx": "wrap",
     "torch.hub": "download_url_to_file get_dir load load_state_dict_from_url set_dir",

@@ -77,7 +77,7 @@ of("jit.annotate", "torch.NAME(int, x)", "torch.NAME(torch.Tensor, v)", "torch.N
 of("jit.isinstance", "torch.NAME(x, torch.Tensor), x", "torch.NAME(3, int), x", "torch.NAME(3, str), x", "torch.NAME(3, (int, str)), x")  # fmt: skip
 of("jit.Attribute jit.Error", "torch.jit.Attribute(x, torch.Tensor).value", "issubclass(torch.jit.Error, Exception), x", "torch.jit.Attribute(3), x")  # fmt: skip
 of(
-    "nn.DataParallel nn.parallel.DataParallel nn.parallel.data_parallel nn.parallel.DistributedDataParallel",
+    "nn.DataParallel nn.parallel.DataParallel nn.parallel.data_parallel",
     "nn.DataParallel(nn.Tanh())(x)",
     "nn.parallel.DataParallel(nn.Tanh()).module(x)",
     "list(nn.DataParallel(nn.Linear(2, 3)).state_dict()), x",
@@ -88,13 +88,11 @@ of(
     "nn.parallel.DistributedDataParallel(nn.Linear(2, 3)), x",
 )
 of(
-    "distributed.get_rank distributed.get_world_size distributed.barrier distributed.new_group "
-    "distributed.get_backend distributed.destroy_process_group distributed.is_initialized "
+    "distributed.destroy_process_group distributed.is_initialized "
     "distributed.is_available distributed.is_nccl_available distributed.get_node_local_rank",
     "torch.NAME(), x",
 )
 of("distributed.get_node_local_rank", "torch.NAME(3), x")
-of("distributed.all_reduce distributed.broadcast", "torch.NAME(torch.ones(2), *T), x", prepare="T = [0] if 'LAST' == 'broadcast' else []")  # fmt: skip
 of("distributed.ReduceOp", "torch.NAME.SUM == torch.NAME.SUM, x", "torch.NAME.MAX == torch.NAME.MIN, x", "torch.NAME.ODD, x")  # fmt: skip
 of("fx.wrap", "torch.NAME(3), x", "torch.NAME(None), x")
 of(

@@ -113,7 +113,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "this package is built without process groups, as PyTorch may be, too",
     ),
     (
-        r"torch\.func\.(jacfwd|hessian)",
+        r"torch\.func\.(jacfwd|hessian|linearize)",
         r"float32 broadcast$",
         "^nothing raised, PyTorch: RuntimeError.unsupported operation: more than one element",
         "PyTorch's forward mode writes tangents into the layout of the input and so refuses one "

@@ -144,7 +144,7 @@ class Reader(ast.NodeVisitor):
                 return False
             owner, space = value[0], f"{space}.{part}"
         if hasattr(owner, "refusal"):
-            self.note(node, f"{space} raises NotImplementedError: {owner.refusal}", stops=False)
+            self.note(node, f"{space} raises when it is called: {owner.refusal}", stops=False)
         return True
 
     # ---- what runs when

@@ -102,6 +102,7 @@ def without_group(name: str) -> Callable[..., Any]:
 
     refused.__name__ = refused.__qualname__ = name
     refused.__doc__ = "Raises ValueError: there is no process group."
+    refused.refusal = WHY  # type: ignore[attr-defined]  # which compat/check.py reads
     return refused
 
 

@@ -13,6 +13,8 @@ class DistributedDataParallel(Module):
     https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
     """
 
+    refusal = "it trains in one process"  # which compat/check.py reads
+
     def __init__(
         self,
         module: Module,
