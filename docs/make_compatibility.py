@@ -42,7 +42,8 @@ altogether.
 
 The lists below name all of them in the namespaces of which something is here. *Same* names answered
 every call as PyTorch does; a number refers to an exception in the list at the end. *Differs* says
-how. *Absent* are the other public names: using one raises `AttributeError`, which says so. What
+how. *Absent* are the other public names: using one raises `AttributeError`, which says so, or, for
+names that scripts import at their top, calling it raises. What
 PyTorch has for itself (kernels of one backend, its compiler's types, functions without a docstring)
 is left out.
 """
@@ -63,9 +64,8 @@ ASKED = (
 )  # fmt: skip
 # Namespaces of which nothing is here.
 LACKING = (
-    "ao.quantization", "autograd.forward_ad", "compiler",
-    "distributed", "export", "fft", "futures", "fx", "hub", "jit", "library", "masked", "monitor",
-    "multiprocessing", "nested", "nn.parallel", "nn.quantized", "nn.utils.prune",
+    "ao.quantization", "autograd.forward_ad", "export", "fft", "futures", "library", "masked",
+    "monitor", "nested", "nn.quantized", "nn.utils.prune",
     "nn.utils.stateless", "onnx", "overrides", "package", "signal.windows", "sparse",
     "utils.benchmark", "utils.cpp_extension",
 )  # fmt: skip
@@ -119,7 +119,10 @@ def missing(space: str) -> set[str]:
         ours = find(tiny_torch, space)
     except (AttributeError, ModuleNotFoundError):
         ours = None
-    return {name for name in public_names(find(torch, space)) if not hasattr(ours, name)}
+    names = public_names(find(torch, space))
+    return {name for name in names if hasattr(getattr(ours, name, None), "refusal")} | {
+        name for name in names if not hasattr(ours, name)
+    }
 
 
 def asked(results: dict[str, dict]) -> tuple[str, str]:
@@ -130,7 +133,8 @@ def asked(results: dict[str, dict]) -> tuple[str, str]:
     for name in sorted(ASKED, key=str.lower):
         full = f"torch.{name}"
         try:
-            find(tiny_torch, full)
+            if hasattr(find(tiny_torch, full), "refusal"):
+                raise AttributeError(full)
             here.append(
                 f"`{name}`" + (" (differs)" if results.get(full, {}).get("differs") else "")
             )

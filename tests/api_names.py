@@ -139,6 +139,7 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        compile vmap
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype GradScaler
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
@@ -199,7 +200,8 @@ THEN = {
     """,
     "torch.testing": "assert_close make_tensor",
     "torch.func": """
-        functional_call grad grad_and_value hessian jacfwd jacrev jvp vjp
+        functional_call grad grad_and_value hessian jacfwd jacrev jvp linearize
+        stack_module_state vjp vmap
     """,
     "torch.serialization": "add_safe_globals safe_globals",
     "torch.Tensor": """
@@ -286,6 +288,7 @@ THEN = {
     "torch.backends.cuda": "is_built matmul",
     "torch.version": "cuda hip",
     "torch.nn": """
+        DataParallel
         AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d AdaptiveMaxPool3d
         AlphaDropout AvgPool3d BatchNorm3d Bilinear Buffer CELU ChannelShuffle CircularPad1d
         CircularPad2d CircularPad3d ConstantPad1d ConstantPad3d Conv3d ConvTranspose3d
@@ -346,6 +349,25 @@ THEN = {
         set_checkpoint_debug_enabled set_checkpoint_early_stop
     """,
     "torch.utils.deterministic": "fill_uninitialized_memory",
+    "torch.nn.parallel": "data_parallel DataParallel",
+    "torch.jit": """
+        annotate Attribute Error export freeze ignore isinstance optimize_for_inference script
+        script_if_tracing ScriptModule trace trace_module unused
+    """,
+    "torch.compiler": """
+        allow_in_graph assume_constant_result compile cudagraph_mark_step_begin disable is_compiling
+        is_dynamo_compiling is_exporting list_backends nested_compile_region reset set_stance
+    """,
+    "torch.distributed": """
+        destroy_process_group get_node_local_rank is_available is_initialized is_nccl_available
+        ReduceOp
+    """,
+    "torch.fx": "wrap",
+    "torch.hub": "download_url_to_file get_dir load load_state_dict_from_url set_dir",
+    "torch.multiprocessing": """
+        cpu_count get_all_start_methods get_context get_sharing_strategy get_start_method Queue
+        set_sharing_strategy
+    """,
     "torch.utils.data": "ChainDataset default_convert DistributedSampler StackDataset",
 }
 

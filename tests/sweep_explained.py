@@ -93,7 +93,27 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch expands the zeros of a second derivative that is not there; ours are stored",
     ),
     (
-        r"torch\.func\.(jacfwd|hessian)",
+        r"torch\.(func\.)?vmap",
+        "",
+        r"^strides ",
+        "ours stacks the results of samples one below the other; PyTorch's batch keeps the layout "
+        "of the input",
+    ),
+    (
+        r"torch\.func\.linearize",
+        "",
+        r"^(second )?gradient: ",
+        "PyTorch's linear function is a trace with constants, without a gradient by the primals; "
+        "ours has one",
+    ),
+    (
+        r"torch\.distributed\.is_available",
+        "",
+        r"^\[False\], not \[True\]$",
+        "this package is built without process groups, as PyTorch may be, too",
+    ),
+    (
+        r"torch\.func\.(jacfwd|hessian|linearize)",
         r"float32 broadcast$",
         "^nothing raised, PyTorch: RuntimeError.unsupported operation: more than one element",
         "PyTorch's forward mode writes tangents into the layout of the input and so refuses one "

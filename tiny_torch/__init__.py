@@ -11,7 +11,8 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING, TypeGuard
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 try:
     from tiny_torch import _core
@@ -50,8 +51,12 @@ from tiny_torch.version import __version__
 
 newaxis = None
 
-if TYPE_CHECKING:  # the names that the loop below adds
+# jit, distributed and their kin, which are loaded when they are asked for
+__path__.append(str(Path(__file__).with_name("compat") / "standins"))
+
+if TYPE_CHECKING:  # the names that the loop below adds, and those modules
     from tiny_torch._published import *
+    from tiny_torch.compat.standins import _dynamo, _inductor, compiler, distributed, fx, hub, jit
 
 
 for _module in (
@@ -74,6 +79,13 @@ def typename(obj: object) -> str:
     return module + kind.__qualname__
 
 
+def as_torch() -> Any:
+    """From here on, or in a `with` block, `import torch` answers with tiny_torch: compat/run.py."""
+    from tiny_torch.compat import run  # which loads importlib.metadata
+
+    return run.as_torch()
+
+
 # These build on the names above.
 from tiny_torch import (
     accelerator,
@@ -85,6 +97,7 @@ from tiny_torch import (
     export,
     func,
     linalg,
+    multiprocessing,
     nn,
     onnx,
     optim,
@@ -92,17 +105,21 @@ from tiny_torch import (
     serialization,
     special,
     testing,
+    types,
     utils,
     version,
 )
 from tiny_torch.amp import GradScaler, autocast
 from tiny_torch.amp import state as _autocast_state
-from tiny_torch.compat import absent, twins
+from tiny_torch.compat import absent, paths, twins
+from tiny_torch.compiler import compile
 from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
+from tiny_torch.func import vmap
 from tiny_torch.serialization import load, save
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
 globals().update(methods.publish(__name__, _autocast_state.FUNCTIONS))
 methods.attach(serialization.METHODS)
+paths.install()
 absent.install()

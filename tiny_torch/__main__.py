@@ -1,6 +1,7 @@
 """`python -m tiny_torch` prints what was built and what of it this machine uses.
 
 `python -m tiny_torch run script.py [args…]` runs a PyTorch script: compat/run.py.
+`python -m tiny_torch check PATH…` lists what scripts lack: tiny_torch/compat/check.py.
 `python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
 `python -m tiny_torch explain script.py:LINE` tells the way of a line's ops: utils/explaining.
 `python -m tiny_torch homework list` shows tasks to learn by: tiny_torch/homework.
@@ -23,10 +24,12 @@ EXTENSIONS = {
     "v4bf16": "AVX-512 with products of bfloat16",
     "base": "no extension",
 }
+API = tiny_torch.__version__.partition("+")[0]
 USAGE = """\
 usage: python -m tiny_torch                        what was built, and what this machine uses of it
        python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
        python -m tiny_torch run -m module [args…]  the same of a module
+       python -m tiny_torch check PATH…            what scripts use of PyTorch that is not here
        python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
        python -m tiny_torch explain FILE:LINE      the way of a line's ops, down to the kernels
        python -m tiny_torch homework …             tasks, and the check of what you wrote
@@ -39,7 +42,7 @@ def diagnosis() -> str:
     """The lines that `python -m tiny_torch` prints."""
     isa = _core.instruction_set
     lines = {
-        "tiny_torch": tiny_torch.__version__,
+        "tiny_torch": f"{tiny_torch.version.OWN}, with the API of PyTorch {API}",
         "Python": f"{platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
         "devices": "cpu, ref (plain Python, for reading and testing), cuda-emulated, meta",
         "instruction set": f"{isa} ({EXTENSIONS[isa]}); "
@@ -65,6 +68,10 @@ def main(arguments: list[str]) -> int:
         from tiny_torch.compat import run as _run  # which loads multiprocessing
 
         _run.run(arguments[1:])
+    elif arguments[:1] == ["check"]:
+        from tiny_torch.compat import check  # which loads the runner
+
+        return check.main(arguments[1:])
     elif arguments[:1] == ["profile"]:
         from tiny_torch.profiler import command  # which loads multiprocessing, too
 
@@ -90,7 +97,7 @@ def main(arguments: list[str]) -> int:
     elif arguments in (["-h"], ["--help"]):
         print(USAGE)
     elif arguments == ["--version"]:
-        print("tiny_torch", tiny_torch.__version__)
+        print("tiny_torch", tiny_torch.version.OWN)
     else:
         print(USAGE, file=sys.stderr)
         return 2

@@ -158,6 +158,7 @@ void fix_memory(const NDArray& x) { x.storage()->resizable = false; }
 void grow_memory(const NDArray& x, int64_t bytes) { x.storage()->grow(bytes); }
 void share_memory(const NDArray& x) { x.storage()->share(); }
 bool is_shared(const NDArray& x) { return x.storage()->shared; }
+int64_t shared_file(const NDArray& x) { return x.storage()->file; }
 std::vector<NDArray> split(const NDArray& x, int64_t dim, const std::vector<int64_t>& sizes) {
   std::vector<NDArray> parts;
   int64_t start = 0;
@@ -278,6 +279,7 @@ PyMethodDef methods[] = {
     method<grow_memory>("grow_memory"),
     method<share_memory>("share_memory"),
     method<is_shared>("is_shared"),
+    method<shared_file>("shared_file"),
     method<&NDArray::view>("view"),
     method<&NDArray::permute>("permute"),
     method<&NDArray::transpose>("transpose"),

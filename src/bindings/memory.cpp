@@ -1,4 +1,5 @@
 // NumPy's memory both ways, raw bytes, and the allocator's statistics.
+#include <fcntl.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 #include <sys/mman.h>
@@ -122,7 +123,8 @@ pb::object from_bytes(const pb::buffer& buffer, pb::handle dtype_handle) {
 }
 
 // The bytes of a file in memory, which other processes may look at too; `file` may then be closed.
-pb::object map_file(int file, int64_t bytes) {
+// `keep`: the storage keeps an open file of its own, so that it can be sent on.
+pb::object map_file(int file, int64_t bytes, bool keep) {
   struct Mapping {
     void* address;
     size_t length;
@@ -137,7 +139,7 @@ pb::object map_file(int file, int64_t bytes) {
     delete mapping;
   };
   Ref<Storage> storage(new Storage(address, length, release, new Mapping{address, length}));
-  storage->shared = true;
+  storage->keep_file(keep ? fcntl(file, F_DUPFD_CLOEXEC, 0) : -1);
   return wrap(NDArray(std::move(storage), {bytes}, {1}, 0, DType::UInt8));
 }
 
@@ -172,7 +174,7 @@ void add_memory(pb::module_& module) {
   module.def("to_numpy", to_numpy);
   module.def("storage_bytes", storage_bytes);
   module.def("from_bytes", from_bytes);
-  module.def("map_file", map_file);
+  module.def("map_file", map_file, pb::arg("file"), pb::arg("bytes"), pb::arg("keep") = false);
   module.def("empty_cache", [] { Allocator::instance().empty_cache(); });
   module.def("reset_peak_memory", [] { Allocator::instance().reset_peak(); });
   module.def("memory_segments", memory_segments);

@@ -1,6 +1,7 @@
 #include "core/storage.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -25,7 +26,10 @@ Storage::Storage(void* data, size_t bytes, Release release, void* owner, const D
       release_(release),
       owner_(owner) {}
 
-Storage::~Storage() { free(); }
+Storage::~Storage() {
+  free();
+  if (file >= 0) close(file);
+}
 
 void Storage::grow(size_t to_bytes) {
   if (to_bytes <= bytes) return;
@@ -66,10 +70,18 @@ void unmap(void* owner) {
 void Storage::share() {
   if (shared || !device.on_host) return;
   const size_t length = std::max<size_t>(bytes, 1);
-  void* const memory =
-      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
+  int opened = memfd_create("tiny_torch_shared", MFD_CLOEXEC);
+  if (opened >= 0 && ftruncate(opened, static_cast<off_t>(length)) != 0) {
+    close(opened);
+    opened = -1;
+  }
+  // without a file, if the system gives no more of them: forked processes share it all the same
+  const int flags = opened < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+  void* const memory = mmap(nullptr, length, PROT_READ | PROT_WRITE, flags, opened, 0);
+  if (memory == MAP_FAILED) {
+    if (opened >= 0) close(opened);
     throw RuntimeError("[share_memory_] the system gave no ", length, " bytes of shared memory");
+  }
   if (bytes) std::memcpy(memory, data, bytes);
   auto* mapping = new Mapping{memory, length, nullptr, nullptr, nullptr, 0};
   if (resizable) {
@@ -83,7 +95,7 @@ void Storage::share() {
   release_ = unmap;
   owner_ = mapping;
   resizable = false;
-  shared = true;
+  keep_file(opened);
 }
 
 void Storage::free() {

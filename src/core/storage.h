@@ -113,8 +113,11 @@ struct Storage {
 
   // More memory, to which the elements move. RuntimeError where somebody else has the address.
   void grow(size_t to_bytes);
-  // Moves into memory that processes forked from now on share: on the host, and else nothing.
+  // Moves into memory that processes forked from now on share, and others through its file: on the
+  // host, and else nothing.
   void share();
+  // Of a mapping made elsewhere: takes the file over, and closes it at the end.
+  void keep_file(int opened) { shared = true, file = opened; }
 
   std::atomic<int64_t> references{1};
   Version version{first_stamp()};
@@ -123,6 +126,7 @@ struct Storage {
   size_t bytes;
   bool resizable = true;  // our own memory, of which NumPy or another library has no address
   bool shared = false;
+  int file = -1;  // of shared memory, open as long as it lives; or -1, if it has none
 
  private:
   void free();

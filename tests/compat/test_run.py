@@ -144,6 +144,55 @@ def test_child_processes(tmp_path, method):
     assert output(run(tmp_path, text)) == "('tiny_torch', 6.0, 'Config')\n"
 
 
+def test_python_that_a_script_starts_is_on_tiny_torch_too(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.own = 3\n")
+    child = "import torch, sys; print(torch.__name__, sys.argv[1:], own)\n"
+    (tmp_path / "child.py").write_text(child)
+    text = """
+        import os, subprocess, sys
+        command = [sys.executable, os.path.join(os.path.dirname(__file__), "child.py"), "a"]
+        os.environ["PYTHONPATH"] += os.pathsep + os.path.dirname(os.path.abspath(__file__))
+        subprocess.run(command, check=True)
+        subprocess.run([sys.executable, "-m", "child"], check=True, cwd=os.path.dirname(__file__))
+        """
+    assert output(run(tmp_path, text)) == "tiny_torch ['a'] 3\ntiny_torch [] 3\n"
+
+
+def test_the_version_that_packages_tell(tmp_path):
+    text = """
+        import importlib.metadata, torch
+        print(importlib.metadata.version("torch") == torch.__version__, torch.__version__ > "2.9")
+        print(importlib.metadata.version("numpy") == __import__("numpy").__version__)
+        """
+    assert output(run(tmp_path, text)) == "True True\nTrue\n"
+
+
+AS_TORCH = """
+    import sys, tiny_torch
+    with tiny_torch.as_torch() as same:
+        import torch
+        from torch.nn import functional as F
+        assert torch is same is tiny_torch and F is tiny_torch.nn.functional
+    assert not [name for name in sys.modules if name.split(".")[0] == "torch"]
+    assert not [f for f in sys.meta_path if type(f).__module__ == "tiny_torch.compat.run"]
+    tiny_torch.as_torch()
+    tiny_torch.as_torch()  # once more changes nothing
+    import torch
+    print(torch is tiny_torch)
+    sys.modules["torch"] = sys
+    try:
+        tiny_torch.as_torch()
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+def test_as_torch_for_a_block_or_for_good(tmp_path):
+    done = run(tmp_path, AS_TORCH, command=(str(tmp_path / "script.py"),))
+    expected = "True\nas_torch: PyTorch itself is imported already, as `torch`\n"
+    assert output(done) == expected
+
+
 ABSENT = {
     "import torch\n\ntorch.vmapp": ("AttributeError: torch.vmapp is not in tiny_torch (SCRIPT:3)",),
     "import torch\ntorch.arnge(3)": (
@@ -154,12 +203,15 @@ ABSENT = {
         "torch.nn.functional.reluu is not in tiny_torch (SCRIPT:2), nor in PyTorch; "
         "did you mean torch.nn.functional.relu?",
     ),
-    "from torch import jit": ("ImportError: torch.jit is not in tiny_torch (SCRIPT:1)", "later"),
+    "from torch import onnx": (
+        "ImportError: torch.onnx is not in tiny_torch (SCRIPT:1)",
+        "outside",
+    ),
     "from torch.nn.functional import relus": ("ImportError: torch.nn.functional.relus", "relu?"),
     "import torch.fft": ("ModuleNotFoundError: torch.fft is not in tiny_torch", "outside"),
     "import torch.a.b.c": ("ModuleNotFoundError: torch.a is not in tiny_torch (SCRIPT:1)",),
-    "import torch._dynamo.config": (
-        "ModuleNotFoundError: torch._dynamo is not in tiny_torch (SCRIPT:1); PyTorch has it",
+    "import torch._export.passes": (
+        "ModuleNotFoundError: torch._export is not in tiny_torch (SCRIPT:1); PyTorch has it",
     ),
     "import torch\ntorch.linalg.eig": (
         "torch.linalg.eig is not in tiny_torch (SCRIPT:2); PyTorch has it",
@@ -235,12 +287,15 @@ def test_without_run_absent_names_are_named_too():
         ("", 0, "tiny_torch       0."),
         ("--help", 0, "usage: python -m tiny_torch"),
         ("-h", 0, "usage: python -m tiny_torch"),
-        ("--version", 0, f"tiny_torch {tiny_torch.__version__}\n"),
+        ("--version", 0, f"tiny_torch {tiny_torch.version.OWN}\n"),
         ("run --help", 0, "usage: python -m tiny_torch run"),
         ("run -h", 0, "usage: python -m tiny_torch run"),
         ("run", 2, "usage: python -m tiny_torch run"),
         ("run -m", 2, "usage: python -m tiny_torch run"),
         ("run --fast script.py", 2, "usage: python -m tiny_torch run"),
+        ("check --help", 0, "usage: python -m tiny_torch check"),
+        ("check", 2, "usage: python -m tiny_torch check"),
+        ("check no_such_file.py", 2, "no_such_file.py: no such file or folder"),
         ("where exp", 0, "torch.exp "),
         ("where nosuch", 2, "torch.nosuch is not in tiny_torch"),
         ("where", 2, "where which name?"),

@@ -8,6 +8,11 @@ import pytest
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 NAMES = ["resnet18", "dcgan", "vae", "lstm_lm", "tcn", "gpt"]
+# As tutorials write them: quick, and compared by their losses alone.
+TUTORIALS = [
+    "mnist_cnn", "siamese", "time_series", "super_resolution", "gcn", "reinforce", "vit",
+    "autoencoder", "transfer_learning", "mixed_precision", "checkpoint_resume",
+]  # fmt: skip
 RUN = {"torch": [], "tiny_torch": ["-m", "tiny_torch", "run"]}
 
 
@@ -58,6 +63,12 @@ def test_first_steps(oracle, trained, name):
     check_first_step(
         oracle, ours, theirs, 1e-4, lambda: trained("torch", name, "--steps", "2", "--double")
     )
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_losses_of_tutorials(oracle, trained, name):
+    theirs, ours = (oracle.tensor(trained(package, name)["losses"]) for package in RUN)
+    oracle.testing.assert_close(ours, theirs, rtol=1e-2, atol=0)
 
 
 @pytest.mark.slow

@@ -300,7 +300,15 @@ NOT_ON_REF = (
     *("sort", "topk", "kthvalue", "median", "mode", "unique", "unique_rows"),
     *("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_scan"),
     *("bincount", "histogram", "isin", "searchsorted", "nan_to_num", "rxlogy", "reinterpret"),
-    *("is_shared", "share_memory", "grow_memory", "fix_memory", "cross", "matmul_naive"),
+    *(
+        "is_shared",
+        "share_memory",
+        "shared_file",
+        "grow_memory",
+        "fix_memory",
+        "cross",
+        "matmul_naive",
+    ),
 )
 
 

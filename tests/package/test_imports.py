@@ -12,13 +12,13 @@ import tiny_torch
 
 # What is written against the whole package, as users write: `import tiny_torch` comes first there.
 USERS = (
-    *("_serialization", "_where", "__main__", "datasets", "distributions", "export", "func"),
-    *("homework", "metrics", "models", "nn", "onnx", "optim", "profiler", "safetensors", "serialization", "special"),
-    *("testing", "transforms", "utils"),
+    *("_serialization", "_where", "__main__", "datasets", "distributions", "export", "func", "hub"),
+    *("homework", "jit", "metrics", "models", "multiprocessing", "nn", "onnx", "optim", "profiler"),
+    *("safetensors", "serialization", "special", "testing", "transforms", "utils"),
 )
 USING = (
     *("tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"),
-    "tiny_torch.compat.torchvision",
+    *("tiny_torch.compat.standins", "tiny_torch.compat.torchvision"),
 )
 MODULES = [
     module.name

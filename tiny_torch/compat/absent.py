@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import dis
 import functools
+import importlib
 import os
 import re
 import sys
@@ -21,21 +22,18 @@ from tiny_torch.tensor import Tensor
 
 NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+STANDIN_FOLDER = Path(__file__).with_name("standins")
+STANDINS = {path.stem for path in STANDIN_FOLDER.iterdir() if not path.stem.startswith("__")}
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
 LATER = {
-    "torch": (
-        "compile", "jit", "vmap", "distributed", "multiprocessing",
-    ),
-    "torch.func": ("vmap",),
-    "torch.nn": ("DataParallel", "parallel"),
     "torch.utils.checkpoint": ("*",),
 }  # fmt: skip
 OUTSIDE = {
     "torch": (
         "complex*", "view_as_complex", "view_as_real", "polar", "real", "imag", "conj", "sparse*",
-        "quantize*", "quantization", "ao", "fft", "stft", "istft", "fx", "hub", "package",
+        "quantize*", "quantization", "ao", "fft", "stft", "istft", "package",
     ),
     "torch.export": ("*",),
     "torch.onnx": ("*",),
@@ -132,6 +130,10 @@ def getattr_of(module: ModuleType) -> Any:
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):  # Python itself asks for these
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        if module.__name__ == "tiny_torch" and name in STANDINS:
+            found = importlib.import_module(f"tiny_torch.{name}")
+            install()  # what was loaded just now
+            return found
         caller = sys._getframe(1)
         # `from torch import name` would hide an AttributeError's text.
         if caller.f_code.co_code[caller.f_lasti] == IMPORT_FROM:

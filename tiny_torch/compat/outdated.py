@@ -35,11 +35,18 @@ def orders_of(name: str) -> tuple[tuple[str, ...], ...]:
     return ORDERS.get(name) or ORDERS.get(name.removeprefix("Tensor."), ())
 
 
+def is_number(value: Any) -> bool:
+    """Whether PyTorch takes it for a number: a tensor without dimensions and history, too."""
+    if isinstance(value, Tensor):
+        return value.ndim == 0 and not value.requires_grad
+    return isinstance(value, int | float)
+
+
 def matches(order: tuple[str, ...], arguments: tuple) -> bool:
     def is_right(word: str, value: Any) -> bool:
         if word == "other":
             return isinstance(value, Tensor | int | float)
-        return isinstance(value, int | float if word in NUMBERS else Tensor)
+        return is_number(value) if word in NUMBERS else isinstance(value, Tensor)
 
     return len(order) == len(arguments) and all(map(is_right, order, arguments))
 
@@ -75,7 +82,11 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
             if matches(order, arguments):
                 warn(name, order, function)
                 pairs = list(zip(order, arguments, strict=True))
-                numbers = {word: value for word, value in pairs if word in NUMBERS}
+                numbers = {
+                    word: value.item() if isinstance(value, Tensor) else value
+                    for word, value in pairs
+                    if word in NUMBERS
+                }
                 others = [value for word, value in pairs if word not in NUMBERS]
                 return function(*others, **numbers, **keywords)
         return function(*arguments, **keywords)  # which refuses as many

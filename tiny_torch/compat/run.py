@@ -1,13 +1,14 @@
 """`python -m tiny_torch run script.py [args…]`: a PyTorch script, untouched, on tiny_torch.
 
 While it runs, `import torch` and `import torch.x.y` answer with the very modules tiny_torch and
-tiny_torch.x.y, whether PyTorch is installed or not; in child processes too, forked or spawned.
-So does `import torchvision`, with what is here of it (torchvision.py).
+tiny_torch.x.y, whether PyTorch is installed or not; in child processes too, forked, spawned, or
+started as `python script.py`. `import torchvision` answers with what is here of it (torchvision.py).
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import io
 import os
@@ -17,10 +18,12 @@ import types
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from multiprocessing import spawn
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tiny_torch.compat import absent
+from tiny_torch.version import __version__
 
 # Built on PyTorch's own C++ library: they cannot work on another.
 NOT_COVERED = ("torchaudio", "torchtext", "torchdata", "functorch", "triton")
@@ -48,6 +51,18 @@ class _Alias(Loader):
         module.__spec__ = self.spec  # which the import of an alias has just replaced
 
 
+class _Distribution(importlib.metadata.Distribution):
+    """What `importlib.metadata` tells of the package `torch`."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n"
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(absent.PACKAGE).parent / path
+
+
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         top, _, rest = fullname.partition(".")
@@ -73,6 +88,10 @@ class _Finder(MetaPathFinder):
             raise ModuleNotFoundError(text, name=fullname)
         return ModuleSpec(fullname, _Alias(ours), is_package=True)
 
+    def find_distributions(self, context: Any = None) -> Any:
+        if context is None or context.name in (None, "torch"):
+            yield _Distribution()
+
 
 def module_of_torchvision(name: str) -> str:
     """Our module for `torchvision.<name>`, whether it exists or not."""
@@ -97,17 +116,66 @@ class _InChild:
         return install, ()
 
 
-def install() -> None:
-    """From now on, in this process and its children, `torch` is tiny_torch."""
+def install() -> _Finder | None:
+    """From now on, in this process and those it forks or spawns, `torch` is tiny_torch.
+
+    Answers the finder that makes it so; None if there was one.
+    """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return
-    sys.meta_path.insert(0, _Finder())
+        return None
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
     prepare = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> Any:
-        return {"tiny_torch": _InChild(), **prepare(name)}
+        told = {"tiny_torch": _InChild()} if finder in sys.meta_path else {}
+        return {**told, **prepare(name)}
 
     spawn.get_preparation_data = get_preparation_data
+    return finder
+
+
+class as_torch:
+    """From here on, or in a `with` block, `import torch` answers with tiny_torch.
+
+    For notebooks and tests; `python -m tiny_torch run` does the same for a script. As a call it
+    holds until the process ends, as a context manager until the block does: modules that were
+    imported in it keep what they have. Raises RuntimeError where PyTorch is imported already.
+
+    >>> import sys, tiny_torch
+    >>> if "torch" not in sys.modules:
+    ...     with tiny_torch.as_torch():
+    ...         import torch
+    ...     assert torch is tiny_torch and "torch" not in sys.modules
+    """
+
+    def __init__(self) -> None:
+        loaded = sys.modules.get("torch")
+        if loaded is not None and loaded is not sys.modules["tiny_torch"]:
+            raise RuntimeError("as_torch: PyTorch itself is imported already, as `torch`")
+        self.known = {name for name in sys.modules if is_torch(name)}
+        self.installed = install()
+
+    def __enter__(self) -> ModuleType:
+        return sys.modules["tiny_torch"]
+
+    def __exit__(self, *exception: Any) -> None:
+        if self.installed is not None:
+            sys.meta_path.remove(self.installed)
+        for name in [name for name in sys.modules if is_torch(name) and name not in self.known]:
+            del sys.modules[name]
+
+
+def is_torch(module: str) -> bool:
+    return module.partition(".")[0] == "torch"
+
+
+def let_children_know() -> None:
+    """Children that run Python find compat/startup/sitecustomize.py on their path."""
+    folder = str(Path(__file__).with_name("startup"))
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if folder not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, *paths]))
 
 
 def run(arguments: list[str]) -> None:
@@ -123,6 +191,7 @@ def run(arguments: list[str]) -> None:
         print(USAGE, file=sys.stderr)
         raise SystemExit(2)
     install()
+    let_children_know()
     sys.excepthook = print_from_script
     if arguments[0] == "-m":
         sys.argv = arguments[1:]

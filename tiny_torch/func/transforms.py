@@ -4,7 +4,7 @@ A transform runs its function on *marks*: tensors of the same memory, at which t
 transform end. A mark of a tensor that requires grad has an edge to it, so that transforms nest and
 mix with autograd; what depends on nothing but marks of our own answers without history. There is no
 forward mode: jvp and jacfwd differentiate the vector-Jacobian product, which is linear in its
-vector, by that vector. There is no vmap: Jacobians are computed row by row.
+vector, by that vector. Jacobians are computed row by row.
 https://pytorch.org/docs/stable/func.html
 """
 
@@ -100,6 +100,20 @@ def jvp(
     output, push, aux = pusher(func, primals, None, has_aux, strict)
     pushed = push(tangents)
     return (output, pushed, aux) if has_aux else (output, pushed)
+
+
+def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """(output, f): f maps tangents, one for each primal, to the change of the output along them.
+
+    https://pytorch.org/docs/stable/generated/torch.func.linearize.html
+
+    >>> import tiny_torch as torch
+    >>> output, push = torch.func.linearize(torch.sin, torch.tensor(0.0))
+    >>> output, push(torch.tensor(2.0))
+    (tensor(0.), tensor(2.))
+    """
+    output, push, _ = pusher(func, primals, None, False, False)
+    return output, lambda *tangents: push(tangents)
 
 
 def jacrev(

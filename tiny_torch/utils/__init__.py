@@ -7,6 +7,7 @@ That is who holds memory, how training goes, drawings of graphs, and an op's way
 from tiny_torch.utils import checkpoint as checkpoint
 from tiny_torch.utils import data as data
 from tiny_torch.utils import deterministic as deterministic
+from tiny_torch.utils import hooks as hooks
 from tiny_torch.utils import images as images
 from tiny_torch.utils import memory as memory
 from tiny_torch.utils import monitor as monitor

@@ -17,7 +17,7 @@ def tree_flatten(tree: Any) -> tuple[list, Any]:
     kind = type(tree)
     if kind in (dict, OrderedDict, defaultdict):
         keys, children = tuple(tree), list(tree.values())
-    elif kind in (tuple, list) or is_namedtuple(kind):
+    elif kind in (tuple, list) or is_namedtuple(kind) or is_structseq(kind):
         keys, children = None, list(tree)
     else:
         return [tree], LEAF
@@ -39,6 +39,11 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
 
 def is_namedtuple(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def is_structseq(kind: type) -> bool:
+    """Whether it is a type of several results, such as that of `max`."""
+    return issubclass(kind, tuple) and hasattr(kind, "n_sequence_fields")
 
 
 def build(leaves, spec):

@@ -1,5 +1,6 @@
 """The layers of `torch.nn`, one file per family."""
 
+from . import utils
 from .activation import *
 from .adaptive import *
 from .batchnorm import *

@@ -2,7 +2,7 @@
 
 Its other parts: `_calling` (forward and its hooks), `_state_dict` (saving and loading),
 `_conversion` (train and eval, dtype, device). Not here: hooks on all modules at once, the non-full
-backward hooks, `compile`, lazy modules.
+backward hooks, lazy modules.
 """
 
 from __future__ import annotations
@@ -373,6 +373,10 @@ class Module(Calling, StateDict, Conversion):
         return self
 
     # ---- text -------------------------------------------------------------------------------
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Takes what `torch.compile` takes, and leaves the module as it is, as that does."""
+        torch.compile(self, *args, **kwargs)
 
     def _get_name(self) -> str:
         return type(self).__name__

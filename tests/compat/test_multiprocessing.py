@@ -1,0 +1,169 @@
+"""torch.multiprocessing: tensors reach another process as the same memory."""
+
+import importlib
+import os
+import signal
+
+import pytest
+
+import tiny_torch
+import tiny_torch.multiprocessing as mp
+
+
+def package(name):
+    return importlib.import_module(name)
+
+
+def add_to_what_comes(name, queue, done):
+    """Adds 1 to each tensor of the queue, in place, and tells the sum."""
+    torch = package(name)
+    tensor = queue.get()
+    with torch.no_grad():
+        tensor.add_(1)
+    done.put((float(tensor.sum()), tensor.is_shared(), type(tensor).__name__))
+    done.put(tensor)  # on to whoever asks, still the same memory
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_tensor_through_a_queue_is_the_same_memory(method):
+    context = mp.get_context(method)
+    queue, done = context.Queue(), context.Queue()
+    process = context.Process(target=add_to_what_comes, args=("tiny_torch", queue, done))
+    process.start()
+    x = tiny_torch.zeros(2, 3)
+    part = x[:, 1:]
+    queue.put(part)
+    assert done.get(timeout=60) == (4.0, True, "Tensor")
+    back = done.get(timeout=60)
+    assert x.tolist() == [[0, 1, 1], [0, 1, 1]] and x.is_shared()  # as all views of the memory
+    x[0, 1] = 7
+    assert back.tolist() == [[7, 1], [1, 1]] and back.stride() == part.stride()
+    process.join()
+
+
+def test_pytorch_does_the_same(oracle):
+    context = oracle.multiprocessing.get_context("fork")
+    queue, done = context.Queue(), context.Queue()
+    process = context.Process(target=add_to_what_comes, args=("torch", queue, done))
+    process.start()
+    x = oracle.zeros(2, 3)
+    queue.put(x[:, 1:])
+    assert done.get(timeout=60) == (4.0, True, "Tensor")
+    assert x.tolist() == [[0, 1, 1], [0, 1, 1]] and x.is_shared()
+    done.get(timeout=60)
+    process.join()
+
+
+def train(index, model, total):
+    for _ in range(10):
+        x = tiny_torch.ones(1, 2)
+        with tiny_torch.no_grad():
+            model.weight += x * (index + 1)
+    with total.get_lock():
+        total.value += index + 1
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_train_one_model(method):
+    model = tiny_torch.nn.Linear(2, 1, bias=False)
+    with tiny_torch.no_grad():
+        model.weight.zero_()
+    model.share_memory()
+    assert model.weight.is_shared()
+    total = mp.get_context(method).Value("i", 0)
+    mp.start_processes(train, (model, total), nprocs=1, start_method=method)
+    assert model.weight.tolist() == [[10, 10]] and total.value == 1
+    assert isinstance(model.weight, tiny_torch.nn.Parameter) and model.weight.requires_grad
+
+
+def kinds(index, queue, *values):
+    queue.put([(type(v).__name__, v.requires_grad, v.dtype, v.tolist()) for v in values])
+
+
+def test_kinds_of_tensors():
+    queue = mp.get_context("fork").Queue()
+    values = (
+        tiny_torch.nn.Parameter(tiny_torch.ones(2), requires_grad=False),
+        tiny_torch.ones(2, requires_grad=True),
+        tiny_torch.empty(0, 3),
+        tiny_torch.tensor(3, dtype=tiny_torch.int16),
+        tiny_torch.ones(3, dtype=tiny_torch.bfloat16).expand(2, 3),
+    )
+    other = mp.get_context("fork").Queue()
+    for value in values:
+        other.put(value)
+    got = [other.get(timeout=60) for _ in values]
+    kinds(0, queue, *got)
+    assert queue.get(timeout=60) == [
+        ("Parameter", False, tiny_torch.float32, [1, 1]),
+        ("Tensor", True, tiny_torch.float32, [1, 1]),
+        ("Tensor", False, tiny_torch.float32, []),
+        ("Tensor", False, tiny_torch.int16, 3),
+        ("Tensor", False, tiny_torch.bfloat16, [[1, 1, 1], [1, 1, 1]]),
+    ]
+    assert got[2].shape == (0, 3)
+
+
+def test_a_tensor_with_a_history_is_refused():
+    x = tiny_torch.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
+        mp.reduce_tensor(x)
+
+
+def square(x):
+    return x * x
+
+
+def test_a_pool_maps_tensors():
+    with mp.get_context("fork").Pool(2) as pool:
+        results = pool.map(square, [tiny_torch.tensor([float(i)]) for i in range(5)])
+    assert [r.item() for r in results] == [0, 1, 4, 9, 16]
+
+
+def fail(index, how):
+    if index == 1 and how == "raise":
+        raise ValueError("of the second")
+    if index == 1 and how == "exit":
+        os._exit(3)
+    if index == 1 and how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    "how, kind, said",
+    [
+        ("raise", "ProcessRaisedException", "-- Process 1 terminated with the following error:"),
+        ("exit", "ProcessExitedException", "process 1 terminated with exit code 3"),
+        ("kill", "ProcessExitedException", "process 1 terminated with signal SIGKILL"),
+    ],
+)
+def test_what_fails_in_a_process_is_told(torch, how, kind, said):
+    start = torch.multiprocessing.start_processes
+    with pytest.raises(getattr(torch.multiprocessing, kind), match=said) as caught:
+        start(fail, (how,), nprocs=2, start_method="fork")
+    assert caught.value.error_index == 1
+    assert how != "raise" or "ValueError: of the second" in str(caught.value)
+    assert how != "exit" or caught.value.exit_code == 3
+
+
+def test_processes_may_be_joined_later(torch):
+    context = torch.multiprocessing.start_processes(
+        fail, ("not",), nprocs=2, join=False, start_method="fork"
+    )
+    assert len(context.pids()) == 2
+    while not context.join(timeout=60):
+        pass
+
+
+def test_files_are_closed_with_the_memory():
+    before = len(os.listdir("/proc/self/fd"))
+    tensors = [tiny_torch.ones(3).share_memory_() for _ in range(20)]
+    assert len(os.listdir("/proc/self/fd")) == before + 20
+    del tensors
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_names_are_pythons(torch):
+    assert torch.multiprocessing.cpu_count() == os.cpu_count()
+    assert torch.multiprocessing.get_sharing_strategy() == "file_descriptor"
+    torch.multiprocessing.set_sharing_strategy("file_descriptor")

@@ -1,0 +1,35 @@
+"""How stand-ins speak: once for what changes nothing but speed, at each call for what is absent."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+said: set[str] = set()
+
+
+def say_once(name: str, text: str, stacklevel: int = 3) -> None:
+    """Warns the caller's caller, the first time in this process that `name` is the subject."""
+    if name not in said:
+        said.add(name)
+        warnings.warn(f"{name} {text}", stacklevel=stacklevel)
+
+
+def refusing(name: str, why: str) -> Callable[..., Any]:
+    """A function of that full name that raises NotImplementedError, whatever its arguments."""
+
+    def refused(*arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError(f"{name} is not in tiny_torch: {why}")
+
+    refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
+    refused.__doc__ = f"Raises NotImplementedError: {why}."
+    refused.refusal = why  # type: ignore[attr-defined]  # which compat/check.py reads
+    return refused
+
+
+def refusing_class(name: str, why: str) -> type:
+    """A class that may be named and derived from; making one raises NotImplementedError."""
+    short = name.rpartition(".")[2]
+    doc = f"Making one raises NotImplementedError: {why}."
+    return type(short, (), {"__init__": refusing(name, why), "__doc__": doc, "refusal": why})

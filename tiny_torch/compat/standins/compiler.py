@@ -1,0 +1,237 @@
+"""`torch.compile` and `torch.compiler` without a compiler: everything runs as it is written.
+
+https://pytorch.org/docs/stable/torch.compiler_api.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch.compat.saying import refusing, say_once
+from tiny_torch.nn import Module
+
+BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")  # what PyTorch lists
+HIDDEN = ("aot_eager", "eager", "onnxrt", "tensorrt")  # and takes without listing them
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+STANCES = (
+    "default", "eager_then_compile", "aot_eager_then_compile", "force_eager",
+    "eager_on_recompile", "fail_on_recompile",
+)  # fmt: skip
+
+
+class InvalidBackend(RuntimeError):
+    """`compile` was asked for a backend that PyTorch has not either."""
+
+
+class OptimizedModule(Module):
+    """What `compile` makes of a module: the same module, whose state_dict begins "_orig_mod."."""
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self._modules["_orig_mod"] = mod
+
+    @property
+    def training(self) -> bool:
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        if "_orig_mod" in vars(self).get("_modules", ()):
+            self._orig_mod.training = mode
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._orig_mod(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return super().__getattr__(name)
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(type(self)) or "_orig_mod" not in vars(self).get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __len__(self) -> int:
+        return len(self._orig_mod)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def check(name: str, backend: Any, mode: Any, options: Any) -> None:
+    """PyTorch's refusals of arguments of `compile`, and ours of a backend that is a function."""
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"{name}: options must be a dict, got {type(options).__name__}")
+    if backend is None:
+        return
+    if not isinstance(backend, str):
+        raise NotImplementedError(
+            f"{name}: backend must be a name; tiny_torch traces no graph for {backend!r} to take"
+        )
+    if backend not in (*BACKENDS, *HIDDEN):
+        raise InvalidBackend(
+            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available "
+            "backends."
+        )
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """The module or function itself, run as it is: there is no compiler, and one warning says so.
+
+    A module comes as PyTorch's `OptimizedModule`, with the original as `_orig_mod` and its keys in
+    the state_dict. The other arguments are about code that is not generated; a wrong `backend`,
+    `mode` or `options` raises as in PyTorch. Without `model`, a decorator. Raises
+    NotImplementedError for a `backend` that is a function.
+    https://pytorch.org/docs/stable/generated/torch.compile.html
+
+    >>> import warnings, tiny_torch as torch
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     square = torch.compile(lambda x: x * x)
+    >>> square(torch.tensor(3.0))
+    tensor(9.)
+    """
+    check("compile", backend, mode, options)
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+            options=options, name=name, disable=disable, recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles, shapes_spec=shapes_spec,
+        )  # fmt: skip
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if disable:
+        return model
+    say_once("torch.compile", "runs the program as it is: tiny_torch has no compiler")
+    if isinstance(model, OptimizedModule) or not isinstance(model, Module):
+        return model
+    return OptimizedModule(model)
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself, or a decorator that answers it: nothing is compiled anywhere."""
+    if fn is None:
+        return lambda function: function
+    if not callable(fn):
+        raise AssertionError("fn must be callable")
+    return fn
+
+
+def unchanged(name: str) -> Callable[[Any], Any]:
+    """A decorator of that name which answers the function itself."""
+
+    def decorate(fn: Any) -> Any:
+        return fn
+
+    decorate.__name__ = decorate.__qualname__ = name
+    decorate.__doc__ = "The function itself: nothing is compiled."
+    return decorate
+
+
+allow_in_graph = unchanged("allow_in_graph")
+assume_constant_result = unchanged("assume_constant_result")
+nested_compile_region = unchanged("nested_compile_region")
+
+
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[Any], Any]:
+    """A decorator that answers the function itself: there is no graph to put it into."""
+    return lambda function: function
+
+
+class set_stance:
+    """As a call, context manager or decorator: PyTorch's stances, which are all "force_eager" here.
+
+    Raises RuntimeError for a stance that PyTorch does not know.
+    """
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> None:
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        if force_backend is not None:
+            check("set_stance", force_backend, None, None)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: Any) -> None:
+        return None
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False
+
+
+def reset() -> None:
+    """Forgets what was compiled, which is nothing."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Marks a step for graphs that `compile` would record, which are none."""
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The names that `compile` takes as `backend`, as PyTorch lists them; all run eagerly."""
+    return sorted(BACKENDS if exclude_tags else (*BACKENDS, *HIDDEN))
+
+
+WHY = "it has no compiler, and torch.compile runs the program as it is"
+wrap_numpy = refusing("torch.compiler.wrap_numpy", WHY)
+save_cache_artifacts = refusing("torch.compiler.save_cache_artifacts", WHY)
+load_cache_artifacts = refusing("torch.compiler.load_cache_artifacts", WHY)
+
+__all__ = [
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+    "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "load_cache_artifacts",
+    "nested_compile_region", "reset", "save_cache_artifacts", "set_stance", "substitute_in_graph",
+    "wrap_numpy",
+]  # fmt: skip

@@ -1,0 +1,270 @@
+"""vmap: a function of samples made to a function of batches, by calling it for each sample.
+
+PyTorch calls the function once, with tensors that hide their batch dimension, and every op has a
+rule for such tensors. Here the function runs once a sample, on views of the batch, and the results
+are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. So what
+PyTorch refuses in vmap for want of a rule, such as `item()` or a branch on a value, works here.
+https://pytorch.org/docs/stable/func.batch_level.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tiny_torch.functions.shape.join import stack
+from tiny_torch.nn import Module
+from tiny_torch.random import default_generator
+from tiny_torch.tensor import Tensor
+from tiny_torch.utils._pytree import LEAF, tree_flatten, tree_unflatten
+
+
+def vmap(
+    func: Callable,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable:
+    """The function that answers `func` of each sample of a batch, stacked; a loop over samples.
+
+    `in_dims`: the batch dimension of each positional argument, None for one that all samples share,
+    as a tree like the arguments or a beginning of it; keyword arguments are shared. `out_dims`: the
+    batch dimension of each output; None for an output that is the same for all samples.
+    `randomness`: "error" refuses draws from the default generator, "same" repeats them for each
+    sample, "different" draws on (numbers other than PyTorch's, which draws for all samples at
+    once). `chunk_size` bounds memory in PyTorch; the loop has one sample at a time. Raises
+    ValueError for dimensions that do not fit, RuntimeError for another `randomness`.
+    https://pytorch.org/docs/stable/generated/torch.func.vmap.html
+
+    >>> import tiny_torch as torch
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.func.vmap(torch.dot)(x, x)
+    tensor([ 5., 25.])
+    >>> torch.func.vmap(torch.func.grad(lambda row: (row**2).sum()))(x)
+    tensor([[2., 4.],
+            [6., 8.]])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        check_out_dims(out_dims, func)
+        leaves, dims, spec = batched_inputs(in_dims, args, func)
+        sizes = [x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
+        if not sizes:
+            raise ValueError("vmap: Expected at least one Tensor to vmap over")
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+                f"sizes {sizes} for the mapped dimension"
+            )
+
+        def sample(i: int) -> Any:
+            chosen = [
+                x if d is None else x.select(d, i) if sizes[0] else x.new_zeros(others(x, d))
+                for x, d in zip(leaves, dims, strict=True)
+            ]
+            return func(*tree_unflatten(chosen, spec), **kwargs)
+
+        # of an empty batch, a sample of zeros tells the shapes
+        outputs = called(sample, max(sizes[0], 1), randomness)
+        return stacked(outputs, out_dims, func, sizes[0])
+
+    return mapped
+
+
+def others(x: Tensor, dim: int) -> tuple[int, ...]:
+    """The shape without one dimension."""
+    return (*x.shape[:dim], *x.shape[dim + 1 :])
+
+
+def called(sample: Callable[[int], Any], count: int, randomness: str) -> list:
+    """sample(0), sample(1), ...; what they draw is as `randomness` says."""
+    outputs = []
+    before = default_generator.get_state()
+    for i in range(count):
+        if randomness == "same":
+            default_generator.set_state(before)
+        outputs.append(sample(i))
+        if randomness == "error" and not before.equal(default_generator.get_state()):
+            default_generator.set_state(before)
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap"
+            )
+    return outputs
+
+
+def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, list, Any]:
+    """The arguments' leaves, the batch dimension of each from the front or None, and their spec."""
+    start = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, int | tuple):
+        raise ValueError(
+            f"{start}expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or "
+            "you are trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    leaves, spec = tree_flatten(args)
+    dims = broadcast(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has "
+            f"structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    return leaves, [checked_dim(x, d, start) for x, d in zip(leaves, dims, strict=True)], spec
+
+
+def checked_dim(x: Any, dim: Any, start: str) -> int | None:
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
+            "or None."
+        )
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"{start}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot "
+            "vmap over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if not -x.ndim <= dim < x.ndim:
+        raise ValueError(
+            f"{start}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+            f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
+        )
+    return dim % x.ndim
+
+
+def check_out_dims(out_dims: Any, func: Callable) -> None:
+    if not all(isinstance(d, int | None) for d in tree_flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or "
+            "a python collection of ints representing where in the outputs the vmapped dimension "
+            "should appear."
+        )
+
+
+def stacked(outputs: list, out_dims: Any, func: Callable, count: int) -> Any:
+    """The samples' outputs as trees of batches."""
+    spec = tree_flatten(outputs[0])[1]
+    by_sample = [tree_flatten(output)[0] for output in outputs]
+    if spec == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    dims = broadcast(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            f"compatible with the structure of `outputs`. out_dims has structure "
+            f"{tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    leaves = zip(*by_sample, strict=True)
+    joined = [batch(list(parts), d, func, count) for parts, d in zip(leaves, dims, strict=True)]
+    return tree_unflatten(joined, spec)
+
+
+def batch(parts: list, dim: int | None, func: Callable, count: int) -> Any:
+    """One output of all samples."""
+    name = name_of(func)
+    if dim is None:
+        if any(not same(part, parts[0]) for part in parts):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
+        return parts[0]
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. "
+                "Did you mean to set out_dims= to None for output?"
+            )
+    whole = stack(parts, dim)
+    return whole if count else whole.narrow(dim, 0, 0)
+
+
+def same(part: Any, first: Any) -> bool:
+    if part is first:
+        return True
+    if isinstance(part, Tensor):
+        return part.equal(first)
+    return part == first
+
+
+def broadcast(tree: Any, spec: Any) -> list | None:
+    """The leaves of a tree, each as often as its place in `spec` has leaves; None for a misfit."""
+    leaves, own = tree_flatten(tree)
+    if own == LEAF:
+        return leaves * leaves_in(spec)
+    if spec == LEAF or own[:2] != spec[:2] or len(own[2]) != len(spec[2]):
+        return None
+    children = tree.values() if isinstance(tree, dict) else tree
+    found: list = []
+    for child, part in zip(children, spec[2], strict=True):
+        more = broadcast(child, part)
+        if more is None:
+            return None
+        found += more
+    return found
+
+
+def leaves_in(spec: Any) -> int:
+    return 1 if spec == LEAF else sum(map(leaves_in, spec[2]))
+
+
+def name_of(func: Callable) -> str:
+    if isinstance(func, functools.partial):
+        return f"functools.partial({name_of(func.func)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """(parameters, buffers) of several models of one class, each stacked: (models, *shape).
+
+    With `functional_call` in `vmap` they are an ensemble. Raises RuntimeError for no models, for
+    different classes, and where some train and some do not.
+    https://pytorch.org/docs/stable/generated/torch.func.stack_module_state.html
+
+    >>> import tiny_torch as torch
+    >>> parameters, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 3) for _ in "abcd"])
+    >>> parameters["weight"].shape, buffers
+    (torch.Size([4, 3, 2]), {})
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+
+    def all_of(tables: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: joined([table[name] for table in tables]) for name in tables[0]}
+
+    def joined(tensors: list[Tensor]) -> Tensor:
+        if not all(t.is_leaf for t in tensors):
+            return stack(tensors)
+        if len({t.requires_grad for t in tensors}) > 1:
+            raise RuntimeError("Expected all tensors to have the same requires_grad")
+        return stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
+
+    names: tuple[Callable[[Module], Any], ...] = (Module.named_parameters, Module.named_buffers)
+    parameters, buffers = (all_of([dict(named(model)) for model in models]) for named in names)
+    return parameters, buffers
+
+
+__all__ = ["stack_module_state", "vmap"]
