@@ -2,7 +2,7 @@
 
 While it runs, `import torch` and `import torch.x.y` answer with the very modules tiny_torch and
 tiny_torch.x.y, whether PyTorch is installed or not; in child processes too, forked, spawned, or
-started as `python script.py`. `import torchvision` answers with what is here of it (torchvision.py).
+started as `python script.py`. `import torchvision` answers with what is here of it.
 """
 
 from __future__ import annotations
