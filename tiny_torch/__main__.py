@@ -4,6 +4,7 @@
 `python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
 `python -m tiny_torch explain script.py:LINE` tells the way of a line's ops: utils/explaining.
 `python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
+`python -m tiny_torch apps` lists the example trainings, and runs one: _apps.py.
 """
 
 import platform
@@ -12,7 +13,7 @@ import sys
 import numpy as np
 
 import tiny_torch
-from tiny_torch import _core
+from tiny_torch import _apps, _core
 
 EXTENSIONS = {
     "v2": "SSE4.2",
@@ -28,6 +29,7 @@ usage: python -m tiny_torch                        what was built, and what this
        python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
        python -m tiny_torch explain FILE:LINE      the way of a line's ops, down to the kernels
        python -m tiny_torch where NAME             the files and lines behind a name such as exp
+       python -m tiny_torch apps [NAME args…]      lists the example trainings, or runs one
        python -m tiny_torch --version | --help"""
 
 
@@ -69,6 +71,8 @@ def main(arguments: list[str]) -> int:
         from tiny_torch.utils.explaining import command as explain  # which loads the ref device
 
         return explain.main(arguments[1:])
+    elif arguments[:1] == ["apps"]:
+        return _apps.main(arguments[1:])
     elif arguments[:1] == ["where"]:
         from tiny_torch import _where  # which loads the ref device
 
