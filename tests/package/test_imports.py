@@ -17,6 +17,7 @@ USERS = (
         "_where",
         "__main__",
         "distributions",
+        "datasets",
         "func",
         "nn",
         "optim",

@@ -34,7 +34,8 @@ class Unpickler:
     """Interprets one pickle of protocol 2 to 5.
 
     `find_global(name)` answers with an Allowed or raises; `persistent_load(id)` returns the object
-    that is stored outside of the pickle. `load()` raises UnpicklingError for anything else.
+    that is stored outside of the pickle; `encoding` is that of Python 2's strings. `load()` raises
+    UnpicklingError for anything else.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class Unpickler:
         data: bytes,
         find_global: Callable[[str], Allowed],
         persistent_load: Callable[[object], object],
+        encoding: str = "utf-8",
     ) -> None:
         self.data = data
         self.position = 0
         self.protocol = 0
         self.find_global = find_global
         self.persistent_load = persistent_load
+        self.encoding = encoding
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []  # the stacks below each open MARK
         self.memo: dict[int, Any] = {}
@@ -390,6 +393,21 @@ _define(pickle.SHORT_BINBYTES, "<B", bytes)
 _define(pickle.BINBYTES, "<I", bytes)
 _define(pickle.BINBYTES8, "<Q", bytes)
 _define(pickle.BYTEARRAY8, "<Q", bytearray)
+
+
+def _define_python2_text(code: bytes, layout: str) -> None:
+    """A string of Python 2, whose length is an integer of `layout`."""
+
+    @_opcode(code)
+    def handler(self: Unpickler) -> None:
+        length = self.take_int(layout)
+        if length < 0:
+            raise UnpicklingError("a string of negative length")
+        self.stack.append(self.take(length).decode(self.encoding))
+
+
+_define_python2_text(pickle.SHORT_BINSTRING, "<B")
+_define_python2_text(pickle.BINSTRING, "<i")
 
 
 # ---- memo and framing -----------------------------------------------------------------------
