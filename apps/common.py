@@ -41,7 +41,7 @@ OPTIMISERS: dict[str, tuple[Any, float, dict[str, Any]]] = {  # class, its rate,
     "rmsprop": (torch.optim.RMSprop, 1e-3, {}),
 }
 # Options that say how or how long a run computes, not what: --resume may change them.
-FREE = ("epochs", "threads", "resume", "overwrite", "out", "profile", "device")
+FREE = ("epochs", "threads", "resume", "overwrite", "out", "profile", "device", "root", "download")
 
 
 # ---- options ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ are read. The parser of common.py knows the option, too, and refuses names that 
 
 import importlib
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 NAMES = ("tiny_torch", "torch")
@@ -17,8 +18,7 @@ def chosen(arguments: list[str]) -> str:
     >>> chosen(["--epochs", "3", "--framework", "torch"]), chosen(["--framework=torch"]), chosen([])
     ('torch', 'torch', 'tiny_torch')
     """
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    asked = [value for name, value in pairs if name == "--framework"]
+    asked = [value for name, value in pairwise(arguments) if name == "--framework"]
     asked += [text.partition("=")[2] for text in arguments if text.startswith("--framework=")]
     return asked[-1] if asked and asked[-1] in NAMES else NAMES[0]
 

@@ -16,9 +16,10 @@ from itertools import pairwise
 from typing import Any
 
 import common
+import inputs
 from common import Run, evaluating
 from framework import F, nn, torch
-from inputs import IMAGES, Images, load_images
+from inputs import GREY, Images, load_images
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -38,7 +39,8 @@ NORMALISATIONS: dict[str, Callable[[int], Any]] = {
 
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = common.options("mlp", __doc__, data=IMAGES, epochs=20, batch_size=32)
+    parser = common.options("mlp", __doc__, data=GREY, epochs=20, batch_size=32)
+    inputs.add_options(parser)
     add = parser.add_argument
     add("--width", type=common.whole(1), default=256, help="of hidden layers; default: 256")
     add("--depth", type=common.whole(1, 100), default=3, help="hidden layers; default: 3")

@@ -14,6 +14,7 @@ from tiny_torch import _apps
 
 # Tiny runs: an app -> the options that make its epochs short.
 TINY: dict[str, list[str]] = {
+    "cnn": ["--model", "lenet", "--batch-size", "512"],
     "mlp": ["--width", "8"],
 }
 BAD = {  # options -> what is said
@@ -71,6 +72,20 @@ def weights(folder, name):
 @pytest.mark.parametrize("options", BAD)
 def test_bad_options_are_noticed_before_training_in_one_line(run, capsys, options):
     assert BAD[options] in refusal(run, capsys, "mlp", *options.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ([], "tiny_torch"),
+        (["--framework"], "tiny_torch"),
+        (["--epochs", "3", "--framework", "torch"], "torch"),
+        (["--framework=torch", "--resume"], "torch"),
+        (["--framework", "jax"], "tiny_torch"),
+    ],
+)
+def test_the_framework_is_chosen_before_options_are_read(app, arguments, name):
+    assert app("framework").chosen(arguments) == name
 
 
 def test_every_app_has_a_tiny_run():
