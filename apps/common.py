@@ -449,7 +449,7 @@ def curves(history: list[dict[str, float]], path: Path) -> None:
     for name in history[0]:
         if name != "epoch" and "_of_" not in name:
             part, _, rest = name.partition("_")
-            groups.setdefault(rest if part in ("train", "test") else name, []).append(name)
+            groups.setdefault(rest if part in ("train", "test", "ngram") else name, []).append(name)
     figure = Figure(figsize=(4.5 * min(len(groups), 3), 3.4 * math.ceil(len(groups) / 3)))
     figure.set_layout_engine("constrained")
     grid = figure.subplots(math.ceil(len(groups) / 3), min(len(groups), 3), squeeze=False)

@@ -15,7 +15,9 @@ from tiny_torch import _apps
 # Tiny runs: an app -> the options that make its epochs short.
 TINY: dict[str, list[str]] = {
     "cnn": ["--model", "lenet", "--batch-size", "512"],
+    "gpt": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "mlp": ["--width", "8"],
+    "rnn": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
 }
 BAD = {  # options -> what is said
     "--epochs -1": "argument --epochs: -1 is not from 0",
