@@ -243,6 +243,19 @@ def evaluating(*modules: Any) -> Iterator[None]:
     torch.set_rng_state(state)
 
 
+class Frames(list):
+    """Pictures of a training, one an epoch, which its checkpoint keeps."""
+
+    def add(self, images: Any) -> None:
+        self.append((images.detach().float().clamp(0, 1) * 255).round().byte().cpu())
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"frames": list(self)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self[:] = state["frames"]
+
+
 # ---- a run --------------------------------------------------------------------------------------
 def written(path: Path, write: Callable[[Any], Any], mode: str = "wb") -> None:
     """Writes a file beside its place, then moves it there at once."""

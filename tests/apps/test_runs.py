@@ -15,9 +15,13 @@ from tiny_torch import _apps
 # Tiny runs: an app -> the options that make its epochs short.
 TINY: dict[str, list[str]] = {
     "cnn": ["--model", "lenet", "--batch-size", "512"],
+    "diffusion": ["--width", "8", "--noise-steps", "30", "--batch-size", "512"],
+    "gan": ["--width", "8", "--batch-size", "512"],
     "gpt": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
     "mlp": ["--width", "8"],
+    "rl": ["--batch-size", "2"],
     "rnn": ["--data", __file__, "--width", "8", "--batch-size", "16", "--length", "9"],
+    "vae": ["--batch-size", "512"],
 }
 BAD = {  # options -> what is said
     "--epochs -1": "argument --epochs: -1 is not from 0",
