@@ -84,7 +84,7 @@ class GPT(nn.Module):
 
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser = language.options(
-        "gpt", __doc__, epochs=6, batch_size=32, lr=3e-3, optim="adamw", width=96
+        "gpt", __doc__, epochs=8, batch_size=32, lr=3e-3, optim="adamw", width=96
     )
     add = parser.add_argument
     add("--layers", type=common.whole(1, 100), default=3, help="default: 3")

@@ -193,6 +193,12 @@ def test_the_command_lists_and_runs_apps(tmp_path):
     assert wrong.returncode == 2 and wrong.stderr.startswith("apps: there is no moon, only ")
 
 
+def test_events_for_tensorboard(run, tmp_path):
+    pytest.importorskip("tensorboardX")
+    run("mlp", *TINY["mlp"], "--epochs", "1")
+    assert any((tmp_path / "events").iterdir())
+
+
 def test_profile_leaves_a_trace(run, capsys, tmp_path):
     run("mlp", *TINY["mlp"], "--epochs", "1", "--profile", "--amp", "--checkpoint-activations")
     assert "Self CPU time total" in capsys.readouterr().out

@@ -38,7 +38,6 @@ OUTSIDE = {
         "quantize*", "quantization", "ao", "fft", "stft", "istft", "fx", "onnx", "hub", "package",
         "export",
     ),
-    "torch.utils": ("tensorboard",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
         "cdouble", "cfloat", "chalf", "imag", "real", "conj*", "stft", "istft", "*coalesce*",
