@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pydoc_data import topics
 from typing import Any, NamedTuple
@@ -135,9 +135,14 @@ def loss_of(model: Any, batch: Any, state: Any = None) -> tuple[Any, Any]:
 
 def detached(state: Any) -> Any:
     """A state without its past: here the truncated back-propagation ends (Werbos 1990)."""
+    return each(state, lambda part: part.detach())
+
+
+def each(state: Any, f: Callable[[Any], Any]) -> Any:
+    """f of the tensors of a recurrent layer's state, of which an LSTM has two."""
     if isinstance(state, tuple):
-        return tuple(part.detach() for part in state)
-    return None if state is None else state.detach()
+        return tuple(f(part) for part in state)
+    return None if state is None else f(state)
 
 
 def train_epoch(model: Any, optimiser: Any, batches: Any) -> float:

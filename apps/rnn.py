@@ -38,6 +38,7 @@ class Recurrent(nn.Module):
     def forward(self, tokens: Any, state: Any = None) -> tuple[Any, Any]:
         embedded = self.embedding(tokens)  # (B, T) -> (B, T, width / 2)
         hidden, state = common.through(self.args, self.layers, embedded, state)
+        state = language.each(state, lambda part: part.float())  # also where --amp made it half
         return self.head(hidden), state  # (B, T, V)
 
 

@@ -75,7 +75,7 @@ def map_figure(model: VAE, data: Images, steps: int = 12) -> Figure:
     left, right = figure.subplots(1, 2)
     labels = data.test_y.cpu().numpy()
     dots = left.scatter(means[:, 0], means[:, 1], c=labels, cmap="tab10", s=14)
-    left.legend(*dots.legend_elements(), title="digit", fontsize=8)
+    left.legend(*dots.legend_elements(), title="digit", fontsize=8, bbox_to_anchor=(1, 1))
     left.set(title="codes of test pictures", xlabel="z₁", ylabel="z₂", aspect="equal")
     sheet = pictures.tile(plane.reshape(-1, 1, size, size), steps)
     right.imshow(sheet, extent=(-2.5, 2.5, -2.5, 2.5))

@@ -126,6 +126,15 @@ def test_pytorch_runs_the_same_file(finish, oracle, tmp_path, name):
     assert (tmp_path / f"{name}.png").exists()
 
 
+@pytest.mark.parametrize("name", sorted(set(TINY) - {"rl"}))
+def test_half_precision_and_checkpoints_train_as_well(run, name):
+    options = ["--amp"] if name == "gan" else ["--amp", "--checkpoint-activations"]
+    (plain,) = run(name, *TINY[name], "--epochs", "1")
+    (half,) = run(name, *TINY[name], "--epochs", "1", *options, "--overwrite")
+    for figure, value in plain.items():
+        assert half[figure] == pytest.approx(value, rel=0.1, abs=0.1), figure
+
+
 def test_a_run_is_not_overwritten_by_less(run, capsys, tmp_path):
     run("mlp", *TINY["mlp"], "--epochs", "2")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
