@@ -1,234 +1,204 @@
-"""Trains a multi-layer perceptron on the 1,797 handwritten 8x8 digits of scikit-learn.
+"""Trains multi-layer perceptrons on handwritten digits, several of them side by side.
 
-    python apps/mlp.py --epochs 20 --optimiser adam
+    python apps/mlp.py                      one network: curves, and a checkpoint
+    python apps/mlp.py --compare            optimisers, initialisations and normalisations, too
 
-Leaves `mlp.png` (loss and accuracy over the epochs) and `mlp.pt` (a checkpoint, which `torch.load`
-reads too) in the output folder; Ctrl-C does so early, if an epoch is done. Nothing is downloaded:
-the digits come with scikit-learn.
-With `torch` for `tiny_torch` in the import lines this is a PyTorch script, and the same seed gives
-the same losses.
+Without options the data are the 1,797 digits of scikit-learn, 8x8 pixels each, which come with it.
+`--compare` shows every batch to one network for each of these choices and draws `compare.png`: how
+accurate each is, and layer by layer how large activations and gradients are at the start and at
+the end (He et al. 2015, "Delving Deep into Rectifiers", tells why that decides).
+With `--framework torch` PyTorch computes, and the same seed gives the same losses.
 """
 
 import argparse
-import math
-import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
+from itertools import pairwise
+from typing import Any
 
+import common
+import inputs
+from common import Run, evaluating
+from framework import F, nn, torch
+from inputs import GREY, Images, load_images
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from sklearn.datasets import load_digits
-from tqdm import tqdm
 
-import tiny_torch as torch
-from tiny_torch import nn
-from tiny_torch.utils.data import DataLoader, TensorDataset
-
-OPTIMISERS = {  # name -> (class, learning rate unless --lr says otherwise, further arguments)
-    "sgd": (torch.optim.SGD, 0.05, {"momentum": 0.9}),
-    "adam": (torch.optim.Adam, 2e-3, {}),
-    "rmsprop": (torch.optim.RMSprop, 1e-3, {}),
+INITIALISATIONS: dict[str, Callable[[Any], Any]] = {
+    "default": lambda weight: weight,  # PyTorch's own: uniform, of variance 1 / (3 fan_in)
+    "he": lambda weight: nn.init.kaiming_normal_(weight, nonlinearity="relu"),
+    "xavier": nn.init.xavier_normal_,
+    "orthogonal": lambda weight: nn.init.orthogonal_(weight, gain=2**0.5),
+    "small": lambda weight: nn.init.normal_(weight, std=0.01),
+}
+NORMALISATIONS: dict[str, Callable[[int], Any]] = {
+    "none": lambda width: nn.Identity(),
+    "batch": nn.BatchNorm1d,
+    "layer": nn.LayerNorm,
+    "rms": nn.RMSNorm,
 }
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
-
-
-def whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
-    """A whole number from `least` to `most`, read from an option."""
-
-    def read(text: str) -> int:
-        if not least <= (number := int(text)) <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
-        return number
-
-    read.__name__ = "whole number"  # as argparse calls what is none
-    return read
-
-
-def rate(text: str) -> float:
-    if not 0 < (number := float(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no positive number")
-    return number
-
-
-def device(name: str) -> str:
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:  # no such device; one that is not built
-        raise argparse.ArgumentTypeError(str(error).splitlines()[0]) from None
-    return name
-
-
 def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = common.options("mlp", __doc__, data=GREY, epochs=20, batch_size=32)
+    inputs.add_options(parser)
     add = parser.add_argument
-    add("--epochs", type=whole(0), default=20, help="passes over the training set; default: 20")
-    add("--batch", type=whole(1), default=32, help="samples per step; default: 32")
-    add("--lr", type=rate, help="learning rate; default: the optimiser's own")
-    add("--optimiser", choices=OPTIMISERS, default="sgd", help="default: sgd")
-    add(
-        "--seed",
-        type=whole(-(2**63), 2**64 - 1),
-        default=0,
-        help="of weights and batches; default: 0",
-    )
-    add("--device", type=device, default="cpu", help="where to compute; default: cpu")
-    add("--threads", type=whole(1, 4096), help="default: all cores")
-    add("--out", type=Path, default=Path("runs/mlp"), help="output folder; default: runs/mlp")
-    return parser.parse_args(argv)
+    add("--width", type=common.whole(1), default=256, help="of hidden layers; default: 256")
+    add("--depth", type=common.whole(1, 100), default=3, help="hidden layers; default: 3")
+    add("--init", choices=INITIALISATIONS, default="default", help="default: PyTorch's own")
+    add("--norm", choices=NORMALISATIONS, default="none", help="default: none")
+    add("--compare", action="store_true", help="draw optimisers, inits and norms side by side")
+    return common.parse(parser, argv)
 
 
-def check_folder(folder: Path) -> None:
-    """Makes the output folder; ends the program if nothing can be written there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return
-    except OSError as error:
-        sys.exit(f"cannot write to the output folder {folder}: {error.strerror}")
+class MLP(nn.Module):
+    """`depth` hidden layers: linear, normalised, ReLU; then one score for each class."""
+
+    def __init__(self, pixels: int, classes: int, args: argparse.Namespace) -> None:
+        super().__init__()
+        self.args = args
+        widths = [pixels] + args.depth * [args.width]
+        self.hidden: Any = nn.ModuleList(
+            nn.Sequential(nn.Linear(m, n), NORMALISATIONS[args.norm](n), nn.ReLU())
+            for m, n in pairwise(widths)
+        )
+        self.out = nn.Linear(args.width, classes)
+        if args.init != "default":
+            for layer in self.linears():
+                INITIALISATIONS[args.init](layer.weight)
+                nn.init.zeros_(layer.bias)
+
+    def linears(self) -> list[Any]:
+        return [*(block[0] for block in self.hidden), self.out]
+
+    def activations(self, x: Any) -> list[Any]:
+        """What each hidden layer answers, each (B, width)."""
+        x, found = x.flatten(1), []  # (B, C, H, W) -> (B, pixels)
+        for block in self.hidden:
+            x = common.through(self.args, block, x)
+            found.append(x)
+        return found
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.activations(x)[-1])  # (B, classes)
 
 
-def load_split() -> tuple[TensorDataset, TensorDataset]:
-    """80 % of the digits to train on and 20 % to test on, in the order of torch's current seed."""
-    digits = load_digits()
-    images = torch.from_numpy(digits.images).float() / 16  # (1797, 8, 8), grey levels 0-16
-    labels = torch.from_numpy(digits.target)  # (1797,)
-    order = torch.randperm(len(images))
-    split = len(images) * 4 // 5
-    train, test = order[:split], order[split:]
-    return TensorDataset(images[train], labels[train]), TensorDataset(images[test], labels[test])
+def variants(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
+    """The options of each network to train, by name; the first is the one that was asked for."""
+    found = {"asked": args}
+    if args.compare:
+        table: dict[str, Any] = {
+            "optim": common.OPTIMISERS,
+            "init": INITIALISATIONS,
+            "norm": NORMALISATIONS,
+        }
+        for option, names in table.items():
+            for name in names:
+                changed = {**vars(args), option: name}
+                if option == "optim":
+                    changed["lr"] = common.OPTIMISERS[name][1]
+                found[f"{option}_{name}"] = argparse.Namespace(**changed)
+    return found
 
 
-def make_model() -> nn.Module:
-    return nn.Sequential(
-        nn.Flatten(),  # (B, 8, 8) -> (B, 64)
-        nn.Linear(64, 128),
-        nn.ReLU(),
-        nn.Linear(128, 10),
-    )
-
-
-def counted(batches: Any, bar: tqdm) -> Any:
-    """The batches, one after the other, as the bar shows them."""
-    for batch in batches:
-        yield batch
-        bar.update()
-
-
-def train_epoch(
-    model: nn.Module,
-    batches: Any,
-    criterion: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    device: str,
-) -> tuple[float, float]:
-    """One pass over the training batches; returns the mean loss and accuracy per sample."""
-    model.train()
-    loss_sum, correct, count = 0.0, 0, 0
-    for images, labels in batches:
-        images, labels = images.to(device), labels.to(device)
-        logits = model(images)  # (B, 10)
-        loss = criterion(logits, labels)
+def train_epoch(model: Any, optimiser: Any, batches: Any, args: Any) -> tuple[float, float]:
+    """One pass over the training set; the mean loss and accuracy per sample."""
+    loss_sum, correct, total = 0.0, 0, 0
+    for x, y in batches:
+        with common.autocast(args):
+            logits = model(x)  # (B, classes)
+            loss = F.cross_entropy(logits.float(), y)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        loss_sum += loss.item() * len(labels)
-        correct += int((logits.argmax(1) == labels).sum().item())
-        count += len(labels)
-    return loss_sum / count, correct / count
+        loss_sum += loss.item() * len(y)
+        correct += int((logits.argmax(1) == y).sum().item())
+        total += len(y)
+    return loss_sum / total, correct / total
 
 
-@torch.no_grad()
-def evaluate(
-    model: nn.Module, batches: Any, criterion: nn.Module, device: str
-) -> tuple[float, float]:
-    """The mean loss and accuracy per sample, without learning."""
-    model.eval()
-    loss_sum, correct, count = 0.0, 0, 0
-    for images, labels in batches:
-        images, labels = images.to(device), labels.to(device)
-        logits = model(images)
-        loss_sum += criterion(logits, labels).item() * len(labels)
-        correct += int((logits.argmax(1) == labels).sum().item())
-        count += len(labels)
-    return loss_sum / count, correct / count
+def evaluate(model: Any, x: Any, y: Any) -> tuple[float, float]:
+    with evaluating(model):
+        logits = model(x)
+        return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).float().mean().item()
 
 
-def plot(history: dict[str, list[float]], path: Path) -> None:
-    epochs = range(1, len(history["train_loss"]) + 1)
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    for axes, what in zip(figure.subplots(1, 2), ["loss", "accuracy"], strict=True):
-        for part in ["train", "test"]:
-            axes.plot(epochs, history[f"{part}_{what}"], label=part, marker=".")
-        axes.set(xlabel="epoch", ylabel=what)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(alpha=0.3)
-        axes.legend()
-    figure.savefig(path, dpi=120)
-
-
-def main(argv: list[str] | None = None) -> dict[str, list[float]]:
-    args = parse_args(argv)
-    if args.epochs:
-        check_folder(args.out)
-    if args.threads is not None:
-        torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    train, test = load_split()
-    train_batches: Any = DataLoader(train, batch_size=args.batch, shuffle=True)
-    test_batches: Any = DataLoader(test, batch_size=256)
-
-    model = make_model().to(args.device)
-    criterion = nn.CrossEntropyLoss()
-    optimiser_class, default_lr, extra = OPTIMISERS[args.optimiser]
-    lr = default_lr if args.lr is None else args.lr
-    optimiser = optimiser_class(model.parameters(), lr=lr, **extra)
-
-    history: dict[str, list[float]] = {
-        f"{part}_{what}": [] for part in ["train", "test"] for what in ["loss", "accuracy"]
+def layer_norms(model: MLP, x: Any, y: Any) -> dict[str, list[float]]:
+    """Layer by layer: the RMS of activations, and the norm of gradients relative to weights'."""
+    model.zero_grad()
+    found = model.activations(x)
+    F.cross_entropy(model.out(found[-1]), y).backward()
+    ratios = [layer.weight.grad.norm() / layer.weight.norm() for layer in model.linears()]
+    model.zero_grad()
+    return {
+        "activations": [a.detach().square().mean().sqrt().item() for a in found],
+        "gradients": [ratio.item() for ratio in ratios],
     }
-    interrupted = ""
-    bar = tqdm(total=len(train_batches), leave=False)  # an interrupted tqdm() leaves half a bar
-    try:
-        for epoch in range(1, args.epochs + 1):
-            bar.reset()
-            bar.set_description(f"epoch {epoch:2}/{args.epochs}")
-            figures = [
-                *train_epoch(model, counted(train_batches, bar), criterion, optimiser, args.device),
-                *evaluate(model, test_batches, criterion, args.device),
-            ]
-            bar.clear()
-            for values, figure in zip(history.values(), figures, strict=True):
-                values.append(figure)
-            print(
-                "epoch {:2}  train loss {:.4f} acc {:.2%}  test loss {:.4f} acc {:.2%}".format(
-                    epoch, *figures
-                )
-            )
-    except KeyboardInterrupt:
-        interrupted = f"interrupted in epoch {epoch}: "
-    bar.close()
 
-    written = "nothing to write"
-    if history["test_accuracy"]:
-        plot(history, args.out / "mlp.png")
-        checkpoint = {
-            "model": model.state_dict(),
-            "optimiser": optimiser.state_dict(),
-            "history": history,
-        }
-        torch.save(checkpoint, args.out / "mlp.pt")
-        written = f"wrote {args.out / 'mlp.png'} and {args.out / 'mlp.pt'}"
-    print(interrupted + written)
-    if interrupted:
-        sys.exit(130)  # as a shell says of a program that Ctrl-C ended
-    return history
+
+def compare_figure(run: Run, networks: dict[str, Any], before: Any, data: Images) -> Figure:
+    """A row for optimisers, inits and norms: accuracy, and norms layer by layer."""
+    figure = Figure(figsize=(13, 9.5), layout="constrained")
+    grid = figure.subplots(3, 3)
+    for row, (option, title) in zip(
+        grid, {"optim": "optimiser", "init": "initialisation", "norm": "norm"}.items(), strict=True
+    ):
+        for i, name in enumerate(n for n in networks if n.startswith(f"{option}_")):
+            short, colour = name.removeprefix(f"{option}_"), f"C{i}"
+            errors = [1 - value for value in run.column(f"test_accuracy_of_{name}")]
+            row[0].semilogy(run.column("epoch"), errors, color=colour, label=short)
+            after = layer_norms(networks[name], data.train_x[:256], data.train_y[:256])
+            for axes, what in zip(row[1:], after, strict=True):
+                layers = range(1, 1 + len(after[what]))
+                axes.semilogy(layers, before[name][what], "--", color=colour, alpha=0.6)
+                axes.semilogy(layers, after[what], "o-", color=colour, label=short)
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        row[0].set(xlabel="epoch", ylabel="errors on the test set", title=f"by {title}")
+        row[1].set(xlabel="hidden layer", title="RMS of activations (dashed: before training)")
+        row[2].set(xlabel="layer", title="|gradient| / |weight|")
+        for axes in row:
+            axes.grid(alpha=0.3)
+        row[0].legend()
+    return figure
+
+
+def main(argv: list[str] | None = None) -> list[dict[str, float]]:
+    args = parse_args(argv)
+    data = load_images(args)
+    pixels, classes = data.train_x[0].numel(), len(data.names)
+    chosen = variants(args)
+    networks, optimisers, schedules, norms = {}, {}, {}, {}
+    for name, wanted in chosen.items():
+        torch.manual_seed(args.seed)  # so that networks differ by the one choice alone
+        networks[name] = MLP(pixels, classes, wanted).to(args.device)
+        optimisers[name] = common.optimiser(wanted, networks[name].parameters())
+        schedules[name] = common.schedule(optimisers[name])
+        if args.compare:
+            norms[name] = layer_norms(networks[name], data.train_x[:256], data.train_y[:256])
+
+    parts = {}
+    for what, made in ("model", networks), ("optimiser", optimisers), ("schedule", schedules):
+        for name, part in made.items():
+            parts[what if name == "asked" else f"{what}_{name}"] = part
+    steps = common.steps(args, data.train_x)
+    with Run(args, steps * len(chosen), **parts) as run:
+        for epoch in run.epochs():
+            figures = {}
+            for name, model in networks.items():
+                batches = run.counted(common.batches(args, epoch, data.train_x, data.train_y))
+                loss, accuracy = train_epoch(model, optimisers[name], batches, args)
+                schedules[name].step()
+                test_loss, test_accuracy = evaluate(model, data.test_x, data.test_y)
+                end = "" if name == "asked" else f"_of_{name}"
+                figures[f"train_loss{end}"], figures[f"train_accuracy{end}"] = loss, accuracy
+                figures[f"test_loss{end}"], figures[f"test_accuracy{end}"] = (
+                    test_loss,
+                    test_accuracy,
+                )
+            run.record(**figures)
+    if args.compare and run.trained:
+        common.save_figure(compare_figure(run, networks, norms, data), args.out / "compare.png")
+    return run.history
 
 
 if __name__ == "__main__":
-    main()
+    common.launch(main)

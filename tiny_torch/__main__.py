@@ -1,14 +1,9 @@
 """`python -m tiny_torch` prints what was built and what of it this machine uses.
 
-`python -m tiny_torch run script.py [args…]` runs a PyTorch script: compat/run.py.
-`python -m tiny_torch check PATH…` lists what scripts lack: tiny_torch/compat/check.py.
-`python -m tiny_torch profile script.py [args…]` tells where its time goes: profiler/command.py.
-`python -m tiny_torch explain script.py:LINE` tells the way of a line's ops: utils/explaining.
-`python -m tiny_torch homework list` shows tasks to learn by: tiny_torch/homework.
-`python -m tiny_torch to-c model.pt` writes a model as C: export/command.py.
-`python -m tiny_torch where exp` prints a name's way to its kernels: _where.py.
+With a command it does what the table below says.
 """
 
+import importlib
 import platform
 import sys
 
@@ -25,17 +20,29 @@ EXTENSIONS = {
     "base": "no extension",
 }
 API = tiny_torch.__version__.partition("+")[0]
-USAGE = """\
-usage: python -m tiny_torch                        what was built, and what this machine uses of it
-       python -m tiny_torch run script.py [args…]  runs a PyTorch script on tiny_torch
-       python -m tiny_torch run -m module [args…]  the same of a module
-       python -m tiny_torch check PATH…            what scripts use of PyTorch that is not here
-       python -m tiny_torch profile script.py      where its time and memory go, as an HTML page
-       python -m tiny_torch explain FILE:LINE      the way of a line's ops, down to the kernels
-       python -m tiny_torch homework …             tasks, and the check of what you wrote
-       python -m tiny_torch to-c FILE …            a saved model as one file of C
-       python -m tiny_torch where NAME             the files and lines behind a name such as exp
-       python -m tiny_torch --version | --help"""
+# {command: (the module whose `main` it is, its arguments, what it does)}. A module is loaded when
+# it is asked for.
+COMMANDS = {
+    "run": (
+        "compat.run",
+        "script.py [args…]",
+        "runs a PyTorch script, or -m module, on tiny_torch",
+    ),
+    "check": ("compat.check", "PATH…", "what scripts use of PyTorch that is not here"),
+    "profile": ("profiler.command", "script.py", "where its time and memory go, as an HTML page"),
+    "explain": ("utils.explaining.command", "FILE:LINE", "the way of its ops, down to the kernels"),
+    "apps": ("_apps", "[NAME args…]", "lists the example trainings, or runs one"),
+    "homework": ("homework.command", "list | …", "tasks, and the check of what you wrote"),
+    "to-c": ("export.command", "FILE …", "a saved model as one file of C"),
+    "where": ("_where", "NAME", "the files and lines behind a name such as exp"),
+}
+
+
+def usage() -> str:
+    lines = {"": "what was built, and what this machine uses of it"}
+    lines |= {f"{name} {given}": text for name, (_, given, text) in COMMANDS.items()}
+    told = [f"python -m tiny_torch {call:22} {text}" for call, text in lines.items()]
+    return "usage: " + "\n       ".join([*told, "python -m tiny_torch --version | --help"])
 
 
 def diagnosis() -> str:
@@ -64,42 +71,17 @@ def cuda_found() -> str:
 
 def main(arguments: list[str]) -> int:
     """The exit code of `python -m tiny_torch` with these arguments."""
-    if arguments[:1] == ["run"]:
-        from tiny_torch.compat import run as _run  # which loads multiprocessing
-
-        _run.run(arguments[1:])
-    elif arguments[:1] == ["check"]:
-        from tiny_torch.compat import check  # which loads the runner
-
-        return check.main(arguments[1:])
-    elif arguments[:1] == ["profile"]:
-        from tiny_torch.profiler import command  # which loads multiprocessing, too
-
-        return command.main(arguments[1:])
-    elif arguments[:1] == ["explain"]:
-        from tiny_torch.utils.explaining import command as explain  # which loads the ref device
-
-        return explain.main(arguments[1:])
-    elif arguments[:1] == ["homework"]:
-        from tiny_torch.homework import command as homework  # which loads the runner, too
-
-        return homework.main(arguments[1:])
-    elif arguments[:1] == ["to-c"]:
-        from tiny_torch.export import command as to_c  # which is there for this alone
-
-        return to_c.main(arguments[1:])
-    elif arguments[:1] == ["where"]:
-        from tiny_torch import _where  # which loads the ref device
-
-        return _where.main(arguments[1:])
-    elif not arguments:
+    if arguments and arguments[0] in COMMANDS:
+        module = importlib.import_module(f"tiny_torch.{COMMANDS[arguments[0]][0]}")
+        return module.main(arguments[1:])
+    if not arguments:
         print(diagnosis())
     elif arguments in (["-h"], ["--help"]):
-        print(USAGE)
+        print(usage())
     elif arguments == ["--version"]:
         print("tiny_torch", tiny_torch.version.OWN)
     else:
-        print(USAGE, file=sys.stderr)
+        print(usage(), file=sys.stderr)
         return 2
     return 0
 

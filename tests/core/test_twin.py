@@ -119,7 +119,7 @@ def test_a_script_runs_there_untouched(twin, tmp_path):
         "from tiny_torch.compat import run\n"
         "device, library, script, out = sys.argv[1:]\n"
         "devices.register('twin', library); torch.set_default_device(device)\n"
-        "run.run([script, '--out', out, '--steps', '2'])"
+        "run.main([script, '--out', out, '--steps', '2'])"
     )
     records = []
     for device in ("cpu", "twin"):

@@ -37,7 +37,6 @@ OUTSIDE = {
     ),
     "torch.export": ("*",),
     "torch.onnx": ("*",),
-    "torch.utils": ("tensorboard",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
         "cdouble", "cfloat", "chalf", "imag", "real", "conj*", "stft", "istft", "*coalesce*",

@@ -178,11 +178,11 @@ def let_children_know() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, *paths]))
 
 
-def run(arguments: list[str]) -> None:
+def main(arguments: list[str]) -> int:
     """What `python script.py args…` does, or `python -m module args…`."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE)
-        return
+        return 0
     if (
         not arguments
         or arguments == ["-m"]
@@ -197,13 +197,13 @@ def run(arguments: list[str]) -> None:
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        return
+        return 0
     sys.argv = arguments
     script = os.path.abspath(arguments[0])
     if os.path.isdir(script):  # of which __main__.py is run
         del sys.path[0]
         runpy.run_path(script, run_name="__main__")
-        return
+        return 0
     try:
         with io.open_code(script) as file:
             source = file.read()
@@ -213,12 +213,13 @@ def run(arguments: list[str]) -> None:
         raise SystemExit(2) from None
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.realpath(script))
-    main = types.ModuleType("__main__")
-    main.__file__ = script
-    main.__loader__ = SourceFileLoader("__main__", script)
-    vars(main).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
-    sys.modules["__main__"] = main
-    exec(compile(source, script, "exec", dont_inherit=True), vars(main))
+    module = types.ModuleType("__main__")
+    module.__file__ = script
+    module.__loader__ = SourceFileLoader("__main__", script)
+    vars(module).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
+    sys.modules["__main__"] = module
+    exec(compile(source, script, "exec", dont_inherit=True), vars(module))
+    return 0
 
 
 def print_from_script(kind: type[BaseException], error: BaseException, trace: Any) -> None:

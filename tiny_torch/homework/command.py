@@ -168,8 +168,7 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         else:
             used.install(task, kernel.build(task, mine.file(task), kernel.FAST))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
-    runner.run(args.script)
-    return 0
+    return runner.main(args.script)
 
 
 def status(mine: Mine, args: argparse.Namespace) -> int:

@@ -149,7 +149,7 @@ def main(arguments: list[str]) -> int:
     os.register_at_fork(after_in_child=watch.end)  # whose time is its own
     watch.begin()
     try:
-        run.run(arguments)
+        run.main(arguments)
     finally:
         watch.end()
         note = f"Only the first {MOST} calls are here." if watch.left < 0 else ""

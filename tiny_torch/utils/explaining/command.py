@@ -65,7 +65,7 @@ def main(given: list[str]) -> int:
     code: Any = 0
     line.begin()
     try:
-        run.run([wanted.script, *wanted.rest])
+        run.main([wanted.script, *wanted.rest])
     except Explained:
         pass
     except SystemExit as error:

@@ -1,0 +1,86 @@
+"""`torch.utils.tensorboard`: figures of a training, written for TensorBoard by tensorboardX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiny_torch.extras import optional
+from tiny_torch.tensor import Tensor
+
+FORWARDED = (
+    *("add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_figure"),
+    *("add_text", "add_hparams", "add_pr_curve", "add_video", "add_audio", "add_embedding"),
+)
+
+
+class SummaryWriter:
+    """Writes events into a folder that `tensorboard --logdir` shows.
+
+    PyTorch's arguments and methods; tensors of any device go as NumPy arrays to tensorboardX. Not
+    there: add_graph and add_mesh.
+    Raises ImportError where tensorboardX is missing, NotImplementedError for what is not there.
+    Source: https://docs.pytorch.org/docs/stable/tensorboard.html
+
+    >>> from tiny_torch.utils.tensorboard import SummaryWriter
+    >>> SummaryWriter.__name__
+    'SummaryWriter'
+    """
+
+    def __init__(
+        self,
+        log_dir: str | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        package = optional("tensorboardX", "tensorboardX", "tensorboard", "SummaryWriter")
+        self._writer = package.SummaryWriter(
+            log_dir,
+            comment=comment,
+            purge_step=purge_step,
+            max_queue=max_queue,
+            flush_secs=flush_secs,
+            filename_suffix=filename_suffix,
+        )
+        self.log_dir = str(self._writer.logdir)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("add_graph", "add_mesh"):
+            raise NotImplementedError(f"SummaryWriter.{name} is not supported")
+        if name not in FORWARDED:
+            raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
+        method = getattr(self._writer, name)
+
+        def add(*args: Any, **kwargs: Any) -> None:
+            named = {key: _plain(value) for key, value in kwargs.items()}
+            method(*map(_plain, args), **named)
+
+        return add
+
+    def get_logdir(self) -> str:
+        return self.log_dir
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+def _plain(value: Any) -> Any:
+    """A value without tensors, in dicts and lists, too."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().numpy()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    return value
