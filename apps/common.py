@@ -122,7 +122,7 @@ def options(
         },
         "resume": {"action": "store_true", "help": "go on from the checkpoint in --out"},
         "overwrite": {"action": "store_true", "help": "start again over a run in --out"},
-        "out": {"type": Path, "default": Path("runs", app), "help": "output folder"},
+        "out": {"type": Path, "help": f"output folder; default: runs/{app}, runs/{app}-2, ..."},
         "profile": {"action": "store_true", "help": "profile the first ten steps"},
         "framework": {
             "choices": framework.NAMES,
@@ -153,6 +153,8 @@ def parse(parser: Parser, argv: list[str] | None = None) -> argparse.Namespace:
     if getattr(args, "lr", None) is None:
         args.lr = rate if rate and args.optim == standard else OPTIMISERS[args.optim][1]
     del args.standard_lr
+    if args.out is None:
+        args.out = default_folder(args.app, anew=not (args.resume or args.overwrite))
     if args.epochs:
         check_folder(args.out)
     if args.threads is not None:
@@ -161,6 +163,16 @@ def parse(parser: Parser, argv: list[str] | None = None) -> argparse.Namespace:
     np.random.seed(args.seed)
     torch.manual_seed(args.seed)
     return args
+
+
+def default_folder(app: str, anew: bool) -> Path:
+    """The first folder of runs/app, runs/app-2, ... without a run, or the last one with a run."""
+    last, number = Path("runs", app), 1
+    folder = last
+    while (folder / f"{app}.pt").exists():
+        last, number = folder, number + 1
+        folder = Path("runs", f"{app}-{number}")
+    return folder if anew else last
 
 
 def check_folder(folder: Path) -> None:

@@ -145,6 +145,16 @@ def test_a_run_is_not_overwritten_by_less(run, capsys, tmp_path):
     assert before == {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
 
 
+def test_a_new_run_has_a_folder_of_its_own(app, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        app("mlp").main([*TINY["mlp"], "--epochs", "1"])
+    app("mlp").main([*TINY["mlp"], "--epochs", "2", "--resume"])
+    tables = [(tmp_path / "runs" / x / "metrics.csv").read_text() for x in ("mlp", "mlp-2")]
+    assert [table.count("\n") for table in tables] == [2, 3]
+    assert not (tmp_path / "runs" / "mlp-3").exists()
+
+
 def test_a_broken_checkpoint_is_refused(run, capsys, tmp_path):
     (tmp_path / "mlp.pt").write_bytes(b"no checkpoint")
     assert "--resume: cannot read" in refusal(run, capsys, "mlp", "--resume")
