@@ -11,10 +11,16 @@ TASKS = all_tasks()
 
 
 @pytest.mark.parametrize("number", TASKS)
-def test_cases_tell_right_from_wrong(number):
-    proof = prove(TASKS[number])
+def test_ours_passes_and_a_wrong_one_fails(number):
+    proof = prove(TASKS[number], tried=1)
     assert proof.wrong == []
     assert proof.cases >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", TASKS)
+def test_cases_tell_right_from_wrong(number):
+    assert prove(TASKS[number]).wrong == []
 
 
 @pytest.mark.parametrize("number", TASKS)
