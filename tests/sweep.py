@@ -89,6 +89,8 @@ def work(limit: int, notes: str) -> None:
         for line in sys.stdin:
             name = line.strip()
             note(name)
+            # torch.compile turns it off for the whole process
+            torch.distributions.Distribution.set_default_validate_args(True)
             try:
                 answer = examine(name, limit, note)
             except Exception as error:

@@ -135,6 +135,8 @@ def recurrent(module, name, half, dtype):
     net = getattr(module.nn, name)(4, 4)
     with module.autocast("cpu", getattr(module, half)):
         y = net(x[0] if name.endswith("Cell") else x)
+        if not name.endswith("Cell"):
+            y = net(x, y[1])  # on from its own state
     parts = y if isinstance(y, tuple) else (y,)
     parts = [p for part in parts for p in (part if isinstance(part, tuple) else (part,))]
     return [dtype_name(part) for part in parts]

@@ -221,7 +221,7 @@ class RNNBase(Module):
                 raise RuntimeError(
                     f"Expected {name} size {(rows, batch, size)}, got {list(s.shape)}"
                 )
-            if s.dtype is not input.dtype:
+            if s.dtype is not input.dtype and not is_cast_on(input):
                 raise RuntimeError(f"Expected {name} of dtype {input.dtype}, got {s.dtype}")
         return tuple([s if order is None else s.index_select(1, order) for s in state])
 
