@@ -31,15 +31,21 @@ CASES = {
     "from torch.nn import Linear, Linaer\nLinaer(3)\n": [(1, "torch.nn.Linaer", True)],
     "import torch.fft\n": [(1, "torch.fft is not in tiny_torch: it is outside", True)],
     "import torch\nT = torch.nn\nT.nosuch\nT = 3\nT.nosuch\n": [(3, "torch.nn.nosuch", True)],
-    "import torchvision\nfrom torchaudio import x\n": [
-        (1, "torchvision is built on PyTorch itself", True),
+    "import torchvision\nfrom torchvision import transforms as T\nT.Resize\nT.Nosuch\n": [
+        (4, "torchvision.transforms.Nosuch", True),
+    ],
+    "from torchvision.utils import make_grid, draw_keypoints\n": [
+        (1, "torchvision.utils.draw_keypoints", True),
+    ],
+    "import torchtext\nfrom torchaudio import x\n": [
+        (1, "torchtext is built on PyTorch itself", True),
         (2, "torchaudio is built on PyTorch itself", True),
     ],
     "import no_such_package.part\n": [(1, "no_such_package is not installed", True)],
-    "try:\n    import torchvision\nexcept ImportError:\n    torchvision = None\n": [
-        (2, "torchvision", False)
+    "try:\n    import torchtext\nexcept ImportError:\n    torchtext = None\n": [
+        (2, "torchtext", False)
     ],
-    "if __name__ == '__main__':\n    import torchvision\n": [(2, "torchvision", False)],
+    "if __name__ == '__main__':\n    import torchtext\n": [(2, "torchtext", False)],
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import triton\n": [
         (3, "triton", False)
     ],

@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 
 import tiny_torch
-from tiny_torch.compat import absent
+from tiny_torch.compat import absent, torchvision
 from tiny_torch.compat.run import NOT_COVERED, exists
 
+# what `import` answers with under the runner
+OURS = {"torch": tiny_torch, "torchvision": torchvision}
 USAGE = """\
 usage: python -m tiny_torch check PATH…
 
@@ -74,7 +76,7 @@ class Reader(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             top = alias.name.partition(".")[0]
-            if top == "torch":
+            if top in OURS:
                 self.look_up(node, alias.name)
                 self.aliases[alias.asname or top] = alias.name if alias.asname else top
             else:
@@ -84,7 +86,7 @@ class Reader(ast.NodeVisitor):
         module = node.module or ""
         if node.level:
             return
-        if module.partition(".")[0] != "torch":
+        if module.partition(".")[0] not in OURS:
             self.look_for_package(node, module)
         elif self.look_up(node, module):
             for alias in node.names:
@@ -132,9 +134,9 @@ class Reader(ast.NodeVisitor):
 
     def look_up(self, node: ast.AST, name: str) -> bool:
         """Notes what is missing of a full name; True if all of it is there."""
-        owner: Any = tiny_torch
-        space = "torch"
-        for part in name.split(".")[1:]:
+        space, *parts = name.split(".")
+        owner: Any = OURS[space]
+        for part in parts:
             if not isinstance(owner, ModuleType | type):
                 return True  # of an object, anything may come
             value = member(owner, part)
