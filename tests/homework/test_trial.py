@@ -131,6 +131,13 @@ def test_an_endless_loop_is_ended(monkeypatch):
     assert (failure.kind, failure.text) == ("time", "no answer within 1 s: does a loop never end?")
 
 
+def test_an_answer_of_another_kind_that_the_rule_cannot_read():
+    """Task 1.2 sorts the places to word its rule."""
+    text = "def positions(shape, strides, offset=0):\n    return [None, '', 1]\n"
+    failure = failure_of(text, all_tasks()["1.2"], free=False)
+    assert (failure.kind, failure.text) == ("wrong", "item 0 of the result is None, expected 0")
+
+
 def test_much_output_is_cut():
     verdict = check(STRIDES, "def contiguous_strides(shape):\n    print('x' * 10**7)\n", 0)
     assert verdict.failure is not None

@@ -209,14 +209,15 @@ class Check:
     def difference(self, x: Tensor, direction: np.ndarray) -> list[np.ndarray]:
         """d output / d x along a direction (flat), for each output."""
         before = flat(x, x)
+
+        def outputs_at(values: np.ndarray) -> list[np.ndarray]:
+            write(x, values)
+            return self.values()
+
         try:
-            write(x, before + self.eps * direction)
-            above = self.values()
-            write(x, before - self.eps * direction)
-            below = self.values()
+            return central_difference(outputs_at, before, direction, self.eps)
         finally:
             write(x, before)
-        return [(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)]
 
     # --------------------------------------------------------------------------- by backward
     def backward(self, output: Tensor, weight: np.ndarray) -> list[Tensor | None]:
@@ -286,6 +287,18 @@ class Check:
                     raise GradcheckError("grad is incorrect type")
                 if gradient.shape != x.shape:
                     raise GradcheckError("grad is incorrect size")
+
+
+def central_difference(
+    function: Callable[[np.ndarray], list[np.ndarray]],
+    x: np.ndarray,
+    direction: np.ndarray,
+    eps: float,
+) -> list[np.ndarray]:
+    """d function(x) / d x along a direction, for each of the function's outputs."""
+    above = function(x + eps * direction)
+    below = function(x - eps * direction)
+    return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
 
 
 def unit(random: np.random.Generator, size: int) -> np.ndarray:

@@ -1,0 +1,13 @@
+"""Task 2.9: the gradient of a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def backward(saved: Any, grad_grad: Any, needs: Any) -> Any:
+    """Gradients of `grad` and of y, for z = grad (1 - y^2); `saved` is (grad, y).
+
+    `grad_grad` is the gradient of z.
+    """
+    raise NotImplementedError("task 2.9: the gradient of a gradient")
