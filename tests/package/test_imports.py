@@ -18,7 +18,7 @@ USERS = (
 )
 USING = (
     *("tiny_torch.autograd.profiler", "tiny_torch.autograd._profiler"),
-    *("tiny_torch.compat.standins", "tiny_torch.compat.torchvision"),
+    *("tiny_torch.compat.check", "tiny_torch.compat.standins", "tiny_torch.compat.torchvision"),
 )
 MODULES = [
     module.name

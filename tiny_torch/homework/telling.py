@@ -47,11 +47,15 @@ def told_failure(verdict: Verdict, failure: Failure) -> list[str]:
     if failure.kind == "wrong" and not isinstance(failure.expected, np.ndarray | dict):
         lines += [f"  got {shown(failure.got)}", f"  expected {shown(failure.expected)}"]
     if failure.kind in ("raised", "crash", "wrong") and verdict.right:
-        lines.append(f"  {verdict.right} simpler cases are right")
+        lines.append(f"  {simpler(verdict.right)}")
     printed = verdict.printed.strip()
     if printed and not found:
         lines.append("  it printed: " + printed[-500:].replace("\n", "\n    "))
     return lines
+
+
+def simpler(count: int) -> str:
+    return f"{count} simpler cases are right" if count > 1 else "the simplest case is right"
 
 
 def shown(value: Any) -> str:

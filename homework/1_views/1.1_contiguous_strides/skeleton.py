@@ -1,4 +1,4 @@
-"""Task 1.1: the strides of a contiguous array. The page: homework show-page 1.1."""
+"""Task 1.1: the strides of a contiguous array."""
 
 from __future__ import annotations
 
