@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -118,3 +120,24 @@ def test_a_class_is_graded(homework, tmp_path):
     lines = (tmp_path / "all.csv").read_text().splitlines()
     assert lines[0].startswith("student,points,1.1") and lines[1].startswith("ada,5,5")
     assert homework("grade", "nobody")[0] == 2
+
+
+PUBLISHED = """
+import tiny_torch as torch
+from tiny_torch.homework import used
+from tiny_torch.homework.task import all_tasks
+
+task = all_tasks()["6.3"]
+ours, seen = task.solution(), []
+used.install(task, lambda *args, **kwargs: (seen.append(len(args)), ours(*args, **kwargs))[1])
+x = torch.ones(1, 1, 3, 3)
+torch.conv2d(x, x)
+torch.nn.functional.conv2d(x, weight=x)
+torch.nn.Conv2d(1, 1, 2)(x)
+print(seen)
+"""
+
+
+def test_a_function_is_replaced_wherever_it_is_published_or_kept():
+    command_line = [sys.executable, "-c", PUBLISHED]  # a process, since it stays replaced
+    assert subprocess.run(command_line, capture_output=True, text=True).stdout == "[2, 1, 7]\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tiny_torch.homework import telling
+from tiny_torch.homework import rules, telling
 from tiny_torch.homework.task import FOLDER, all_tasks
 from tiny_torch.homework.trial import check
 
@@ -72,6 +72,10 @@ def test_rules(text):
     failure = failure_of(text + RIGHT, free=False)
     assert failure.kind == "rule"
     assert RULES[text] in failure.text
+
+
+def test_an_argument_may_have_pytorchs_name():
+    assert rules.broken("def unfold(input):\n    return input", ()) == ""
 
 
 HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)

@@ -12,8 +12,7 @@ ALWAYS = ("__future__", "typing", "collections.abc", "math")
 # builtins that run text, open files, or reach what is not given
 REFUSED = {
     "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr",
-    "eval", "exec", "getattr", "globals", "input", "locals", "memoryview", "open", "setattr",
-    "vars",
+    "eval", "exec", "getattr", "globals", "locals", "memoryview", "open", "setattr", "vars",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tiny_torch._core import Function
 from tiny_torch.backends import cpu
 from tiny_torch.homework.task import Task
 
@@ -14,7 +15,8 @@ from tiny_torch.homework.task import Task
 def install(task: Task, mine: Any) -> None:
     """`mine` is a function or class; for a kernel, the path of its compiled library.
 
-    A method changes in its class; a function or class in every module of ours that has imported it.
+    A method changes in its class; a function or class in every module of ours that has imported or
+    published it, and in the classes there that keep it, as Conv2d keeps conv2d.
     """
     if task.language != "python":
         cpu.override(task.replaces, str(mine))
@@ -30,9 +32,16 @@ def install(task: Task, mine: Any) -> None:
         setattr(owner, last, kind(mine) if kind in (staticmethod, classmethod) else mine)
         return
     for other in [m for n, m in sys.modules.items() if n.split(".")[0] == "tiny_torch"]:
-        for key, value in list(vars(other).items()):
-            if value is original:
-                setattr(other, key, mine)
+        for place in (other, *[x for x in vars(other).values() if isinstance(x, type)]):
+            for key, value in list(vars(place).items()):
+                static = isinstance(value, staticmethod)
+                if shows(value.__func__ if static else value, original):
+                    setattr(place, key, staticmethod(mine) if static else mine)
+
+
+def shows(value: Any, original: Any) -> bool:
+    """Whether it is the original, or calls it, with more names for its arguments."""
+    return value is original or (type(value) is Function and value.__wrapped__ is original)
 
 
 def load(task: Task, text: str, namespace: str = "") -> Any:

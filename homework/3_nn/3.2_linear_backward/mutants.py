@@ -1,0 +1,13 @@
+TO_WEIGHT = "product(needs[1], transposed(flat), rows_of(x))"
+TO_BIAS = "flat.sum((0,), False)"
+MUTANTS = {
+    "the weight's gradient transposed": (TO_WEIGHT, "transposed(rows_of(x)) @ flat"),
+    "the weight transposed": ("grad @ weight", "grad @ transposed(weight)"),
+    "the mean over rows": (TO_BIAS, TO_BIAS + " / flat.shape[0]"),
+    "one row of the bias": (TO_BIAS, "flat.select(0, 0)"),
+    "the bias keeps its dim": (TO_BIAS, "flat.sum((0,), True)"),
+    "the first leading dim alone": (TO_BIAS, "grad.sum((0,), False)"),
+    "the sign": (TO_WEIGHT, "-" + TO_WEIGHT),
+    "always a bias": ("if needs[2]:", "if True:"),
+    "x and weight changed": ("x, weight = saved", "weight, x = saved"),
+}

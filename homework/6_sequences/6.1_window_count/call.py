@@ -1,0 +1,2 @@
+def call(student, size, windows):
+    return student(size, windows)
