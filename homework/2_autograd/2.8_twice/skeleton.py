@@ -1,4 +1,4 @@
-"""Task 2.9: the gradient of a gradient."""
+"""Task 2.8: the gradient of a gradient."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ def backward(saved: Any, grad_grad: Any, needs: Any) -> Any:
 
     `grad_grad` is the gradient of z.
     """
-    raise NotImplementedError("task 2.9: the gradient of a gradient")
+    raise NotImplementedError("task 2.8: the gradient of a gradient")

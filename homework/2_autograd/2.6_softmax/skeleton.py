@@ -1,4 +1,4 @@
-"""Task 2.7: the gradient of softmax."""
+"""Task 2.6: the gradient of softmax."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ def backward(saved: Any, grad: Any, needs: Any, overwrite: bool = False) -> Any:
 
     Only if `overwrite`, y's memory may be written over.
     """
-    raise NotImplementedError("task 2.7: the gradient of softmax")
+    raise NotImplementedError("task 2.6: the gradient of softmax")

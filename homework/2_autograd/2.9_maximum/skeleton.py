@@ -1,4 +1,4 @@
-"""Task 2.10: the gradient of a maximum."""
+"""Task 2.9: the gradient of a maximum."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ def backward(saved: Any, grad: Any, needs: Any) -> Any:
 
     Elements that are the largest together share the gradient evenly.
     """
-    raise NotImplementedError("task 2.10: the gradient of a maximum")
+    raise NotImplementedError("task 2.9: the gradient of a maximum")

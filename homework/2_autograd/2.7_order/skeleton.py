@@ -1,4 +1,4 @@
-"""Task 2.8: the order of the backward pass."""
+"""Task 2.7: the order of the backward pass."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ def collect(self: Any, roots: list) -> list[Node]:
 
     An edge is (node or leaf, output number), or None; isinstance(target, Node) tells which.
     """
-    raise NotImplementedError("task 2.8: the order of the backward pass")
+    raise NotImplementedError("task 2.7: the order of the backward pass")
