@@ -14,7 +14,13 @@ from tiny_torch.homework.task import Task
 SOURCES = Path(__file__).parents[2] / "src"
 HEADERS = SOURCES if SOURCES.is_dir() else Path(__file__).parent / "include"
 SECONDS = 60
-CHECKED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+CHECKED = (
+    "-O1",
+    "-g",
+    "-DCHECKED",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=undefined",
+)
 FAST = ("-O3", "-march=native")
 
 
