@@ -82,5 +82,7 @@ def why(got, expected, size, steps):
             return where + "this address is not in use"
         if other == "MemoryError":
             return where + "no free block is as large as that"
-        return where + "the smallest free block that is large enough, of these the first"
+        if any(what == "free" for what, _ in steps[:k]):
+            return where + "the smallest free block that is large enough, of these the first"
+        return where + "blocks are multiples of 512 bytes, at least 512, one after the other"
     return ""
