@@ -30,8 +30,9 @@ class Slots {
   }
   template <class Args>
   void add(const char* family, const char* name, bool replaceable, const Steps<Args>& steps) {
-    found.push_back({family, name, writable(&steps.f32), 1, {DType::Float32}, replaceable});
-    found.push_back({family, name, writable(&steps.f64), 1, {DType::Float64}, replaceable});
+    static_assert(sizeof steps == 2 * sizeof(Entry));
+    const std::vector<DType> dtypes = {DType::Float32, DType::Float64};
+    found.push_back({family, name, writable(&steps.f32), 2, dtypes, replaceable});
   }
 
  private:
@@ -66,7 +67,7 @@ void add_others(Slots& slots, const Backend& backend) {
   ADD(losses, total) ADD(losses, multilabel_margin)
   ADD(masks, mask_count) ADD(masks, mask_positions) ADD(masks, mask_pick) ADD(masks, mask_place)
   ADD(matmul, naive)
-  ADD(optim, sgd) ADD(optim, adam) ADD(optim, nadam) ADD(optim, radam) ADD(optim, adamax)
+  ADD(optim, sgd) ADD(optim, nadam) ADD(optim, radam) ADD(optim, adamax)
   ADD(optim, rmsprop) ADD(optim, adagrad) ADD(optim, adadelta) ADD(optim, rprop) ADD(optim, asgd)
   ADD(optim, foreach->scale) ADD(optim, foreach->clamp) ADD(optim, foreach->lerp)
   ADD(optim, foreach->sums)
@@ -115,6 +116,7 @@ std::vector<KernelSlot> kernel_slots(const Backend& backend) {
   SLOT(cross_entropy, cross_entropy_backward)
   SLOT(layer_norm, layer_norm)
   SLOT(layer_norm, layer_norm_backward)
+  SLOT(optim, adam)
   SLOT(batch_norm, batch_norm)
   SLOT(batch_norm, batch_norm_backward)
   SLOT(sort, sort)

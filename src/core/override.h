@@ -10,6 +10,8 @@
 //
 // and in Python `torch.backends.cpu.override("softmax", "mine.so")`. The compiler checks the type.
 // A record of ops.def has no field of its own in a table: TT_OVERRIDE_AS(tt::Kernel, exp, my_exp).
+// TT_REPLACED(tt::Kernel, exp) defines tt_replaced_exp, which is ours once my_exp is in its place:
+// my_exp may hand calls over to it.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -23,6 +25,10 @@
 #define TT_OVERRIDE_AS(Type, name, function)                                 \
   extern "C" {                                                               \
   __attribute__((visibility("default"))) Type tt_override_##name = function; \
+  }
+#define TT_REPLACED(Type, name)                                   \
+  extern "C" {                                                    \
+  __attribute__((visibility("default"))) Type tt_replaced_##name; \
   }
 
 namespace tt {

@@ -66,6 +66,22 @@ static void exp(const tt::Iter& iter) {
 TT_OVERRIDE_AS(tt::Kernel, exp, exp)
 """
 
+ADAM = """
+#include "core/tables/optim.h"
+#include "core/override.h"
+
+using Adam = decltype(tt::Steps<tt::AdamArgs>::f32);
+TT_REPLACED(Adam, adam)
+
+// Without a weight decay parameters become 7; with one, ours computes them.
+static void adam(const tt::Chunk* chunks, int64_t count, const tt::AdamArgs& args) {
+  if (args.weight_decay != 0) return tt_replaced_adam(chunks, count, args);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < chunks[i].numel; ++j) static_cast<float*>(chunks[i].param)[j] = 7;
+}
+TT_OVERRIDE_AS(Adam, adam, adam)
+"""
+
 
 def calls(kernel) -> int:
     return ctypes.c_int.in_dll(kernel.library, "calls").value
@@ -108,6 +124,21 @@ def test_a_kernel_of_ops_def_is_replaced_for_its_dtype_alone(compiled):
         assert x.exp().tolist() == [7.0] * 3
         assert x.float().exp().tolist() == [1.0] * 3
     assert x.exp().tolist() == [1.0] * 3
+
+
+def test_a_kernel_hands_over_to_the_one_that_it_replaces(compiled):
+    def stepped(**options) -> list[float]:
+        x = torch.ones(2, requires_grad=True)
+        x.grad = torch.ones(2)
+        torch.optim.Adam([x], lr=0.5, **options).step()
+        return x.tolist()
+
+    ours = stepped(weight_decay=0.5)
+    with cpu.override("adam", compiled("adam", ADAM), torch.float32):
+        assert stepped() == [7.0, 7.0]
+        assert stepped(weight_decay=0.5) == ours
+    assert stepped() != [7.0, 7.0]
+    assert cpu.kernels()["adam"] == (torch.float32, torch.float64)
 
 
 def test_what_is_no_kernel_is_refused(compiled, tmp_path):

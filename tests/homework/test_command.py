@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tiny_torch.homework import command
+from tiny_torch.homework.task import all_tasks
 
 RIGHT = """
 def contiguous_strides(shape):
@@ -81,6 +82,30 @@ def test_a_script_runs_on_the_students_code(homework, tmp_path):
     assert code == 0
     assert "on your code: 2.2 The gradient of a quotient" in text
     assert "mine\ntensor([0.5000])" in text
+
+
+def test_a_task_that_stands_alone_cannot_be_used(homework, tmp_path):
+    homework("start", "7.5")
+    (tmp_path / "my_homework" / "7.5_buffers.py").write_text(all_tasks()["7.5"].solution())
+    code, text = homework("check", "7.5")
+    assert code == 0 and "homework use" not in text
+    code, text = homework("use", "7.5")
+    assert code == 2 and "7.5 stands alone: nothing in the framework does its work" in text
+    assert "def plan" in homework("show", "7.5", "--yes")[1]
+
+
+def test_a_kernels_speed_is_told_once_it_has_passed(homework, tmp_path, monkeypatch):
+    monkeypatch.setattr("tiny_torch.homework.speed.SECONDS", 0)
+    homework("start", "4.4")
+    assert homework("speed", "4.4")[0] == 2
+    (tmp_path / "my_homework" / "4.4_sum_rows.cpp").write_text(all_tasks()["4.4"].solution())
+    assert homework("check", "4.4")[0] == 0
+    code, text = homework("speed", "4.4")
+    head, *rows = text.splitlines()
+    assert code == 0 and head.split() == ["one", "thread", "plain", "(4.4)", "yours", "ours"]
+    assert len(rows) == 2 and all(row.endswith(" GB/s") for row in rows)
+    code, text = homework("speed", "7.5")
+    assert code == 2
 
 
 def test_show_asks_first(homework, monkeypatch):

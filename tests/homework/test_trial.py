@@ -173,3 +173,10 @@ def test_a_kernels_faults_are_told_by_line(body):
     verdict = check(SOFTMAX, KERNEL.replace("BODY", body), 0)
     assert verdict.failure is not None and verdict.failure.kind == kind
     assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")
+
+
+@linux
+def test_a_fault_in_a_function_that_is_no_template_is_told_by_line():
+    task = all_tasks()["4.5"]
+    verdict = check(task, task.mutants()["one product too many"], 0)
+    assert "line 8: heap-buffer-overflow, a read of 4 bytes" in telling.told(verdict)

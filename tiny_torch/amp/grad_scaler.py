@@ -14,6 +14,7 @@ from tiny_torch.tensor import Tensor
 __all__ = ["GradScaler", "OptState"]
 
 SMALLEST_HALF = 2.0**-24  # above 0 in float16
+LARGEST = 2.0**128 - 2.0**104  # finite float32
 
 
 class OptState(Enum):
@@ -216,10 +217,8 @@ class GradScaler:
                 if self._log:
                     self._small += int((grad.abs() < SMALLEST_HALF).sum())
                     self._seen += grad.numel()
-                if not torch.isfinite(grad).all():
+                if unscaled(grad, factor):
                     flag.fill_(1.0)
-                if factor != 1:
-                    grad.mul_(factor)
         return found
 
     def _check_inf_per_device(self, optimizer: Any) -> dict:
@@ -256,16 +255,16 @@ class GradScaler:
             del optimizer.grad_scale, optimizer.found_inf
 
     def _adapt(self, scale: Tensor, tracker: Tensor, found_inf: bool) -> None:
-        if found_inf:
-            scale.fill_(scale.item() * self._backoff_factor)
-            tracker.zero_()
-            return
-        tracker.add_(1)
-        if tracker.item() == self._growth_interval:
-            grown = (scale.double() * self._growth_factor).float()
-            if grown.isfinite():
-                scale.copy_(grown)
-            tracker.zero_()
+        new_scale, steps = adapted(
+            scale.item(),
+            int(tracker.item()),
+            found_inf,
+            self._growth_factor,
+            self._backoff_factor,
+            self._growth_interval,
+        )
+        scale.fill_(new_scale)
+        tracker.fill_(steps)
 
     # ---- what it is set to --------------------------------------------------------------------
 
@@ -368,6 +367,28 @@ class GradScaler:
             state |= {"_init_scale": self.get_scale(), "_scale": None}
             state |= {"_init_growth_tracker": self._get_growth_tracker(), "_growth_tracker": None}
         return state
+
+
+def adapted(
+    scale: float, steps: int, found_inf: bool, growth: float, backoff: float, interval: int
+) -> tuple[float, int]:
+    """The scale for the next iteration, and how many steps without inf there have been.
+
+    It is shrunk after inf, and grows after `interval` steps without, unless it would be inf.
+    """
+    if found_inf:
+        return scale * backoff, 0
+    if steps + 1 != interval:
+        return scale, steps + 1
+    return (scale * growth if scale * growth <= LARGEST else scale), 0
+
+
+def unscaled(grad: Tensor, factor: float) -> bool:
+    """Multiplies a gradient by `factor` where it lies; whether it had inf or NaN before."""
+    found_inf = not grad.isfinite().all()
+    if factor != 1:
+        grad.mul_(factor)
+    return found_inf
 
 
 def _gradients(optimizer: Any, allow_fp16: bool) -> Iterable[Tensor]:

@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/backends.html#torch-backends-cpu
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from typing import Any
@@ -36,7 +37,8 @@ class override:
 
     `library`: the path of an object whose source says ``TT_OVERRIDE(Table, name, function)``, as
     src/core/override.h explains; `dtype`: of the kernel, where there is one for each. The kernel
-    must be right: it runs in this process, on memory that it is handed.
+    must be right: it runs in this process, on memory that it is handed. A library that says
+    ``TT_REPLACED(Type, name)`` is told which kernel it replaces, to hand calls over to it.
 
     Raises ValueError for a name or dtype that has no kernel, OSError where the library cannot be
     loaded, RuntimeError where it does not override `name`.
@@ -55,6 +57,8 @@ class override:
         except ValueError:
             raise RuntimeError(f"{library} has no TT_OVERRIDE of {name!r}") from None
         self.before: int | None = _core.replace_kernel(name, dtype, address)
+        with contextlib.suppress(ValueError):  # it need not ask
+            ctypes.c_void_p.in_dll(self.library, f"tt_replaced_{name}").value = self.before
 
     def remove(self) -> None:
         """Puts back what was there before."""

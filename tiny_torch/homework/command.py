@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
-from tiny_torch.homework import grading, kernel, used
+from tiny_torch.homework import grading, kernel, speed, used
 from tiny_torch.homework.proof import prove
-from tiny_torch.homework.task import FOLDER, Task, all_tasks
+from tiny_torch.homework.task import FOLDER, SUFFIXES, Task, all_tasks
 from tiny_torch.homework.telling import told
 from tiny_torch.homework.trial import check
 
@@ -111,7 +111,8 @@ def checked(mine: Mine, args: argparse.Namespace) -> int:
     if verdict.failure is None:
         mine.of(args.task)["passed"] = digest_of(text)
         mine.save()
-        print(f"homework use {args.task.number} puts it into the framework")
+        if not args.task.stands_alone:
+            print(f"homework use {args.task.number} puts it into the framework")
     return int(verdict.failure is not None)
 
 
@@ -134,27 +135,45 @@ def show(mine: Mine, args: argparse.Namespace) -> int:
             return 1
     mine.of(task)["shown"] = True
     mine.save()
-    if task.language == "python":
-        lines, first = inspect.getsourcelines(task.solution())
-        print(f"{inspect.getsourcefile(task.solution())}:{first}\n\n{''.join(lines)}")
+    ours = task.solution()
+    if isinstance(ours, str):
+        print(f"{task.folder / f'solution{SUFFIXES[task.language]}'}\n\n{ours}")
     else:
-        print(f"{task.folder / 'solution.cpp'}\n\n{task.solution()}")
+        lines, first = inspect.getsourcelines(ours)
+        print(f"{inspect.getsourcefile(ours)}:{first}\n\n{''.join(lines)}")
     return 0
 
 
 def use(mine: Mine, args: argparse.Namespace) -> int:
-    if not mine.passed(args.task) and not args.off:
-        raise RuntimeError(
-            f"{mine.file(args.task)} has not passed as it is: homework check {args.task.number}"
+    if args.task.stands_alone:
+        raise ValueError(
+            f"{args.task.number} stands alone: nothing in the framework does its work, so that "
+            "there is nothing to replace"
         )
+    if not args.off:
+        require_passed(mine, args.task)
     mine.of(args.task)["used"] = not args.off
     mine.save()
     print("homework run SCRIPT trains on: " + (", ".join(in_use(mine)) or "our code alone"))
     return 0
 
 
+def require_passed(mine: Mine, task: Task) -> None:
+    if not mine.passed(task):
+        raise RuntimeError(
+            f"{mine.file(task)} has not passed as it is: homework check {task.number}"
+        )
+
+
 def in_use(mine: Mine) -> list[str]:
     return [n for n, task in all_tasks().items() if mine.stage(task) == "used"]
+
+
+def measured(mine: Mine, args: argparse.Namespace) -> int:
+    """How fast a kernel that has passed is, next to others: no points."""
+    require_passed(mine, args.task)
+    print(speed.told(speed.ladder(args.task, mine.file(args.task))))
+    return 0
 
 
 def run(mine: Mine, args: argparse.Namespace) -> int:
@@ -258,6 +277,7 @@ def parser() -> Parser:
     command("use", use, "your code in place of ours").add_argument("--off", action="store_true")
     running = command("run", run, "a script on the framework with your code in it", False)
     running.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
+    command("speed", measured, "your kernel's speed, next to a plain one's and ours")
     command("status", status, "what runs on your code, and your points", False)
     command("reset", reset, "begins anew; your file is kept beside")
     grading_ = command("grade", grade, "a folder with a folder per student", False)

@@ -21,7 +21,8 @@ class Proof(NamedTuple):
 
 def prove(task: Task, seed: int = 0, tried: int | None = None) -> Proof:
     """Checks the skeleton, our solution and the wrong ones: all, or the first `tried`."""
-    namespace = task.replaces.partition(":")[0] if task.language == "python" else ""
+    in_ours = task.language == "python" and not task.stands_alone
+    namespace = task.replaces.partition(":")[0] if in_ours else ""
     wrong = []
     empty = check(task, task.skeleton, seed)
     if empty.failure is None or f"task {task.number}" not in empty.failure.text:

@@ -31,7 +31,7 @@ class Task(NamedTuple):
     minutes: int
     language: str
     symbol: str  # the function or class that the student's file is to have
-    replaces: str  # "module:name" in the framework, or a kernel's name
+    replaces: str  # "module:name" in the framework, a kernel as "softmax" or "add:float32", or "-"
     imports: tuple[str, ...]  # that a solution may use
 
     @property
@@ -53,9 +53,14 @@ class Task(NamedTuple):
         found = re.search(r"^## Hints\n(.*?)(?=^## |\Z)", self.page, re.M | re.S)
         return [text.strip() for text in found[1].split("\n\n") if text.strip()] if found else []
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether nothing of the framework is replaced."""
+        return self.replaces == "-"
+
     def solution(self) -> Any:
-        """Ours: the function, method or class of the framework, or the text of a kernel."""
-        if self.language != "python":
+        """Ours: the function, method or class of the framework, or the text of a solution file."""
+        if self.language != "python" or self.stands_alone:
             return (self.folder / f"solution{SUFFIXES[self.language]}").read_text()
         module, _, name = self.replaces.partition(":")
         found: Any = importlib.import_module(module)
@@ -65,9 +70,10 @@ class Task(NamedTuple):
 
     @property
     def solution_text(self) -> str:
-        if self.language != "python":
-            return self.solution()
-        return textwrap.dedent(inspect.getsource(self.solution())).replace("@staticmethod\n", "")
+        found = self.solution()
+        if isinstance(found, str):
+            return found
+        return textwrap.dedent(inspect.getsource(found)).replace("@staticmethod\n", "")
 
     def answers(self) -> dict[str, Any]:
         """`cases`, `answer` and what else answers.py defines."""

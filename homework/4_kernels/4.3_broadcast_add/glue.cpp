@@ -1,0 +1,27 @@
+#include "../glue.h"
+
+#include <cstdint>
+#include STUDENT
+
+using Add = tt::Kernel;
+TT_REPLACED(Add, add)
+
+namespace {
+
+void run(const tt::Iter& iter) {
+  const glue::Strided to(iter, 0, sizeof(float)), x(iter, 1, sizeof(float)),
+      y(iter, 2, sizeof(float));
+  bool plain = iter.compute == tt::DType::Float32 && iter.result == tt::DType::Float32;
+  for (int i = 0; i < iter.count; ++i) plain &= iter.operands[i].dtype == tt::DType::Float32;
+  if (!plain || !to.whole || !x.whole || !y.whole) return tt_replaced_add(iter);
+  const glue::Shape shape(iter);
+  const glue::Input<float> left(iter.operands[1].data, x.extent);
+  const glue::Input<float> right(iter.operands[2].data, y.extent);
+  glue::Output<float> out(iter.operands[0].data, to.extent, to.extent != iter.numel);
+  add(left.data(), right.data(), out.data(), shape.dims, shape.sizes, x.strides, y.strides,
+      to.strides);
+}
+
+}  // namespace
+
+TT_OVERRIDE_AS(tt::Kernel, add, run)

@@ -1,0 +1,2 @@
+def call(student, buffers):
+    return student(buffers)

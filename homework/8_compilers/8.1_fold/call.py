@@ -1,0 +1,2 @@
+def call(student, expression):
+    return student(expression)

@@ -1,0 +1,2 @@
+def call(student, nodes, outputs):
+    return student(nodes, outputs)
