@@ -102,7 +102,7 @@ TEXTS = [
     for name, texts in EXPRESSIONS.items()
     for text in texts
     if not any(word in PREPARE.get(name, "") + text for word in OUTSIDE)
-    and not name.startswith(("set_", "random.", "backends", "cuda"))
+    and not name.startswith(("set_", "random.", "backends", "cuda", "hub", "multiprocessing"))
 ]
 
 

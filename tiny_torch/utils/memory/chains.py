@@ -19,6 +19,7 @@ from tiny_torch.nn import Module
 from tiny_torch.optim import Optimizer
 
 DEPTH = 16  # references from a name to the object, at most
+FEW = 8  # objects of a level whose referrers the collector finds faster by itself
 MANY = 1000  # objects of a level, at most: more refer to something that everybody has
 OWN_ATTRIBUTES = ("_modules", "_parameters", "_buffers")  # of a module: their entries are its own
 RANKS = (
@@ -159,7 +160,7 @@ class Chains:
         ids = {id(thing): thing for thing in level}
         own |= {id(ids), id(below)}
         above = []
-        for thing in gc.get_referrers(*level):
+        for thing in referrers(level, ids):
             if isinstance(thing, FrameType | GeneratorType) or id(thing) in own | self.ignored:
                 continue
             inner = next((ids[id(x)] for x in gc.get_referents(thing) if id(x) in ids), None)
@@ -179,6 +180,18 @@ class Chains:
         if id(thing) in self.scripts:
             return "", f"a global of {self.scripts[id(thing)]}"
         return self.names.get(id(thing))
+
+
+def referrers(level: list[Any], ids: dict[int, Any]) -> list[Any]:
+    """What refers to some objects, whose `ids` are given.
+
+    `gc.get_referrers` compares every reference with each of them: for many, a look into a set
+    takes less.
+    """
+    if len(level) <= FEW:
+        return gc.get_referrers(*level)
+    wanted = ids.keys()
+    return [x for x in gc.get_objects() if not wanted.isdisjoint(map(id, gc.get_referents(x)))]
 
 
 def is_top(thing: Any) -> bool:

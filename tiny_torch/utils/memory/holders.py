@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from types import FrameType, FunctionType
 from typing import Any
@@ -23,7 +24,8 @@ def tensors() -> list[Tensor]:
 class Holders:
     """What held each storage when it was made; `frame` and its callers have the script's names."""
 
-    CHAINS = 40  # of so many tensors the names are looked for: each takes some passes over the heap
+    # Names are looked for, some passes over the heap each, of so many tensors, and no longer.
+    CHAINS, SECONDS = 40, 10.0
 
     def __init__(self, frame: FrameType | None) -> None:
         self.tensors: dict[int, list[Tensor]] = {}  # by storage_id
@@ -51,6 +53,7 @@ class Holders:
         own += [*self.tensors.values(), *self.nodes.values(), found, nodes, modules, optimizers]
         self._chains = Chains(frame, own)
         self._known: dict[int, Chain | None] = {}
+        self._spent = 0.0  # seconds in searches
 
     def _take(self, found: list[Tensor], nodes: list[Node]) -> None:
         for tensor in found:
@@ -124,9 +127,11 @@ class Holders:
     def chain(self, tensor: Tensor) -> Chain | None:
         """How the script's names lead to a tensor; None: not found, or not looked for any more."""
         if id(tensor) not in self._known:
-            if len(self._known) >= self.CHAINS:
+            if len(self._known) >= self.CHAINS or self._spent > self.SECONDS:
                 return None
+            start = time.perf_counter()
             self._known[id(tensor)] = self._chains.find(tensor)
+            self._spent += time.perf_counter() - start
         return self._known[id(tensor)]
 
     def is_of_hook(self, chain: Chain) -> bool:
