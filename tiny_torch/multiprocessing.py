@@ -49,6 +49,7 @@ def reduce_tensor(tensor: torch.Tensor) -> Any:
     if not tensor.is_cpu or array.shared_file() < 0:
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     file = DupFd(array.shared_file())
+    stay_reachable()
     layout = array.dtype, array.shape, array.strides, array.offset
     size = array.storage_nbytes
     return rebuild_tensor, (type(tensor), file, size, layout, tensor.requires_grad)
@@ -70,6 +71,16 @@ def rebuild_tensor(kind: type, file: Any, size: int, layout: tuple, requires_gra
 
 for _kind in (torch.Tensor, torch.nn.Parameter):
     ForkingPickler.register(_kind, reduce_tensor)
+
+
+def stay_reachable() -> None:
+    """Keeps the socket at which others take what was sent: Python unlinks it as a process begins to
+    end (0), while its queues are still sending (-5) and others still take (-10)."""
+    socket = resource_sharer._resource_sharer._listener._listener  # type: ignore[attr-defined]
+    unlink = socket._unlink
+    if unlink is not None and unlink._key[0] == 0:
+        unlink.cancel()
+        socket._unlink = util.Finalize(socket, os.unlink, (socket._address,), exitpriority=-20)
 
 
 def wait_until_taken() -> None:
