@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from app_runs import app, apps, finish, run, start  # noqa: F401 -- fixtures, by their names
 from cuda_process import pytest_pycollect_makemodule  # noqa: F401 -- a hook, known by its name
 
 SOURCES = Path(__file__).parent.parent / "src"
@@ -39,7 +40,9 @@ def is_unknown_to_pytorch(item):
 @pytest.fixture
 def oracle():
     """PyTorch; a test that asks for it is marked `torch`, and skipped where it is not installed."""
-    return pytest.importorskip("torch")
+    package = pytest.importorskip("torch")
+    package.distributions.Distribution.set_default_validate_args(True)  # its compiler ends that
+    return package
 
 
 @pytest.fixture(params=["tiny_torch", pytest.param("torch", marks=pytest.mark.torch)])

@@ -18,6 +18,7 @@ from typing import Any
 # Names whose examples are left out, with the reason.
 OUTSIDE = {
     "torch.get_default_device": "its examples need CUDA, and leave a default device behind",
+    "torch.hub.load_state_dict_from_url": "its example downloads",
     "torch.set_default_device": "its examples need CUDA, and leave a default device behind",
 }
 # Examples that are left out: a pattern of their source, with the reason.
@@ -28,6 +29,7 @@ LEFT_OUT = {
     r"quantize|qint|qscheme": "quantised tensors are outside",
     r"names=|refine_names|align_": "named tensors are outside",
     r"\bjit\b|compile|vmap|_dynamo|fx\b|distributed": "outside, or later",
+    r"^torch\.dot  #": "the name of a function, which stands there for its signature",
     r"%timeit|time\.|torch\.load\(|torch\.save\(": "files and times of the author's machine",
     r"torch\.empty|new_empty|resize_|\.Storage|FloatTensor\(\d": "memory that is not set",
     r"uint16|uint32|uint64|float8|torch\.Stream|torch\.Event": "dtypes and classes outside",

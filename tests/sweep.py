@@ -34,6 +34,7 @@ TIME_LIMIT = 300  # seconds for one name
 
 def examine(name: str, limit: int, note: Any) -> dict:
     """Every sample of a name; how many, and what differs."""
+    import torch
     from sweep_compare import differences
     from sweep_explained import reason
     from sweep_modules import module_samples
@@ -41,6 +42,8 @@ def examine(name: str, limit: int, note: Any) -> dict:
 
     import tiny_torch
 
+    # torch.compile turns it off for the whole process
+    torch.distributions.Distribution.set_default_validate_args(True)
     if name not in OF_INSTANCES and not has(tiny_torch, name):
         return broken(name, "absent")
     found: list[list[str]] = []
@@ -89,8 +92,6 @@ def work(limit: int, notes: str) -> None:
         for line in sys.stdin:
             name = line.strip()
             note(name)
-            # torch.compile turns it off for the whole process
-            torch.distributions.Distribution.set_default_validate_args(True)
             try:
                 answer = examine(name, limit, note)
             except Exception as error:

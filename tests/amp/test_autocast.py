@@ -23,7 +23,11 @@ HALVES = ("bfloat16", "float16")
 SPACES = ("torch", "torch.linalg", "torch.nn.functional")
 COVERED = [name for name in NAMES if name.rpartition(".")[0] in SPACES and has(torch, name)]
 # Other reasons than autocast: memory that overlaps is written, or there is no kernel of a half.
-OTHER_REASONS = ("refers to a single memory location", "view size is not compatible")
+OTHER_REASONS = (
+    "refers to a single memory location",
+    "view size is not compatible",
+    "does not have full rank",  # up to rounding, of which each machine has its own
+)
 
 
 @pytest.fixture(autouse=True)

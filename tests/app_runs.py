@@ -1,4 +1,4 @@
-"""Runs of the apps: `run` in this process, `start` and `finish` in a process of their own."""
+"""Fixtures for the apps: `run` trains in this process, `start` and `finish` in one of their own."""
 
 import importlib
 import os
@@ -8,21 +8,27 @@ from pathlib import Path
 
 import pytest
 
-for package in ("sklearn", "matplotlib", "tqdm", "PIL"):
-    pytest.importorskip(package)
-
-APPS = Path(__file__).parents[2] / "apps"
-sys.path.insert(0, str(APPS))
+APPS = Path(__file__).parents[1] / "apps"
 
 
 @pytest.fixture
-def app():
+def apps():
+    """The folder of the apps, from which they can be imported; skips without what they need."""
+    for package in ("sklearn", "matplotlib", "tqdm", "PIL"):
+        pytest.importorskip(package)
+    if str(APPS) not in sys.path:
+        sys.path.insert(0, str(APPS))
+    return APPS
+
+
+@pytest.fixture
+def app(apps):
     """app(name): the module of an app."""
     return importlib.import_module
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(apps, tmp_path):
     """run(name, *options): the history of a training in the folder tmp_path, or in --out."""
 
     def train(name, *options):
@@ -32,12 +38,12 @@ def run(tmp_path):
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(apps, tmp_path):
     """start(name, *options): the process of an app that writes into tmp_path, or into --out."""
     started = []
 
     def begin(name, *options):
-        command = [sys.executable, "-u", str(APPS / f"{name}.py"), "--out", str(tmp_path), *options]
+        command = [sys.executable, "-u", str(apps / f"{name}.py"), "--out", str(tmp_path), *options]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         started.append(subprocess.Popen(command, env=environment, **pipes))
