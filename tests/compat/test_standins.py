@@ -254,10 +254,7 @@ def test_data_parallel_is_the_module(torch, net):
 def test_hub_loads_from_a_folder(torch, tmp_path):
     (tmp_path / "helper.py").write_text("SIZE = 3\n")
     (tmp_path / "hubconf.py").write_text(
-        "from helper import SIZE\n"
-        "def linear(outputs, bias=True):\n"
-        "    import torch\n"
-        "    return SIZE, outputs, bias\n"
+        "from helper import SIZE\ndef linear(outputs, bias=True):\n    return SIZE, outputs, bias\n"
     )
     load = torch.hub.load
     assert load(str(tmp_path), "linear", 2, source="local", bias=False) == (3, 2, False)
