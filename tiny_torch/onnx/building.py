@@ -6,7 +6,6 @@ registered by `form`. It answers the name of the result, or a tuple of names.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, is_plain
 from tiny_torch.export.sizes import Axis, Size, formula
+from tiny_torch.extras import optional
 
 FORMS: dict[str, Callable[..., Any]] = {}
 # numbers of TensorProto.DataType, by dtype
@@ -23,14 +23,9 @@ TYPES = {
 }  # fmt: skip
 
 
-def package(name: str = "onnx") -> Any:
+def package() -> Any:
     """The package that writes the file, an optional one; ImportError tells how to get it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise ImportError(
-            f"torch.onnx.export needs the package {name}: pip install 'tiny_torch[onnx]'"
-        ) from None
+    return optional("onnx", "onnx", "onnx", "torch.onnx.export")
 
 
 def form(*ops: str) -> Callable[[Callable], Callable]:
