@@ -37,6 +37,7 @@ from typing import Any
 CALLS = 24  # of a program, besides the lines that make tensors
 BATCH = 250  # programs of a process
 CPU_LIMIT = 10  # seconds of a program, of all threads
+SANITIZED = 4  # times as many under the sanitizers, where nn.Transformer() alone takes five
 WALL_LIMIT = 240  # it may wait for a busy machine, or for ever
 GROWTH = 2**20  # KiB that a line may add to the process if its result is small
 ADDRESSES = 6 * 2**30  # bytes of a process without sanitizers, which reserve far more
@@ -231,6 +232,7 @@ def start(arguments: list[str], notes: Path, seconds: int = CPU_LIMIT) -> tuple[
     environment["TINY_TORCH_CUDA"] = "off"
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
         environment["TINY_TORCH_SANITIZED"] = "1"
+        seconds *= SANITIZED
         environment["ASAN_OPTIONS"] = f"{os.environ.get('ASAN_OPTIONS', '')}:{SANITIZERS}"
     command = [sys.executable, __file__, "--worker", str(notes), str(seconds), *arguments]
     with tempfile.TemporaryFile() as errors:
