@@ -66,7 +66,7 @@ ASKED = (
 LACKING = (
     "ao.quantization", "autograd.forward_ad", "export", "fft", "futures", "library", "masked",
     "monitor", "nested", "nn.quantized", "nn.utils.prune",
-    "nn.utils.stateless", "onnx", "overrides", "package", "signal.windows", "sparse",
+    "nn.utils.stateless", "overrides", "package", "signal.windows", "sparse",
     "utils.benchmark", "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.
@@ -151,12 +151,15 @@ def absent_spaces() -> list[tuple[str, int]]:
 
     counts = []
     for name in LACKING:
+        theirs = public_names(find(torch, f"torch.{name}"))
         try:
-            find(tiny_torch, f"torch.{name}")
+            ours = find(tiny_torch, f"torch.{name}")
         except (AttributeError, ModuleNotFoundError):
-            counts.append((f"torch.{name}", len(public_names(find(torch, f"torch.{name}")))))
-            continue
-        raise SystemExit(f"torch.{name} is here: take it out of LACKING")
+            ours = None
+        # tiny_torch.export has names of its own: graphs, and C
+        if any(hasattr(ours, known) for known in theirs):
+            raise SystemExit(f"torch.{name} is here: take it out of LACKING")
+        counts.append((f"torch.{name}", len(theirs)))
     return counts
 
 

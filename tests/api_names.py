@@ -363,6 +363,7 @@ THEN = {
         ReduceOp
     """,
     "torch.fx": "wrap",
+    "torch.onnx": "export is_in_onnx_export ONNXProgram OnnxExporterError",
     "torch.hub": "download_url_to_file get_dir load load_state_dict_from_url set_dir",
     "torch.multiprocessing": """
         cpu_count get_all_start_methods get_context get_sharing_strategy get_start_method Queue

@@ -83,8 +83,10 @@ def work(limit: int, notes: str) -> None:
 
     for module in (torch, tiny_torch):
         module.set_num_threads(1)
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # PyTorch's exporter prints the graph that it cannot write
     with open(notes, "wb", buffering=0) as file:
-        print("{}", flush=True)  # ready
+        print("{}", file=answers)  # ready
 
         def note(text: str) -> None:  # what runs now, for the case that it is the last thing
             os.pwrite(file.fileno(), text.encode()[:500].ljust(500), 0)
@@ -96,7 +98,7 @@ def work(limit: int, notes: str) -> None:
                 answer = examine(name, limit, note)
             except Exception as error:
                 answer = broken(name, f"the sweep itself: {type(error).__name__}: {error}")
-            print(json.dumps(answer), flush=True)
+            print(json.dumps(answer), file=answers)
 
 
 def broken(name: str, what: str) -> dict:

@@ -1,4 +1,4 @@
-"""Samples of what is here in name and runs plain Python: jit, compile, distributed, hub, vmap."""
+"""Samples of what is here in name and runs plain Python: jit, compile, distributed, hub, vmap; ONNX."""
 
 # ruff: noqa: E501 -- a sample is one string
 
@@ -115,3 +115,34 @@ of(
     "q = torch.multiprocessing.get_context('fork').SimpleQueue()\nq.put(3)\nq.get(), x",
     "torch.multiprocessing.get_context('fork').Queue(3).empty(), x",
 )
+# What a file computes, by ONNX's own reference.
+ONNX = """
+import os, tempfile
+from onnx.reference import ReferenceEvaluator
+def ran(model, *inputs, **options):
+    path = os.path.join(tempfile.mkdtemp(), 'model.onnx')
+    names = [f'x{i}' for i in range(len(inputs))]
+    inputs = tuple(i.float() for i in inputs)  # PyTorch writes files of other dtypes that do not run
+    feeds = dict(zip(names, [i.detach().numpy() for i in inputs]))
+    torch.onnx.export(model, inputs, path, input_names=names, dynamo=False, **options)
+    return [torch.from_numpy(o) for o in ReferenceEvaluator(path).run(None, feeds)]
+class Two(nn.Module):
+    def forward(self, a, c):
+        return a * c, (a + c).relu()
+"""
+of(
+    "onnx.export onnx.ONNXProgram",
+    "ran(nn.ReLU(), v)",
+    "ran(nn.Sequential(nn.Flatten(), nn.Tanh()), y)",
+    "ran(Two(), v, w)",
+    "ran(Two(), v, w, opset_version=17)",
+    "ran(Two(), v, w, output_names=['p', 'q'])",
+    "ran(nn.ReLU(), v, dynamic_axes={'x0': {0: 'n'}})",
+    "ran(nn.ReLU(), v, opset_version=3)",
+    "torch.onnx.export()",
+    "torch.onnx.export(nn.ReLU(), (v.float(),), '/nowhere/model.onnx', dynamo=False)",
+    "torch.onnx.export(nn.ReLU(), (v,), odd=3)",
+    prepare=ONNX,
+)
+of("onnx.is_in_onnx_export", "torch.NAME(), x", "torch.NAME(3)")
+of("onnx.OnnxExporterError", "raise torch.NAME('what')", "issubclass(torch.NAME, RuntimeError), x", "str(torch.NAME('a')), x")  # fmt: skip

@@ -54,7 +54,8 @@ newaxis = None
 # jit, distributed and their kin, which are loaded when they are asked for
 __path__.append(str(Path(__file__).with_name("compat") / "standins"))
 
-if TYPE_CHECKING:  # the names that the loop below adds, and those modules
+if TYPE_CHECKING:  # the names that the loop below adds, and modules that are loaded when asked for
+    from tiny_torch import export, onnx
     from tiny_torch._published import *
     from tiny_torch.compat.standins import _dynamo, _inductor, compiler, distributed, fx, hub, jit
 
@@ -94,12 +95,10 @@ from tiny_torch import (
     cpu,
     cuda,
     distributions,
-    export,
     func,
     linalg,
     multiprocessing,
     nn,
-    onnx,
     optim,
     profiler,
     serialization,

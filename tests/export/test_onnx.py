@@ -265,7 +265,7 @@ def loop(x: Any) -> Any:
     [
         ({"dynamic_shapes": {}, "report": True}, NotImplementedError, "report"),
         ({"training": torch.onnx.TrainingMode.TRAINING}, NotImplementedError, "training"),
-        ({"opset_version": 9}, ValueError, "opset_version must be 17 to"),
+        ({"opset_version": 9}, RuntimeError, "opset_version must be 17 to"),
         ({"dynamic_axes": {"z": [0]}}, ValueError, "'z' is none of"),
         ({"dynamic_axes": {"input": [2]}}, ValueError, "input has 2 dims, no dim 2"),
         ({"input_names": ["a", "b"]}, ValueError, "at most 1"),

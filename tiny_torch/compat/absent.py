@@ -24,12 +24,11 @@ NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 STANDIN_FOLDER = Path(__file__).with_name("standins")
 STANDINS = {path.stem for path in STANDIN_FOLDER.iterdir() if not path.stem.startswith("__")}
+WHEN_ASKED = STANDINS | {"export", "onnx"}  # modules that `import tiny_torch` does not load
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
-LATER = {
-    "torch.utils.checkpoint": ("*",),
-}  # fmt: skip
+LATER = {"torch.distributed": ("*",)}
 OUTSIDE = {
     "torch": (
         "complex*", "view_as_complex", "view_as_real", "polar", "real", "imag", "conj", "sparse*",
@@ -129,7 +128,7 @@ def getattr_of(module: ModuleType) -> Any:
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):  # Python itself asks for these
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        if module.__name__ == "tiny_torch" and name in STANDINS:
+        if module.__name__ == "tiny_torch" and name in WHEN_ASKED:
             found = importlib.import_module(f"tiny_torch.{name}")
             install()  # what was loaded just now
             return found

@@ -107,7 +107,8 @@ def export(
     `f` the file is written, by onnx's checker found right.
 
     Raises OnnxExporterError for an op without a form in ONNX, and for Python that depends on
-    elements (`.item()`, `if x.sum() > 0`), naming it and where it was called; ImportError without
+    elements (`.item()`, `if x.sum() > 0`), naming it and where it was called, for an op that ONNX
+    has not for a dtype; RuntimeError for an opset that is not known; ImportError without
     the package onnx; NotImplementedError for any other argument that is not its default.
     Source: PyTorch, torch.onnx.export.
 
@@ -136,7 +137,7 @@ def export(
     newest = package().defs.onnx_opset_version()
     opset = DEFAULT if opset_version is None else opset_version
     if not OLDEST <= opset <= newest:
-        raise ValueError(f"opset_version must be {OLDEST} to {newest}, got {opset_version}")
+        raise RuntimeError(f"opset_version must be {OLDEST} to {newest}, got {opset_version}")
     args = (args,) if isinstance(args, Tensor) else tuple(args)
     inputs, examples = named_inputs(model, args, kwargs or {}, input_names)
     axes, open_names = axes_of(dynamic_axes or {}, inputs, examples)
@@ -156,10 +157,19 @@ def export(
         raise OnnxExporterError(str(error)) from error
     program = ONNXProgram(proto)
     if proto.ByteSize() <= LIMIT:
-        package().checker.check_model(proto, full_check=True)
+        check(proto)
     if f is not None:
         program.save(f, external_data=external_data)
     return program
+
+
+def check(proto: Any) -> None:
+    """By onnx's checker, which knows the dtypes that each op takes."""
+    checker, inference = package().checker, package().shape_inference
+    try:
+        checker.check_model(proto, full_check=True)
+    except (checker.ValidationError, inference.InferenceError) as error:
+        raise OnnxExporterError(f"onnx's checker refuses the model: {error}") from error
 
 
 def refuse(arguments: dict[str, Any]) -> None:
