@@ -1,6 +1,7 @@
 """What all apps promise of a run: options, folders, resume, interrupts and kills."""
 
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -173,29 +174,44 @@ def test_an_interrupted_run_saves_and_ends_in_one_line(start, finish, tmp_path):
     assert f"after {done + 1} epochs" in finish("mlp", "--epochs", str(done + 1), "--resume")
 
 
-def kill_once_and_resume(start, finish, run, tmp_path, seconds):
-    """Kills a run some time after its first epoch; resumed, it ends as if nothing had been."""
-    options = [*TINY["mlp"], "--epochs", "30"]
-    process = start("mlp", *options, "--overwrite")
-    assert process.stdout.readline()
-    while not (tmp_path / "mlp.pt").exists():
-        time.sleep(0.001)
+def kill_and_resume(start, finish, whole, name, options, seconds):
+    """Kills a run after some seconds: what it had told of is there, and resumed, it ends as whole.
+
+    `whole` is the folder of a run with these options that was not killed.
+    """
+    folder = whole.with_name("killed")
+    shutil.rmtree(folder, ignore_errors=True)
+    options = [*options, "--out", str(folder)]
+    process = start(name, *options)
     time.sleep(seconds)
     process.kill()
-    process.communicate()
-    finish("mlp", *options, "--resume")
-    run("mlp", *options, "--out", str(tmp_path / "straight"), "--overwrite")
-    assert weights(tmp_path, "mlp") == weights(tmp_path / "straight", "mlp")
+    told = process.communicate()[0].count("epoch ")
+    checkpoint = folder / f"{name}.pt"
+    kept = len(tiny_torch.load(checkpoint)["history"]) if checkpoint.exists() else 0
+    assert told <= kept <= told + 1
+    finish(name, *options, *["--resume"] * (kept > 0))
+    assert weights(folder, name) == weights(whole, name)
+    assert {path.name for path in folder.iterdir()} == {path.name for path in whole.iterdir()}
 
 
-def test_a_killed_run_resumes_to_the_same_bits(start, finish, run, tmp_path):
-    kill_once_and_resume(start, finish, run, tmp_path, 0.1)
+@pytest.mark.parametrize("seconds", [0.1, 2.5])
+def test_a_killed_run_resumes_to_the_same_bits(start, finish, tmp_path, seconds):
+    options = [*TINY["mlp"], "--epochs", "30"]
+    finish("mlp", *options, "--out", str(tmp_path / "whole"))
+    kill_and_resume(start, finish, tmp_path / "whole", "mlp", options, seconds)
 
 
 @pytest.mark.slow
-def test_fifty_kills(start, finish, run, tmp_path):
+@pytest.mark.parametrize("name", ["cnn", "rnn"])
+def test_fifty_kills(start, finish, tmp_path, name):
+    options = [*TINY[name], "--epochs", "12"]
+    began = time.monotonic()
+    finish(name, *options, "--out", str(tmp_path / "whole"))
+    longest = time.monotonic() - began
+    moments = random.Random(0)
     for _ in range(50):
-        kill_once_and_resume(start, finish, run, tmp_path, random.uniform(0, 0.5))
+        seconds = moments.uniform(0, longest)
+        kill_and_resume(start, finish, tmp_path / "whole", name, options, seconds)
 
 
 def test_the_command_lists_and_runs_apps(tmp_path):
