@@ -17,6 +17,7 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from tiny_torch import _core
 from tiny_torch.tensor import wrap
 
 SECONDS_TO_TAKE = 10
+making = threading.Lock()  # held while the socket at which others take tensors is made
 NON_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not "
     "support crossing process boundaries.  If you just want to transfer the data, call detach() on "
@@ -48,8 +50,9 @@ def reduce_tensor(tensor: torch.Tensor) -> Any:
         array.share_memory()
     if not tensor.is_cpu or array.shared_file() < 0:
         return tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
-    file = DupFd(array.shared_file())
-    stay_reachable()
+    with making:
+        file = DupFd(array.shared_file())
+        stay_reachable()
     layout = array.dtype, array.shape, array.strides, array.offset
     size = array.storage_nbytes
     return rebuild_tensor, (type(tensor), file, size, layout, tensor.requires_grad)
@@ -94,8 +97,20 @@ def wait_until_taken() -> None:
     resource_sharer.stop(max(0, end - time.monotonic()))  # when what is being sent has been
 
 
+def wait_for_the_socket(again: bool = True) -> None:
+    """Waits until the socket that a queue's thread makes stays reachable. Python ends a process in
+    two rounds, the first down to priority 0; each takes the list of what it ends at its start."""
+    with making:
+        if again:
+            util.Finalize(None, wait_for_the_socket, (False,), exitpriority=1)
+
+
 def wait_at_the_end(_: Any = None) -> None:
-    """Lets this process wait when it ends, after its queues have sent everything (-5)."""
+    """Lets this process wait when it ends: before its socket is unlinked (0), and after its queues
+    have sent everything (-5)."""
+    global making
+    making = threading.Lock()  # a fork may have found it held
+    util.Finalize(None, wait_for_the_socket, exitpriority=1)
     util.Finalize(None, wait_until_taken, exitpriority=-10)
 
 

@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import time
 
 import pytest
 
@@ -39,6 +40,30 @@ def test_a_tensor_through_a_queue_is_the_same_memory(method):
     x[0, 1] = 7
     assert back.tolist() == [[7, 1], [1, 1]] and back.stride() == part.stride()
     process.join()
+
+
+def send_and_end(queue):
+    """Ends while the queue's thread makes the socket at which others take the tensor."""
+    plain = mp.resource_sharer._ResourceSharer._start
+
+    def slow(self):
+        plain(self)
+        time.sleep(0.3)
+
+    mp.resource_sharer._ResourceSharer._start = slow
+    queue.put(tiny_torch.ones(2))
+    time.sleep(0.1)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_that_ends_at_once_has_sent(method):
+    context = mp.get_context(method)
+    queue = context.Queue()
+    process = context.Process(target=send_and_end, args=(queue,))
+    process.start()
+    assert queue.get(timeout=60).tolist() == [1, 1]
+    process.join()
+    assert process.exitcode == 0
 
 
 def test_pytorch_does_the_same(oracle):
