@@ -104,6 +104,32 @@ def test_a_caller_gets_the_outputs(tmp_path: Path) -> None:
     assert re.fullmatch(r"-?\d+\.\d{6}", done.stdout)
 
 
+@needs_compiler
+@pytest.mark.parametrize("name", ["main", "double", "exp", "expf", "lstm", "matmul", "example_0"])
+def test_a_file_may_have_any_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.c"
+    report = to_c(nn.LSTM(2, 3), torch.ones(4, 1, 2), path)
+    assert report.function == f"{name}_1" and f"{name}_1: 0 wrong" in run(path)
+
+
+NAN = torch.tensor([[1.0, torch.nan, 2.0, -4.0], [torch.nan, torch.nan, torch.inf, 5.0]])
+NOT_A_NUMBER = {
+    "largest": lambda x: (x.amax(1), x.max(), x.amin(0), torch.maximum(x, x * 2)),
+    "two": lambda x: (torch.maximum(ONES, x), torch.minimum(ONES, x), torch.minimum(x, ONES)),
+    "places": lambda x: (x.argmax(1), x.argmin(1), x.argmin()),
+    "activations": lambda x: (F.hardsigmoid(x), F.hardswish(x), F.relu6(x), F.elu(x)),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+}
+ONES = torch.ones(2, 4)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", NOT_A_NUMBER)
+def test_nan_is_as_in_the_model(name: str, tmp_path: Path) -> None:
+    to_c(Call(NOT_A_NUMBER[name]), NAN, tmp_path / "model.c")
+    assert "0 wrong" in run(tmp_path / "model.c", *CHECKED)
+
+
 def test_numbers_are_exact() -> None:
     for bits in np.random.default_rng(0).integers(0, 2**32, 1000, np.uint32):
         x = bits.view(np.float32)

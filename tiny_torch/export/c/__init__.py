@@ -15,7 +15,16 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.export.c import layers, ops
 from tiny_torch.export.c.folding import fold_norms
 from tiny_torch.export.c.library import FUNCTIONS
-from tiny_torch.export.c.writing import FORMS, Writer, comment, hexadecimal, identifier, type_of
+from tiny_torch.export.c.writing import (
+    FORMS,
+    RESERVED,
+    Writer,
+    comment,
+    hexadecimal,
+    identifier,
+    type_of,
+    unique,
+)
 from tiny_torch.export.graph import ExportError, Graph, fold, prune
 from tiny_torch.export.tracing import cloned, in_eval, trace
 from tiny_torch.nn import Module
@@ -45,7 +54,8 @@ def to_c(model: Module, args: Any, path: str | os.PathLike[str]) -> Report:
 
     `args` (a tensor, or a tuple) are examples: their shapes become constants, and they are the
     inputs of the file's self-test (`-DSELF_TEST`). The model is put in eval mode meanwhile. The
-    function has the name of the file; its arguments are the inputs and the outputs, in their order.
+    function has the name of the file, and `_1` behind it where C has such a name; its arguments are
+    the inputs and the outputs, in their order.
     Tensors are float32, int64, int32, uint8 or bool. Raises ExportError for an op without a form in
     C and for Python that depends on elements, naming it and where it was called; TypeError for what
     is no Module.
@@ -71,7 +81,7 @@ def to_c(model: Module, args: Any, path: str | os.PathLike[str]) -> Report:
     with in_eval(model), undisturbed(model), no_grad():
         wanted = [x for x in tree_flatten(model(*examples))[0] if isinstance(x, Tensor)]
     tensors = cloned(args, {})[2]  # not those, which the model may write
-    function = identifier(Path(path).stem)
+    function = unique(identifier(Path(path).stem), {*FUNCTIONS, *RESERVED})
     writer = Writer(graph, {function, *FUNCTIONS})
     writer.run()
     text = File(graph, writer, function, norms).text(tensors, wanted)

@@ -184,7 +184,7 @@ static void attention(const float *q, const float *k, const float *v, const floa
       float dot = 0.0f;
       for (int c = 0; c < e; c++) dot += q[c] * k[(size_t)j * e + c];
       scores[j] = dot * scale + (mask ? mask[(size_t)i * step + j] : 0.0f);
-      top = scores[j] > top ? scores[j] : top;
+      top = scores[j] > top || scores[j] != scores[j] ? scores[j] : top;
     }
     for (int c = 0; c < d; c++) y[c] = 0.0f;
     if (top == -INFINITY) continue;
@@ -251,7 +251,7 @@ static void rnn(const float *x, const float *w, const float *u, const float *bw,
     matmul(h, u, bu, r, batch, hidden, hidden, 0);
     for (int i = 0; i < batch * hidden; i++) {
       const float v = a[i] + r[i];
-      h[i] = rectified ? (v > 0.0f ? v : 0.0f) : tanhf(v);
+      h[i] = rectified ? (v < 0.0f ? 0.0f : v) : tanhf(v);
       y[(size_t)t * batch * hidden + i] = h[i];
     }
   }

@@ -26,12 +26,14 @@ UNARY = {
     "Gelu": "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
     "GeluTanh": "0.5f * {0} * (1.0f + tanhf(0.79788456f * ({0} + 0.044715f * {0} * {0} * {0})))",
     "Silu": "{0} / (1.0f + expf(-{0}))",
-    "Hardsigmoid": "fminf(fmaxf({0} + 3.0f, 0.0f), 6.0f) / 6.0f",
+    "Hardsigmoid": "{0} < -3.0f ? 0.0f : {0} > 3.0f ? 1.0f : ({0} + 3.0f) / 6.0f",
     "Hardswish": "{0} * fminf(fmaxf({0} + 3.0f, 0.0f), 6.0f) / 6.0f",
 }  # fmt: skip
 BINARY = {
     "Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "Div": "{0} / {1}",
-    "Maximum": "{0} < {1} ? {1} : {0}", "Minimum": "{0} > {1} ? {1} : {0}",
+    # where neither holds, one is NaN, and so is the sum
+    "Maximum": "{0} < {1} ? {1} : {0} >= {1} ? {0} : {0} + {1}",
+    "Minimum": "{0} > {1} ? {1} : {0} <= {1} ? {0} : {0} + {1}",
 }  # fmt: skip
 COMPARE = {
     "Eq": "{0} == {1}", "Ne": "{0} != {1}", "Lt": "{0} < {1}", "Le": "{0} <= {1}",
@@ -239,8 +241,8 @@ def embedding(w: Writer, node: Node, table: Value, index: Value, *rest: Any) -> 
 REDUCE = {  # how it begins, how it goes on, how it ends
     "Sum": ("0", "acc += {0}", "acc"), "Mean": ("0", "acc += {0}", "acc / {1}"),
     "Prod": ("1", "acc *= {0}", "acc"),
-    "Amax": ("-INFINITY", "acc = {0} > acc ? {0} : acc", "acc"),
-    "Amin": ("INFINITY", "acc = {0} < acc ? {0} : acc", "acc"),
+    "Amax": ("-INFINITY", "acc = {0} > acc || {0} != {0} ? {0} : acc", "acc"),
+    "Amin": ("INFINITY", "acc = {0} < acc || {0} != {0} ? {0} : acc", "acc"),
 }  # fmt: skip
 
 
@@ -274,8 +276,10 @@ def position(w: Writer, node: Node, x: Value, dim: int | None, keepdim: bool) ->
         f"for (int o = 0; o < {outer}; o++) for (int i = 0; i < {inner}; i++) {{",
         f"const float *row = {w.pointer(x)} + (size_t)o * {n * inner} + i;",
         "int best = 0;",
-        f"for (int k = 1; k < {n}; k++)"
-        f" if (row[(size_t)k * {inner}] {sign} row[(size_t)best * {inner}]) best = k;",
+        f"for (int k = 1; k < {n}; k++) {{",
+        f"  const float v = row[(size_t)k * {inner}], top = row[(size_t)best * {inner}];",
+        f"  if (v {sign} top || (v != v && top == top)) best = k;",
+        "}",
         f"({w.pointer(node.outputs[0])})[o * {inner} + i] = best;",
         "}",
     ]

@@ -190,6 +190,28 @@ KEYWORDS = {
     "index", "log", "exp", "acc", "to", "o", "i", "k", "row", "best",
     *[f"i{d}" for d in range(64)],
 }  # fmt: skip
+_MATH = """
+acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp
+log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf erfc lgamma tgamma ceil
+floor nearbyint rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan
+nextafter nexttoward fdim fmax fmin fma
+"""
+_OTHERS = """
+NAN INFINITY NULL isnan isinf isfinite isnormal signbit fpclassify memcpy memmove memset memcmp
+memchr strlen strcpy strcat strcmp strchr strstr strtok abs labs div exit abort atexit malloc calloc
+realloc free rand srand qsort bsearch system getenv atoi atol atof strtod strtol printf fprintf
+sprintf scanf puts gets getc putc fopen fclose fread fwrite fseek ftell remove rename perror stdin
+stdout stderr clock time difftime mktime signal size_t ptrdiff_t clock_t time_t int8_t int16_t
+int32_t int64_t uint8_t uint16_t uint32_t uint64_t argc argv runs worst wrong start spent want have
+away
+"""
+# What the function of a file cannot be called: the headers, the arrays and the self-test have it.
+RESERVED = {
+    *[name + suffix for name in _MATH.split() for suffix in ("", "f", "l")],
+    *_OTHERS.split(),
+    *[f"arena_{kind}" for kind in TYPES.values()],
+    *[f"{name}_{i}" for name in ("example", "found", "wanted") for i in range(64)],
+}
 
 
 def broadcast(view: View, shape: Sequence[int]) -> View:
