@@ -75,6 +75,16 @@ def test_onnx_runtime_answers_the_same(name: str, opset: int) -> None:
     check(program, model, args)
 
 
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_computed_weights_of_one_shape_stay_apart(layer: Any) -> None:
+    model = layer(4, 4, 2)
+    for name in ("weight_ih_l0", "weight_hh_l0", "weight_hh_l1", "bias_ih_l0", "bias_ih_l1"):
+        nn.utils.parametrize.register_parametrization(model, name, nn.Tanh())
+    model.eval()
+    args = (torch.randn(5, 2, 4),)
+    check(torch.onnx.export(model, args), model, args)
+
+
 # ---- dynamic axes -------------------------------------------------------------------------------
 
 X = torch.randn

@@ -249,8 +249,9 @@ def interpolate(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) 
 # ---- norms --------------------------------------------------------------------------------------
 
 
-def filled(b: Builder, x: Value, channels: int, value: float) -> str:
-    return b.constant(np.full(channels, value, str(x.dtype).rpartition(".")[2]))
+def filled(b: Builder, node: Node, x: Value, channels: Any, value: float) -> str:
+    shape = b.fixed(node, "channels", [channels])
+    return b.constant(np.full(shape, value, str(x.dtype).rpartition(".")[2]))
 
 
 def scaled(b: Builder, y: str, weight: Value | None, bias: Value | None, dims: int) -> str:
@@ -267,7 +268,7 @@ def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
     eps, channels = rest[-1], x.shape[1]
     if not training:
         names = [
-            b.name(value) if value is not None else filled(b, x, channels, default)
+            b.name(value) if value is not None else filled(b, node, x, channels, default)
             for value, default in ((weight, 1.0), (bias, 0.0), (mean, 0.0), (var, 1.0))
         ]
         return b.op("BatchNormalization", b.name(x), *names, epsilon=eps)
@@ -283,7 +284,7 @@ def batch_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Val
 @form("NativeGroupNorm")
 def group_norm(b: Builder, node: Node, x: Value, weight: Value | None, bias: Value | None,
                groups: int, eps: float, *running: Any) -> str:  # fmt: skip
-    ones, zeros = filled(b, x, groups, 1.0), filled(b, x, groups, 0.0)
+    ones, zeros = (filled(b, node, x, groups, value) for value in (1.0, 0.0))
     if groups == x.shape[1] and len(x.shape) > 2:
         ones = ones if weight is None else b.name(weight)
         zeros = zeros if bias is None else b.name(bias)
@@ -321,6 +322,13 @@ def gates(b: Builder, kind: str, weight: Value) -> np.ndarray:
     return np.concatenate([parts[i] for i in GATES[kind]])
 
 
+def gate_constant(b: Builder, kind: str, *weights: Value) -> str:
+    """Weights behind each other; by their name, or by what they hold if one was computed."""
+    array = np.concatenate([gates(b, kind, w) for w in weights])[None]
+    named = all(w.name for w in weights)
+    return b.constant(array, f"{weights[0].name}.gates" if named else "constant")
+
+
 @form(*RECURRENT)
 def recurrent(b: Builder, node: Node, x: Value, h0: Value, c0: Value | None, w_ih: Value,
               w_hh: Value, b_ih: Value | None, b_hh: Value | None, sizes: tuple,
@@ -332,11 +340,10 @@ def recurrent(b: Builder, node: Node, x: Value, h0: Value, c0: Value | None, w_i
     steps = x.shape[0] // batch
     hidden = w_hh.shape[1]
     sequence = b.reshape(b.name(x), [steps, batch, x.shape[1]])
-    weights = [b.constant(gates(b, kind, w)[None], f"{w.name}.gates") for w in (w_ih, w_hh)]
+    weights = [gate_constant(b, kind, w) for w in (w_ih, w_hh)]
     biases = ""
     if b_ih is not None and b_hh is not None:
-        both = np.concatenate([gates(b, kind, b_ih), gates(b, kind, b_hh)])[None]
-        biases = b.constant(both, f"{b_ih.name}.gates")
+        biases = gate_constant(b, kind, b_ih, b_hh)
     states = [b.op("Unsqueeze", b.name(s), b.ints([0])) for s in (h0, c0) if s is not None]
     attributes: dict[str, Any] = {"direction": "reverse" if reverse else "forward"}
     if kind == "GRU":
