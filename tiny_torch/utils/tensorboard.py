@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.extras import optional
 from tiny_torch.tensor import Tensor
 
 FORWARDED = (
     *("add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_figure"),
-    *("add_text", "add_hparams", "add_pr_curve", "add_video", "add_audio", "add_embedding"),
+    *("add_text", "add_pr_curve", "add_video", "add_audio", "add_embedding"),
 )
 
 
@@ -59,6 +60,20 @@ class SummaryWriter:
 
         return add
 
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Adds hyperparameters and what they led to, as a run of its own below the folder."""
+        if hparam_domain_discrete is not None:
+            raise NotImplementedError("SummaryWriter.add_hparams: hparam_domain_discrete")
+        hparams, metrics = _plain(hparam_dict), _plain(metric_dict)
+        self._writer.add_hparams(hparams, metrics, name=run_name, global_step=global_step)
+
     def get_logdir(self) -> str:
         return self.log_dir
 
@@ -76,11 +91,12 @@ class SummaryWriter:
 
 
 def _plain(value: Any) -> Any:
-    """A value without tensors, in dicts and lists, too."""
+    """A value without tensors, in dicts and lists, too; NumPy has no bfloat16."""
     if isinstance(value, Tensor):
-        return value.detach().cpu().numpy()
+        value = value.detach().cpu()
+        return (value.float() if value.dtype is _core.bfloat16 else value).numpy()
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map(_plain, value))
+        return [_plain(item) for item in value]
     return value
