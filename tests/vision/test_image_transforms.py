@@ -104,6 +104,16 @@ def test_fake_data_is_a_function_of_the_index():
         data[5]
 
 
+def test_masks_of_bools_are_images():
+    """True is 1, which torchvision takes for white of two levels: 128 of 256."""
+    mask = torch.tensor([[[True, False], [False, False]]])
+    assert F.convert_image_dtype(mask, torch.uint8).tolist() == [[[128, 0], [0, 0]]]
+    assert F.convert_image_dtype(mask, torch.float32).tolist() == [[[1, 0], [0, 0]]]
+    assert F.convert_image_dtype(IMAGE, torch.bool).dtype == torch.bool
+    assert F.resize(mask, [1, 1]).tolist() == [[[True]]]
+    assert transforms.ColorJitter(brightness=0.5)(mask.expand(3, 2, 2)).dtype == torch.bool
+
+
 # ---- version 2 -------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ LUMA = (0.2989, 0.587, 0.114)
 
 def greatest(dtype: torch.dtype) -> int:
     """The value of white."""
-    return 1 if dtype.is_floating_point else torch.iinfo(dtype).max
+    return 1 if dtype.is_floating_point or dtype == torch.bool else torch.iinfo(dtype).max
 
 
 def get_dimensions(img: Tensor) -> list[int]:
@@ -118,7 +118,8 @@ def _as_before(result: Tensor, img: Tensor) -> Tensor:
     result = result if img.ndim > 3 else result.squeeze(0)
     if result.dtype == img.dtype:
         return result
-    return (result if img.is_floating_point() else result.round()).to(img.dtype)
+    rounded = not (img.is_floating_point() or img.dtype == torch.bool)
+    return (result.round() if rounded else result).to(img.dtype)
 
 
 def resize(
