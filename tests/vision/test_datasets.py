@@ -349,8 +349,9 @@ def test_text_that_is_refused(tmp_path):
     path.write_text("abc")
     with pytest.raises(ValueError, match="has 3 tokens"):
         datasets.TextFile(path, length=3)
-    with pytest.raises(ValueError, match="length must be at least 1, got 0"):
-        datasets.TextFile(path, length=0)
+    for length in (0, 2.5):
+        with pytest.raises(ValueError, match=f"length must be an int of at least 1, got {length}"):
+            datasets.TextFile(path, length=length)
     with pytest.raises(ValueError, match="level must be 'character' or 'word', got 'line'"):
         datasets.TextFile(path, length=1, level="line")
 

@@ -97,8 +97,8 @@ class TextFile(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         level: str = "character",
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        if length < 1:
-            raise ValueError(f"length must be at least 1, got {length}")
+        if type(length) is not int or length < 1:
+            raise ValueError(f"length must be an int of at least 1, got {length!r}")
         tokens = tokenize(_read(path), level)
         if len(tokens) <= length:
             raise ValueError(f"{path} has {len(tokens)} tokens, a window and its target need more")
