@@ -46,7 +46,7 @@ SANITIZERS = "max_allocation_size_mb=200:quarantine_size_mb=64:handle_abort=1"
 # Exceptions of PyTorch's kinds.
 KINDS = (
     RuntimeError, ValueError, TypeError, IndexError, MemoryError, AttributeError, KeyError,
-    AssertionError, BufferError, OverflowError, StopIteration, OSError, EOFError,
+    AssertionError, BufferError, OverflowError, StopIteration, OSError, EOFError, ImportError,
     pickle.PickleError,
 )  # fmt: skip
 # Where PyTorch divides by a zero that it was given: functions, and the files of the schedules,
