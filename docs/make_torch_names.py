@@ -24,7 +24,8 @@ def namespaces() -> dict[str, Any]:
     """PyTorch's modules at the paths of our public ones, and torch.Tensor."""
     import torch
 
-    import tiny_torch  # noqa: F401 -- loads its modules
+    import tiny_torch.export
+    import tiny_torch.onnx  # noqa: F401 -- with these, all our modules are loaded
 
     found = {}
     ours = (["compat"], ["functions"], ["ops"])

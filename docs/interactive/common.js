@@ -48,6 +48,21 @@ function slider(parent, { label, min, max, value, step = 1, change }) {
   };
 }
 
+/** Sliders of a problem's numbers: `number(label, name, min, max)` makes one, which sets and applies. */
+function sliderOf(parent, problem, apply) {
+  return (label, name, min, max) =>
+    slider(parent, {
+      label,
+      min,
+      max,
+      value: problem[name],
+      change(value) {
+        problem[name] = value;
+        apply();
+      },
+    });
+}
+
 /** Radio buttons in a row; options are [value, text]. */
 function choice(parent, { label, options, value, change }) {
   const name = `choice${document.querySelectorAll("fieldset").length}`;
