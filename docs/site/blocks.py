@@ -27,7 +27,7 @@ import figures
 PYTHON = r"^(?P<indent> *)```python\n(?P<code>.*?)^ *```$"
 FIGURE = r"^<!-- figure: (?P<drawing>.+?)\n(?P<caption>.*?) -->$"
 PARTS = re.compile(f"{PYTHON}|{FIGURE}", re.M | re.S)
-STATED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.M)
+STATED = re.compile(r"^ *(?:print\(.*|print\([^#]*\n *)\)  # (.*)$", re.M)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 

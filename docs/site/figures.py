@@ -13,10 +13,11 @@ CELL = 30
 COLOURS = ("var(--md-primary-fg-color)", "#c2185b", "#00897b", "#ef6c00")
 
 
-def svg(width: float, height: float, parts: Sequence[str], told: str) -> str:
-    """A picture as wide as its column at most; `told` is for who does not see it."""
+def svg(width: float, height: float, parts: Sequence[str], told: str, least: float = 0.5) -> str:
+    """A picture that narrow columns shrink to `least` of its size; `told` is what it shows."""
     return (
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" '
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'style="min-width:{least * width:.0f}px" role="img" '
         f'aria-label="{html.escape(told, quote=True)}">{"".join(parts)}</svg>'
     )
 
@@ -106,7 +107,7 @@ def graph(result: torch.Tensor, **leaves: torch.Tensor) -> str:
         saved = f", saved {', '.join(each.role for each in op.saved)}" if op.saved else ""
         name = f"{op.number}. {op.name}"
         parts += node(*places["op", op.number], name, f"{op.results[0]}{saved}", COLOURS[0])
-    return svg(widest, max(rows.values()) * height + 54, parts, str(facts.title))
+    return svg(widest, max(rows.values()) * height + 54, parts, f"the graph of {facts.title}", 0.8)
 
 
 def node(x: float, y: float, name: str, facts: str, colour: str) -> list[str]:
@@ -128,7 +129,7 @@ def chart(curves: Mapping[str, Sequence[float]], across: str, up: str) -> str:
         y = top + height * (1 - i / 4)
         parts += [
             line(left, y, left + width, y, "grid"),
-            text(left - 6, y + 5, f"{most * i / 4:.3g}", "end", "dim"),
+            text(left - 6, y + 5, f"{most * i / 4:,.{0 if most > 100 else 3}f}", "end", "dim"),
         ]
     for n, (name, values) in enumerate(curves.items()):
         points = " ".join(

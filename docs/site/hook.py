@@ -16,15 +16,6 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-PARTS = {
-    "1_views": "Views",
-    "2_autograd": "Autograd",
-    "3_nn": "Layers and optimizers",
-    "4_kernels": "Kernels",
-    "6_sequences": "Sequences",
-    "7_systems": "Systems",
-    "8_compilers": "Compilers",
-}
 # Files outside of docs/ that are pages, too: their names here.
 PAGES = {
     "src/README.md": "cpp.md",
@@ -54,10 +45,12 @@ def source_text(path: str) -> str:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    tasks: list = ["homework/index.md"]
-    for folder, title in PARTS.items():
-        pages = [page for path, page in PAGES.items() if f"/{folder}/" in path]
-        tasks.append({title: pages})
+    parts: dict[str, list[str]] = {}
+    for path, page in PAGES.items():
+        if path.endswith("task.md"):  # homework/1_views/1.3_permute/task.md
+            number, _, part = path.split("/")[1].partition("_")
+            parts.setdefault(f"{number} {part.capitalize()}", []).append(page)
+    tasks = ["homework/index.md", *[{part: pages} for part, pages in parts.items()]]
     names = [{name: f"reference/{name}.md"} for name in reference.MODULES]
     config.nav = [*config.nav, {"Homework": tasks}, {"Reference": names}]
     return config
