@@ -81,12 +81,15 @@ def addresses(view: torch.Tensor) -> list[list[int]]:
 
 
 def graph(result: torch.Tensor, **leaves: torch.Tensor) -> str:
-    """The nodes behind a tensor, the leaves above; each says what it has saved for backward."""
+    """The nodes behind a tensor, and leaves; each says what it has saved for backward."""
     facts = torch.utils.viz.draw(result, params=leaves).facts
-    rows: dict[tuple[str, int], int] = {("leaf", leaf.number): 0 for leaf in facts.leaves}
+    rows: dict[tuple[str, int], int] = {}
     for op in facts.ops:  # the oldest first: an op's inputs have their rows
         above = [rows.get((source.kind, source.number), 0) for source in op.sources]
         rows["op", op.number] = max(above, default=0) + 1
+        for source in op.sources:  # a leaf stands above the first op that takes it
+            if source.kind == "leaf":
+                rows.setdefault(("leaf", source.number), rows["op", op.number] - 1)
     places: dict[tuple[str, int], tuple[float, float]] = {}
     width, height = 250, 84
     widest = max(list(rows.values()).count(row) for row in rows.values()) * width

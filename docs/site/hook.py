@@ -49,7 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     for path, page in PAGES.items():
         if path.endswith("task.md"):  # homework/1_views/1.3_permute/task.md
             number, _, part = path.split("/")[1].partition("_")
-            parts.setdefault(f"{number} {part.capitalize()}", []).append(page)
+            parts.setdefault(f"{number} {part}", []).append(page)
     tasks = ["homework/index.md", *[{part: pages} for part, pages in parts.items()]]
     names = [{name: f"reference/{name}.md"} for name in reference.MODULES]
     config.nav = [*config.nav, {"Homework": tasks}, {"Reference": names}]

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import tiny_torch
+from tiny_torch import _where
+from tiny_torch.autograd.graph import Op
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))
@@ -50,6 +52,12 @@ class Entry:
         return whole if len(whole) <= WIDTH else a_line_each(whole)
 
     @property
+    def is_made(self) -> bool:
+        """Whether a function made it from an op, so that its place would tell nothing."""
+        code = getattr(inspect.unwrap(self.value), "__code__", None)
+        return bool(code and code.co_freevars)
+
+    @property
     def place(self) -> str | None:
         """Where it is written, as path:line."""
         try:
@@ -78,6 +86,20 @@ def a_line_each(signature: str) -> str:
         elif depth == 0 and letter == ")":
             shown.insert(-1, ",\n")
     return "".join(shown)
+
+
+def op_of(entry: Entry, full: str) -> str | None:
+    """Where the op stands, as path:line, that a function is for."""
+    if full.rpartition(".")[0] not in ("tiny_torch", "tiny_torch.nn.functional"):
+        return None
+    ops = _where.reached(full, entry.value, Op) if inspect.isroutine(entry.value) else []
+    return place_of(ops[0]) if ops else None
+
+
+@functools.cache
+def place_of(op: type) -> str | None:
+    found = _where.place(op)
+    return f"{found[0].relative_to(ROOT)}:{found[1]}" if found else None
 
 
 def resolve(name: str) -> Any:
@@ -143,7 +165,10 @@ def compared() -> frozenset[str]:
 
 def told(entry: Entry, full: str, level: int) -> str:
     """A name: its signature, what it does, where it stands."""
-    facts = [f"`{entry.place}`"] if entry.place else []
+    op = op_of(entry, full)
+    facts = [f"`{entry.place}`"] if entry.place and not (op and entry.is_made) else []
+    if op:
+        facts.append(f"op: `{op}`")
     if full.replace("tiny_torch", "torch", 1) in compared():
         facts.append("[compared with PyTorch's](../compatibility.md)")
     lines = [
