@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import itertools
 import os
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
+FIGURE = "<!-- figure: "
 # Files outside of docs/ that are pages, too: their names here.
 PAGES = {
     "src/README.md": "cpp.md",
@@ -76,16 +78,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def with_figures(markdown: str, uri: str) -> str:
     """Comments that draw as the pictures which they draw."""
-    if "<!-- figure: " not in markdown:
+    if FIGURE not in markdown:
         return markdown
     shown, end = [], 0
     with contextlib.redirect_stdout(io.StringIO()):
-        for part, svg in blocks.drawings(markdown, uri):
-            if part["drawing"]:
-                caption = html.escape(" ".join(part["caption"].split()))
-                figure = f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
-                shown += [markdown[end : part.start()], figure]
-                end = part.end()
+        # no further than to the last figure: what follows may write files
+        figures = itertools.islice(blocks.drawings(markdown, uri), markdown.count(FIGURE))
+        for part, svg in figures:
+            caption = html.escape(" ".join(part["caption"].split()))
+            figure = f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
+            shown += [markdown[end : part.start()], figure]
+            end = part.end()
     return "".join(shown) + markdown[end:]
 
 

@@ -41,13 +41,15 @@ class Parsed(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> dict[Path, Parsed]:
     """Every page of a fresh build, by its path."""
-    folder = tmp_path_factory.mktemp("site")
-    command = ["mkdocs", "build", "--strict", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
+    work = tmp_path_factory.mktemp("site")
+    folder, settings = work / "site", str(ROOT / "docs/site/mkdocs.yml")
+    command = ["mkdocs", "build", "--strict", "-q", "-f", settings, "-d", str(folder)]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, env=quiet, capture_output=True, text=True
+        [sys.executable, "-m", *command], cwd=work, env=quiet, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in work.iterdir()] == ["site"]  # blocks that draw write nothing
     # 404.html is for a server, which may answer it at any depth: its links begin with a slash
     return {path: Parsed(path) for path in folder.rglob("*.html") if path.name != "404.html"}
 
