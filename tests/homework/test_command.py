@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from tiny_torch.homework import command
 from tiny_torch.homework.task import all_tasks
 
 RIGHT = """
@@ -19,18 +18,6 @@ def contiguous_strides(shape):
         step *= max(n, 1)
     return tuple(reversed(strides))
 """
-
-
-@pytest.fixture
-def homework(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str]:
-        code = command.main([*arguments])
-        output = capsys.readouterr()
-        return code, output.out + output.err
-
-    return run
 
 
 def test_a_students_way(homework, tmp_path):

@@ -7,23 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tiny_torch.homework import command
 from tiny_torch.homework.course import tasks_of
+from tiny_torch.homework.new import make_course, make_task, unwritten
+from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import all_tasks
 
 RIGHT = all_tasks()["7.5"].solution()
-
-
-@pytest.fixture
-def homework(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str]:
-        code = command.main([*arguments])
-        output = capsys.readouterr()
-        return code, output.out + output.err
-
-    return run
 
 
 def test_without_a_course_all_tasks_are_there():
@@ -110,3 +99,52 @@ def test_two_tasks_with_one_number(homework, tmp_path):
     (tmp_path / "course.txt").write_text("9.1\n")
     code, text = homework("list")
     assert code == 2 and "have one number" in text
+
+
+@pytest.mark.parametrize("kind", ["python", pytest.param("c++", marks=pytest.mark.slow)])
+def test_a_new_task_is_a_working_example(homework, tmp_path, kind):
+    assert homework("new", "9.1", "Running means")[0] == 2  # no course yet
+    assert homework("course", "autumn")[0] == 0
+    assert homework("course", "autumn")[0] == 2
+    assert list(tasks_of(Path("autumn"))) == list(all_tasks())
+    course = ("--course", "autumn")
+    code, text = homework(*course, "new", "9.1", "The running mean", "--kind", kind)
+    folder = tmp_path / "autumn/9_own/9.1_running_mean"
+    assert code == 0 and str(Path("autumn/9_own/9.1_running_mean")) in text
+    code, text = homework(*course, "prove", "9.1")
+    assert code == 0 and "| ok |" in text
+    assert text.splitlines()[-1].startswith("9.1 is the example still in: task.md, skeleton.")
+    for file in folder.iterdir():
+        file.write_text(file.read_text() + "\n")
+    assert unwritten(tasks_of(Path("autumn"))["9.1"]) == []
+    task = tasks_of(Path("autumn"))["9.1"]
+    assert {"Idea", "Contract", "Hints"} <= set(task.page.replace("## ", "").split("\n"))
+    assert len(task.hints) == 2
+
+
+def test_a_new_kernels_task_builds(tmp_path):
+    make_course(tmp_path)
+    make_task(tmp_path, "9.1", "Softmax of rows", "c++")
+    assert prove(tasks_of(tmp_path)["9.1"], tried=0).wrong == []
+
+
+def test_a_new_task_overwrites_nothing(homework, tmp_path):
+    (tmp_path / "course.txt").write_text("1.1")
+    assert homework("new", "9.1", "One")[0] == 0
+    assert (tmp_path / "course.txt").read_text() == "1.1\n9.1\n"
+    (tmp_path / "9_own/9.2_two").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for number, title, told in [
+        ("9.1", "Another", "there is a task 9.1 already"),
+        ("2.2", "Another", "there is a task 2.2 already"),
+        ("9.2", "Two", "File exists"),
+        ("9", "Three", "a task's number is as 9.1, got '9'"),
+        ("9.03", "Three", "a task's number is as 9.1, got '9.03'"),
+        ("9.3", "for", "a title begins with a word"),
+        ("9.3", "3 words", "a title begins with a word"),
+        ("9.3", "../..", "a title begins with a word"),
+        ("9.3", 'a "b"', "a title has no quotes and no backslash"),
+    ]:
+        code, text = homework("new", number, title)
+        assert code == 2 and told in text, text
+    assert sorted(tmp_path.rglob("*")) == before

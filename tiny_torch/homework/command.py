@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
-from tiny_torch.homework import course, grading, kernel, speed, used
+from tiny_torch.homework import course, grading, kernel, new, speed, used
 from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import SUFFIXES, Task
 from tiny_torch.homework.telling import told
@@ -231,14 +231,31 @@ def grade(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
+def new_course(mine: Mine, args: argparse.Namespace) -> int:
+    path = new.make_course(args.made)
+    print(f"{path} lists our tasks: delete lines, reorder them, change points")
+    return 0
+
+
+def new_task(mine: Mine, args: argparse.Namespace) -> int:
+    if args.course is None:
+        raise ValueError(f"no {course.FILE} here: homework course FOLDER makes a course")
+    folder = new.make_task(args.course, args.number, args.title, args.kind)
+    print(f"{folder} is a task that works; edit its files, then: homework prove {args.number}")
+    return 0
+
+
 def proved(mine: Mine, args: argparse.Namespace) -> int:
-    bad = 0
+    bad, examples = 0, []
     print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
     for task in args.tasks or mine.tasks.values():
         proof = prove(task)
         bad += bool(proof.wrong)
         cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
         print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |")
+        files = new.unwritten(task)
+        examples += [f"{task.number} is the example still in: {', '.join(files)}"] if files else []
+    print(*examples, sep="\n", end="\n" if examples else "")
     return int(bad > 0)
 
 
@@ -285,6 +302,12 @@ def parser() -> Parser:
     grading_.add_argument(
         "--seed", type=int, help="of the cases; default: a new one for each check"
     )
+    making = command("course", new_course, "a new course, of all our tasks", False)
+    making.add_argument("made", type=Path, metavar="FOLDER")
+    adding = command("new", new_task, "a task of your own: an example to edit", False)
+    adding.add_argument("number", metavar="TASK", help="its number, as 9.1")
+    adding.add_argument("title")
+    adding.add_argument("--kind", choices=("python", "c++"), default="python")
     proving = command("prove", proved, "that cases tell right from wrong", False)
     proving.add_argument("tasks", nargs="*", metavar="TASK")
     return whole

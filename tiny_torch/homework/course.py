@@ -1,8 +1,8 @@
 """A course: which tasks, in which order, for how many points, with a teacher's own among them.
 
 A course is a folder with `course.txt`, whose lines are a task's number and, where the course wants
-others than task.md says, its points; `#` begins a comment. The teacher's own tasks stand in the
-same folder, as ours do in `homework/`: `9_own/9.1_running_mean/task.md`.
+others than `task.md` says, its points; `#` begins a comment. The teacher's own tasks stand in the
+same folder, a folder per track with a folder per task, as ours do in `homework/`.
 """
 
 from __future__ import annotations

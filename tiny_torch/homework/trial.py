@@ -92,7 +92,10 @@ def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
         if broken:
             raise Failed("rule", broken)
         return text
-    file.write_text(text)
+    broken = rules.broken_cpp(text, task.imports)
+    if broken:
+        raise Failed("rule", broken)
+    file.write_text(text, encoding="utf-8", newline="")
     return str(kernel.build(task, file))
 
 
