@@ -85,11 +85,12 @@ CPP = {  # text: what is told of its line 2
     "int x = 1$'a'/*';": "'$' that stands alone is not for a solution",
 }
 UNREAD = {  # where a reader and the compiler might not see the same comment
-    "#if 0\n\" /*\n#endif\n#include <vector> // */": "line 3: '\"' that stands alone",
-    "#if 0\ndon't /*\n#endif\n#include <vector> // */": "line 3: \"'\" that stands alone",
+    "#if 0\n\" /*\n#endif\n#include <vector> // */": "line 5: includes <vector>",
+    "#if 0\ndon't /*\n#endif\n#include <vector> // */": "line 5: includes <vector>",
     "int x = 1'0/*'*/;\n#include <vector>": "line 3: includes <vector>",
     "char x = '/*';\n#include <vector> // */": "line 3: includes <vector>",
     'char x = \'"\', y = \'"\'; /*"*/\n#include <vector>': "line 3: includes <vector>",
+    'char x = "a;': "line 2: '\"' that stands alone",
     "/* no end": "line 2: '/*' that stands alone",
     "int \u00e9 = 1;": "line 2: 'é' that stands alone",
     "int \\u0061sm;": "line 2: '\\\\' that stands alone",

@@ -28,7 +28,7 @@ def broken(text: str, imports: tuple[str, ...]) -> str:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"it is no Python: {error}"
+        return f"it is no Python: {str(error) or 'it is nested too deeply'}"
     allowed = (*ALWAYS, *imports)
     for node in ast.walk(tree):
         found = ""
@@ -105,7 +105,7 @@ TOKEN = re.compile(
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
     |(?P<space>\s+)
     |(?P<joined>%:|<:|\#\#)
-    |(?P<unread>/\*|[^ !\#%-&(-?A-\[\]^_a-~])
+    |(?P<unread>/\*.*|["'](?:\\.|[^\\\n])*|[^ !\#%-&(-?A-\[\]^_a-~])
     |(?P<other>.)""",
     re.X | re.S | re.A,
 )
@@ -130,14 +130,14 @@ def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
     allowed = tuple(dict.fromkeys((*imports, *HEADERS)))
     code = TOKEN.sub(without_comment, text)
     for count, line in enumerate(code.split("\n"), 1):
-        directive = re.match(r"[ \t]*#[ \t]*(\w*)[ \t]*(.*?)\s*$", line)
+        directive = re.match(r"#[ \t]*(\w*)[ \t]*(.*)", line.strip())
         wrong = directive and broken_directive(directive[1], directive[2], allowed)
         if wrong:
             return f"line {count}: {wrong}"
     ours = any("/" in header for header in allowed)
     for token in TOKEN.finditer(text):
         kind, word = str(token.lastgroup), token[0]
-        wrong = NOT_CODE[kind].format(word) if kind in NOT_CODE else ""
+        wrong = NOT_CODE[kind].format(re.findall(r"/\*|%:|<:|##|.", word)[0]) if kind in NOT_CODE else ""
         if kind == "name" and (REFUSED_CPP.fullmatch(word) or (word == "tt" and not ours)):
             wrong = f"`{word}`"
         if wrong:

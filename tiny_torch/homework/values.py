@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-MOST = 1 << 28  # bytes of one message
+MOST = 1 << 24  # bytes of one message: what is read from it takes some 30 times as much
 
 
 def encoded(value: Any) -> bytes:
@@ -22,11 +22,11 @@ def encoded(value: Any) -> bytes:
 
 
 def decoded(text: bytes) -> Any:
-    """Raises ValueError for what `encoded` does not write."""
+    """Raises ValueError for what `encoded` does not write, whatever it is."""
     try:
         return _value(json.loads(text))
-    except (TypeError, KeyError, AttributeError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(f"no value: {error}") from None
+    except Exception as error:
+        raise ValueError(f"no value: {type(error).__name__}") from None
 
 
 def _plain(value: Any) -> Any:
