@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
-from tiny_torch.homework import course, grading, kernel, new, speed, used
+from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
 from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import SUFFIXES, Task
 from tiny_torch.homework.telling import told
@@ -245,6 +245,19 @@ def new_task(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
+def written(mine: Mine, args: argparse.Namespace) -> int:
+    """A notebook of a task, or of all tasks of a track."""
+    tasks = [task for task in mine.tasks.values() if task.number.split(".")[0] == args.what]
+    if tasks:
+        name = tasks[0].folder.parent.name
+        title = f"{args.what} {tasks[0].track}"
+    else:
+        tasks = [named(mine, args.what)]
+        name, title = Path(tasks[0].file).stem, f"Task {tasks[0].number}"
+    print(notebook.write(tasks, name, title, args.out, mine.folder.as_posix()))
+    return 0
+
+
 def proved(mine: Mine, args: argparse.Namespace) -> int:
     bad, examples = 0, []
     print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
@@ -302,6 +315,9 @@ def parser() -> Parser:
     grading_.add_argument(
         "--seed", type=int, help="of the cases; default: a new one for each check"
     )
+    writing = command("notebook", written, "a notebook of a task or a track", False)
+    writing.add_argument("what", metavar="TASK|TRACK", help="its number, as 2.2 or 2")
+    writing.add_argument("--out", type=Path, default=Path(), help="where to; default: here")
     making = command("course", new_course, "a new course, of all our tasks", False)
     making.add_argument("made", type=Path, metavar="FOLDER")
     adding = command("new", new_task, "a task of your own: an example to edit", False)
