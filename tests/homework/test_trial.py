@@ -65,7 +65,6 @@ RULES = {
     "x = eval('1')": "line 1: `eval` is not for a solution",
     "x = (1).__class__.__bases__": "line 1: `.__bases__` looks into the interpreter",
     "x = (i for i in ()).gi_frame": "line 1: `.gi_frame` looks into the interpreter",
-    "def (": "it is no Python",
 }
 
 
@@ -74,6 +73,48 @@ def test_rules(text):
     failure = failure_of(text + RIGHT, free=False)
     assert failure.kind == "rule"
     assert RULES[text] in failure.text
+
+
+BEGINNERS = {  # what a file has: the lines that are told
+    "def contiguous_strides(shape)\n    return ()": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py is no Python",
+        "  line 1: expected ':'",
+    ],
+    "": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py cannot be "
+        "loaded",
+        "  NameError: 1.1_contiguous_strides.py defines no contiguous_strides",
+    ],
+    "def contiguous_strides(shape):\n    return {1}": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py raises an "
+        "exception",
+        "  case 1, a line:",
+        "    shape = (4,)",
+        "  TypeError: a set stands where numbers, strings, tuples, lists, dicts or NumPy arrays "
+        "are expected",
+    ],
+    RIGHT.replace("    return", "    if type(shape) is list: shape.clear()\n    return"): [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py raises an "
+        "exception",
+        "  case 4, a list:",
+        "    shape = [3, 2]",
+        "  ValueError: the argument has been changed, from [3, 2] to []",
+        "  3 simpler cases are right",
+    ],
+}
+
+
+@pytest.mark.parametrize("text", BEGINNERS)
+def test_a_beginners_mistake_is_told(text):
+    assert telling.told(check(STRIDES, text, 0)).splitlines() == BEGINNERS[text]
+
+
+@linux
+def test_a_kernel_of_another_name_is_told():
+    task = all_tasks()["4.5"]
+    verdict = check(task, task.solution().replace("matmul", "matmult"), 0)
+    assert verdict.failure is not None and verdict.failure.kind == "compile"
+    assert "`matmul` cannot be called as its contract says: " in verdict.failure.text
 
 
 def test_an_argument_may_have_pytorchs_name():

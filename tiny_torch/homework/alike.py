@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 def pairs(texts: dict[str, dict[str, str]], tasks: dict[str, Task]) -> list[Pair]:
-    """Of files {student: {task: text}}, the most alike first."""
+    """Pairs among files {student: {task: text}}, the most alike first."""
     found = []
     for number, task in tasks.items():
         given = runs(task.skeleton, task.language)

@@ -60,6 +60,9 @@ def build(task: Task, path: Path, flags: tuple[str, ...] = CHECKED) -> Path:
         found = re.search(rf"{re.escape(path.name)}:(\d+):\d+: (?:fatal )?error: (.*)", done.stderr)
         if found:
             raise Refused(found[2], int(found[1]))
+        found = re.search(r"glue\.cpp:\d+:\d+: (?:fatal )?error: (.*)", done.stderr)
+        if found:  # where the task calls what the file is to define
+            raise Refused(f"`{task.symbol}` cannot be called as its contract says: {found[1]}")
         raise Refused(done.stderr.strip()[-2000:])
     return library
 

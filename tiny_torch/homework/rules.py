@@ -24,11 +24,14 @@ REFUSED = {
 
 
 def broken(text: str, imports: tuple[str, ...]) -> str:
-    """The first rule that a file breaks, with its line; empty if it keeps them all."""
+    """The first rule that a file breaks, with its line; empty if it keeps them all.
+
+    Raises SyntaxError for what is no Python.
+    """
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"it is no Python: {str(error) or 'it is nested too deeply'}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "nested too deeply") from None
     allowed = (*ALWAYS, *imports)
     for node in ast.walk(tree):
         found = ""
@@ -137,7 +140,11 @@ def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
     ours = any("/" in header for header in allowed)
     for token in TOKEN.finditer(text):
         kind, word = str(token.lastgroup), token[0]
-        wrong = NOT_CODE[kind].format(re.findall(r"/\*|%:|<:|##|.", word)[0]) if kind in NOT_CODE else ""
+        wrong = (
+            NOT_CODE[kind].format(re.findall(r"/\*|%:|<:|##|.", word)[0])
+            if kind in NOT_CODE
+            else ""
+        )
         if kind == "name" and (REFUSED_CPP.fullmatch(word) or (word == "tt" and not ours)):
             wrong = f"`{word}`"
         if wrong:

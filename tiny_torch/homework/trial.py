@@ -32,7 +32,7 @@ KEPT = 1 << 14  # bytes of what the code prints
 class Failure(NamedTuple):
     """Why a file does not pass, and where it first did not."""
 
-    kind: str  # "rule", "compile", "load", "raised", "wrong", "crash", "time"
+    kind: str  # "syntax", "rule", "compile", "load", "raised", "wrong", "crash", "time"
     text: str
     case: str = ""
     inputs: dict[str, Any] | None = None
@@ -87,7 +87,10 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
 def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
     """What the process loads: the text itself, or the path of the library compiled from it."""
     if task.language == "python":
-        broken = rules.broken(text, task.imports) if bound else ""
+        try:
+            broken = rules.broken(text, task.imports) if bound else ""
+        except SyntaxError as error:
+            raise Failed("syntax", str(error.msg), error.lineno) from None
         if broken:
             raise Failed("rule", broken)
         return text

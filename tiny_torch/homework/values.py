@@ -47,7 +47,10 @@ def _plain(value: Any) -> Any:
         return {"tuple": [_plain(item) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
-    raise TypeError(f"a {type(value).__name__} cannot be sent")
+    raise TypeError(
+        f"a {type(value).__name__} stands where numbers, strings, tuples, lists, dicts or NumPy "
+        "arrays are expected"
+    )
 
 
 def _value(plain: Any) -> Any:
