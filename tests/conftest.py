@@ -86,3 +86,18 @@ def twin(compiled):
     if "twin" not in devices.TYPES:
         devices.register("twin", library)
     return library
+
+
+@pytest.fixture
+def homework(tmp_path, capsys, monkeypatch):
+    """`python -m tiny_torch homework …` in a folder of its own: its exit code and its words."""
+    from tiny_torch.homework import command  # after TINY_TORCH_CUDA is set
+
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*arguments: str) -> tuple[int, str]:
+        code = command.main([*arguments])
+        output = capsys.readouterr()
+        return code, output.out + output.err
+
+    return ask

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tiny_torch.homework import rules, telling
 from tiny_torch.homework.task import FOLDER, all_tasks
 from tiny_torch.homework.trial import check
+from tiny_torch.homework.values import encoded
 
 STRIDES = all_tasks()["1.1"]
 SOFTMAX = all_tasks()["4.1"]
@@ -63,7 +65,6 @@ RULES = {
     "x = eval('1')": "line 1: `eval` is not for a solution",
     "x = (1).__class__.__bases__": "line 1: `.__bases__` looks into the interpreter",
     "x = (i for i in ()).gi_frame": "line 1: `.gi_frame` looks into the interpreter",
-    "def (": "it is no Python",
 }
 
 
@@ -72,6 +73,48 @@ def test_rules(text):
     failure = failure_of(text + RIGHT, free=False)
     assert failure.kind == "rule"
     assert RULES[text] in failure.text
+
+
+BEGINNERS = {  # what a file has: the lines that are told
+    "def contiguous_strides(shape)\n    return ()": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py is no Python",
+        "  line 1: expected ':'",
+    ],
+    "": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py cannot be "
+        "loaded",
+        "  NameError: 1.1_contiguous_strides.py defines no contiguous_strides",
+    ],
+    "def contiguous_strides(shape):\n    return {1}": [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py raises an "
+        "exception",
+        "  case 1, a line:",
+        "    shape = (4,)",
+        "  TypeError: a set stands where numbers, strings, tuples, lists, dicts or NumPy arrays "
+        "are expected",
+    ],
+    RIGHT.replace("    return", "    if type(shape) is list: shape.clear()\n    return"): [
+        "1.1 The strides of a contiguous array: not yet. 1.1_contiguous_strides.py raises an "
+        "exception",
+        "  case 4, a list:",
+        "    shape = [3, 2]",
+        "  ValueError: the argument has been changed, from [3, 2] to []",
+        "  3 simpler cases are right",
+    ],
+}
+
+
+@pytest.mark.parametrize("text", BEGINNERS)
+def test_a_beginners_mistake_is_told(text):
+    assert telling.told(check(STRIDES, text, 0)).splitlines() == BEGINNERS[text]
+
+
+@linux
+def test_a_kernel_of_another_name_is_told():
+    task = all_tasks()["4.5"]
+    verdict = check(task, task.solution().replace("matmul", "matmult"), 0)
+    assert verdict.failure is not None and verdict.failure.kind == "compile"
+    assert "`matmul` cannot be called as its contract says: " in verdict.failure.text
 
 
 def test_an_argument_may_have_pytorchs_name():
@@ -112,6 +155,12 @@ HOSTILE = {  # name: (body of contiguous_strides, kind, words of the failure)
         "import os\n    for fd in range(3, 999):\n        try: os.write(fd, b'passed!!' * 99)\n"
         "        except OSError: pass", "crash", "no answer",
     ),
+    "answers with a number that is too large": (
+        "import os, json\n    text = json.dumps({'dict': [['value', {'array': '', 'dtype': '<f8', "
+        "'shape': [10**30]}]]}).encode()\n    for fd in range(3, 99):\n"
+        "        try: os.write(fd, len(text).to_bytes(8, 'little') + text)\n"
+        "        except OSError: pass", "crash", "no answer: no value",
+    ),
     "calls the framework's": (
         "from tiny_torch._reference import layout; return layout.contiguous_strides(shape)",
         "raised", "RecursionError",
@@ -133,6 +182,47 @@ def test_an_endless_loop_is_ended(monkeypatch):
     monkeypatch.setattr("tiny_torch.homework.trial.CASE", 1)
     failure = failure_of("def contiguous_strides(shape):\n    while True: pass\n", free=False)
     assert (failure.kind, failure.text) == ("time", "no answer within 1 s: does a loop never end?")
+
+
+FOREVER = """
+import os, time
+for fd in range(3, 99):
+    try: os.write(fd, REPLY)
+    except OSError: pass
+while True: time.sleep(9)
+"""
+
+
+def test_half_an_answer_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("tiny_torch.homework.trial.START", 9)
+    failure = failure_of(FOREVER.replace("REPLY", r"b'\x09\0\0'"))
+    assert (failure.kind, failure.text[:20]) == ("time", "no answer within 9 s")
+
+
+def test_a_forged_beginning_is_no_answer():
+    text = encoded({"value": 5})
+    reply = repr(len(text).to_bytes(8, "little") + text)
+    failure = failure_of(FOREVER.replace("REPLY", reply))
+    assert (failure.kind, failure.text) == ("crash", "what came back is no answer")
+
+
+def test_inputs_that_nobody_reads_are_not_waited_for(monkeypatch):
+    """The pipe holds 64 KiB; the other end says that all is well, and sleeps."""
+    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 2)
+    task = all_tasks()["2.2"]
+    large = {**dict.fromkeys(("x", "y", "grad"), np.ones(1 << 16)), "needs": (True, True)}
+    answers = {"cases": lambda rng: [("large", large)], "answer": lambda **_: None}
+    monkeypatch.setattr(type(task), "answers", lambda self: answers)
+    text = encoded({"value": []})
+    reply = repr(len(text).to_bytes(8, "little") + text)
+    failure = failure_of(FOREVER.replace("REPLY", reply), task)
+    assert (failure.kind, failure.case) == ("time", "large")
+
+
+def test_what_steers_a_terminal_is_not_shown():
+    text = "def contiguous_strides(shape):\n    print('\\x1b[2J passed')\n"
+    said = telling.told(check(STRIDES, text, 0))
+    assert "it printed: \ufffd[2J passed" in said
 
 
 def test_an_answer_of_another_kind_that_the_rule_cannot_read():

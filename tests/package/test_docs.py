@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tiny_torch
+from tiny_torch.homework.task import all_tasks
 
 ROOT = Path(__file__).parents[2]
 LIFE = (ROOT / "docs/life-of-an-op.md").read_text()
@@ -134,6 +135,36 @@ def test_blocks_that_do_not_hold_are_found_out(page, told, tmp_path):
     done = run_page(tmp_path / "page.md", tmp_path)
     assert done.returncode == 1
     assert told in done.stderr
+
+
+def test_a_teachers_page_runs_from_top_to_bottom(tmp_path):
+    page = (ROOT / "docs/teaching.md").read_text()
+    blocks = re.findall(r"^```(sh|python)\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) == page.count("\n```") / 2
+    script = f'set -e\npython() {{ "{sys.executable}" "$@"; }}\n'
+    for language, text in blocks:
+        script += text if language == "sh" else f"python - << 'BLOCK'\n{text}BLOCK\n"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "| 9.1 Running mean | 6 | 4 | ok |" in done.stdout
+    assert "ada 5 missing: ['1.6', '2.2', '9.1']\nbob 0 missing" in done.stdout
+    assert "2 students, 1 files: 1 passed" in done.stdout
+    made = {path.name for path in (tmp_path / "autumn/notebooks").iterdir()}
+    assert made == {"1_views.ipynb", "2.2_quotient.ipynb"}
+
+
+NEEDLE = (ROOT / "docs/from-needle.md").read_text()
+
+
+def test_tasks_that_are_named_for_needles_exist():
+    named = set(re.findall(r"\b\d\.\d\b", NEEDLE))
+    assert len(named) > 30
+    assert named <= all_tasks().keys()
+
+
+@pytest.mark.parametrize("path", re.findall(r"`((?:apps|tiny_torch)/[\w/.]+)`", NEEDLE))
+def test_files_that_are_named_for_needles_exist(path):
+    assert (ROOT / path).is_file()
 
 
 # ------------------------------------------------------------------------------------ README.md

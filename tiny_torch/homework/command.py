@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
-from tiny_torch.homework import grading, kernel, speed, used
+from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
 from tiny_torch.homework.proof import prove
-from tiny_torch.homework.task import FOLDER, SUFFIXES, Task, all_tasks
+from tiny_torch.homework.task import SUFFIXES, Task
 from tiny_torch.homework.telling import told
 from tiny_torch.homework.trial import check
 
@@ -31,13 +31,13 @@ class Parser(argparse.ArgumentParser):
 
 
 class Mine:
-    """A student's folder: a file per task, and what is known of them.
+    """A student's folder: a file per task of the course, and what is known of them.
 
     {number: {"passed": a file's digest, "shown": bool, "hints": how many, "used": bool}}
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, tasks: dict[str, Task]) -> None:
+        self.folder, self.tasks = folder, tasks
         self.path = folder / STATE
         try:
             self.known: dict[str, dict[str, Any]] = json.loads(self.path.read_text())
@@ -79,7 +79,7 @@ def digest_of(text: str) -> str:
 
 def listed(mine: Mine, args: argparse.Namespace) -> int:
     track = ""
-    for task in all_tasks().values():
+    for task in mine.tasks.values():
         if task.track != track:
             track = task.track
             print(f"\n{task.number.partition('.')[0]} {track}")
@@ -87,7 +87,8 @@ def listed(mine: Mine, args: argparse.Namespace) -> int:
         print(
             f" {mark} {task.number:5} {task.title:48} {task.points:3} points  {task.minutes:3} min"
         )
-    print(f"\n~ begun   + passed   * in use            the pages are in {FOLDER}")
+    folders = dict.fromkeys(str(task.folder.parents[1]) for task in mine.tasks.values())
+    print(f"\n~ begun   + passed   * in use            the pages are in {', '.join(folders)}")
     return 0
 
 
@@ -166,7 +167,7 @@ def require_passed(mine: Mine, task: Task) -> None:
 
 
 def in_use(mine: Mine) -> list[str]:
-    return [n for n, task in all_tasks().items() if mine.stage(task) == "used"]
+    return [n for n, task in mine.tasks.items() if mine.stage(task) == "used"]
 
 
 def measured(mine: Mine, args: argparse.Namespace) -> int:
@@ -178,9 +179,8 @@ def measured(mine: Mine, args: argparse.Namespace) -> int:
 
 def run(mine: Mine, args: argparse.Namespace) -> int:
     """A script, or an app by its name, on the framework with the student's code in it."""
-    tasks = all_tasks()
     for number in in_use(mine):
-        task = tasks[number]
+        task = mine.tasks[number]
         text = used.read(task, mine.folder)
         if task.language == "python":
             used.install(task, used.load(task, text))
@@ -191,7 +191,7 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
 
 
 def status(mine: Mine, args: argparse.Namespace) -> int:
-    tasks = all_tasks()
+    tasks = mine.tasks
     stages = {number: mine.stage(task) for number, task in tasks.items()}
     points = sum(t.points for n, t in tasks.items() if stages[n] in ("passed", "used"))
     print(f"{points} of {sum(t.points for t in tasks.values())} points\n")
@@ -223,7 +223,7 @@ def reset(mine: Mine, args: argparse.Namespace) -> int:
 
 
 def grade(mine: Mine, args: argparse.Namespace) -> int:
-    table = grading.grade(args.students, args.jobs, args.seed)
+    table = grading.grade(args.students, mine.tasks, args.jobs, args.seed)
     print(grading.told(table))
     for path, text in ((args.json, grading.as_json(table)), (args.csv, grading.as_csv(table))):
         if path is not None:
@@ -231,26 +231,48 @@ def grade(mine: Mine, args: argparse.Namespace) -> int:
     return 0
 
 
+def new_course(mine: Mine, args: argparse.Namespace) -> int:
+    path = new.make_course(args.made)
+    print(f"{path} lists our tasks: delete lines, reorder them, change points")
+    return 0
+
+
+def new_task(mine: Mine, args: argparse.Namespace) -> int:
+    if args.course is None:
+        raise ValueError(f"no {course.FILE} here: homework course FOLDER makes a course")
+    folder = new.make_task(args.course, args.number, args.title, args.kind)
+    print(f"{folder} is a task that works; edit its files, then: homework prove {args.number}")
+    return 0
+
+
+def written(mine: Mine, args: argparse.Namespace) -> int:
+    """A notebook of a task, or of all tasks of a track."""
+    tasks = [task for task in mine.tasks.values() if task.number.split(".")[0] == args.what]
+    if tasks:
+        name = tasks[0].folder.parent.name
+        title = f"{args.what} {tasks[0].track}"
+    else:
+        tasks = [named(mine, args.what)]
+        name, title = Path(tasks[0].file).stem, f"Task {tasks[0].number}"
+    print(notebook.write(tasks, name, title, args.out, mine.folder.as_posix()))
+    return 0
+
+
 def proved(mine: Mine, args: argparse.Namespace) -> int:
-    tasks = all_tasks()
-    bad = 0
+    bad, examples = 0, []
     print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
-    for task in [tasks[n] for n in args.numbers] if args.numbers else tasks.values():
+    for task in args.tasks or mine.tasks.values():
         proof = prove(task)
         bad += bool(proof.wrong)
         cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
         print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |")
+        files = new.unwritten(task)
+        examples += [f"{task.number} is the example still in: {', '.join(files)}"] if files else []
+    print(*examples, sep="\n", end="\n" if examples else "")
     return int(bad > 0)
 
 
 # ---- the command line --------------------------------------------------------------------------
-
-
-def number(text: str) -> Task:
-    tasks = all_tasks()
-    if text not in tasks:
-        raise argparse.ArgumentTypeError(f"there is no task {text}; homework list shows them all")
-    return tasks[text]
 
 
 def parser() -> Parser:
@@ -258,13 +280,18 @@ def parser() -> Parser:
     whole.add_argument(
         "--folder", type=Path, default=Path(MINE), help=f"your files; default: {MINE}"
     )
+    whole.add_argument(
+        "--course",
+        type=Path,
+        help=f"a folder with {course.FILE}; default: this folder, if it has one, else all tasks",
+    )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(name: str, function: Callable, text: str, of_task: bool = True) -> Parser:
         found = commands.add_parser(name, help=text, description=text)
         found.set_defaults(function=function)
         if of_task:
-            found.add_argument("task", type=number, metavar="TASK", help="its number, as 2.2")
+            found.add_argument("task", metavar="TASK", help="its number, as 2.2")
         return found
 
     command("list", listed, "all tasks, and how far you are", False)
@@ -288,16 +315,38 @@ def parser() -> Parser:
     grading_.add_argument(
         "--seed", type=int, help="of the cases; default: a new one for each check"
     )
+    writing = command("notebook", written, "a notebook of a task or a track", False)
+    writing.add_argument("what", metavar="TASK|TRACK", help="its number, as 2.2 or 2")
+    writing.add_argument("--out", type=Path, default=Path(), help="where to; default: here")
+    making = command("course", new_course, "a new course, of all our tasks", False)
+    making.add_argument("made", type=Path, metavar="FOLDER")
+    adding = command("new", new_task, "a task of your own: an example to edit", False)
+    adding.add_argument("number", metavar="TASK", help="its number, as 9.1")
+    adding.add_argument("title")
+    adding.add_argument("--kind", choices=("python", "c++"), default="python")
     proving = command("prove", proved, "that cases tell right from wrong", False)
-    proving.add_argument("numbers", nargs="*", metavar="TASK")
+    proving.add_argument("tasks", nargs="*", metavar="TASK")
     return whole
 
 
 def main(arguments: list[str]) -> int:
     """The exit code: 0, 1 for a check that fails, 2 for what cannot be done."""
     args = parser().parse_args(arguments)
+    if args.course is None and Path(course.FILE).is_file():
+        args.course = Path()
     try:
-        return args.function(Mine(args.folder), args)
+        mine = Mine(args.folder, course.tasks_of(args.course))
+        if "task" in args:
+            args.task = named(mine, args.task)
+        if "tasks" in args:
+            args.tasks = [named(mine, number) for number in args.tasks]
+        return args.function(mine, args)
     except (OSError, ValueError, RuntimeError, kernel.Refused) as error:
         print(f"homework: {error}", file=sys.stderr)
         return 2
+
+
+def named(mine: Mine, number: str) -> Task:
+    if number not in mine.tasks:
+        raise ValueError(f"there is no task {number}; homework list shows them all")
+    return mine.tasks[number]

@@ -1,100 +1,125 @@
-"""Checks the files of a whole class: points, results, and files that are nearly the same."""
+"""Checks the files of a whole class: points, results, and files that are nearly the same.
+
+Files are read before any of them runs, and nothing in them is believed: neither what they print nor
+how they are called.
+"""
 
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
-import keyword
+import os
 import secrets
-import tokenize
+import stat
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tiny_torch.homework.task import Task, all_tasks
-from tiny_torch.homework.telling import HEADS
+from tiny_torch.homework.alike import Pair, pairs
+from tiny_torch.homework.task import SUFFIXES, Task
+from tiny_torch.homework.telling import HEADS, printable
 from tiny_torch.homework.trial import check
 
-ALIKE = 0.95  # of two files' tokens, names aside
-LONG = 120  # tokens: what is shorter looks alike by itself
+MOST = 1 << 17  # bytes of a student's file
+
+
+class Unread(Exception):
+    """Why a file or folder is not read."""
 
 
 class Table(NamedTuple):
-    """{student: {task: result}}; pairs of students with nearly the same file of a task."""
+    """{student: {task: result}}, and what a teacher should look at."""
 
     tasks: dict[str, Task]
     results: dict[str, dict[str, dict[str, Any]]]
-    alike: list[tuple[str, str, str, float]]  # task, student, student, ratio
+    notes: dict[str, list[str]]  # of a student: what was handed in, and not checked
+    skipped: list[str]  # what is no student's folder
+    alike: list[Pair]
     seed: int
 
 
-def grade(folder: Path, jobs: int, seed: int | None) -> Table:
+def grade(folder: Path, tasks: dict[str, Task], jobs: int, seed: int | None) -> Table:
     """Every student's files on the same cases. Raises FileNotFoundError without such a folder."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is no folder with a folder per student")
     if jobs < 1:
         raise ValueError(f"--jobs is at least 1, got {jobs}")
     seed = secrets.randbits(63) if seed is None else seed
-    tasks = all_tasks()
-    students = sorted(x for x in folder.iterdir() if x.is_dir() and not x.is_symlink())
-    found = [(s, t) for s in students for t in tasks.values() if is_file(s / t.file)]
+    students = [path for path in sorted(folder.iterdir()) if is_folder(path)]
+    skipped = [path.name for path in sorted(folder.iterdir()) if not is_folder(path)]
+    handed = {student.name: handed_in(student, tasks) for student in students}
+    texts = {student: files for student, (files, _, _) in handed.items()}
+    todo = [(student, number) for student, files in texts.items() for number in files]
     with ThreadPoolExecutor(jobs) as pool:
-        verdicts = list(pool.map(lambda pair: result(pair[0], pair[1], seed), found))
-    results: dict[str, dict[str, dict[str, Any]]] = {s.name: {} for s in students}
-    for (student, task), verdict in zip(found, verdicts, strict=True):
-        results[student.name][task.number] = verdict
-    return Table(tasks, results, alike(found), seed)
+        done = list(pool.map(lambda x: result(tasks[x[1]], texts[x[0]][x[1]], seed), todo))
+    results = {student: dict(unread) for student, (_, unread, _) in handed.items()}
+    for (student, number), found in zip(todo, done, strict=True):
+        results[student][number] = found
+    notes = {student: noted for student, (_, _, noted) in handed.items()}
+    return Table(tasks, results, notes, skipped, pairs(texts, tasks), seed)
 
 
-def is_file(path: Path) -> bool:
-    """A file of the student's own, not a link to another."""
-    return path.is_file() and not path.is_symlink()
+def is_folder(path: Path) -> bool:
+    """A folder of its own, not a link to another."""
+    return path.is_dir() and not path.is_symlink()
 
 
-def result(student: Path, task: Task, seed: int) -> dict[str, Any]:
+def handed_in(
+    student: Path, tasks: dict[str, Task]
+) -> tuple[dict[str, str], dict[str, dict[str, Any]], list[str]]:
+    """{task: text}, {task: the result of a file that cannot be read}, and what is to be noted."""
+    texts: dict[str, str] = {}
+    unread: dict[str, dict[str, Any]] = {}
+    numbers = {task.file: number for number, task in tasks.items()}
     try:
-        text = (student / task.file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        return {"points": 0, "right": 0, "failure": f"cannot be read: {error}"}
-    verdict = check(task, text, seed)
+        names = sorted(os.listdir(student))
+    except OSError as error:
+        return {}, {}, [f"the folder cannot be read: {error.strerror}"]
+    for name in names:
+        if name in numbers:
+            try:
+                texts[numbers[name]] = content(student / name)
+            except Unread as error:
+                unread[numbers[name]] = failed("file", f"cannot be read: {error}")
+    others = [name for name in names if Path(name).suffix in SUFFIXES.values()]
+    notes = [f"{name} is the file of no task" for name in others if name not in numbers]
+    return texts, unread, notes
+
+
+def content(path: Path) -> str:
+    """The text of a student's own file, neither a link nor a device. Raises Unread."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Unread("it is no file")
+            data = file.read(MOST + 1)
+    except OSError as error:
+        what = "it is a link" if path.is_symlink() else error.strerror
+        raise Unread(what) from None
+    if len(data) > MOST:
+        raise Unread(f"it has more than {MOST >> 10} KiB")
+    try:
+        return data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise Unread(f"it is no text in UTF-8: {error}") from None
+
+
+def result(task: Task, text: str, seed: int) -> dict[str, Any]:
+    try:
+        verdict = check(task, text, seed)
+    except Exception as error:  # of answers.py or call.py, for which no student is to blame
+        return failed("task", f"the task itself fails: {type(error).__name__}: {error}")
     failure = verdict.failure
-    why = "" if failure is None else f"{HEADS[failure.kind]}: {failure.text.splitlines()[0]}"
-    return {"points": 0 if why else task.points, "right": verdict.right, "failure": why}
+    if failure is None:
+        return {"points": task.points, "right": verdict.right, "kind": "passed", "failure": ""}
+    why = f"{HEADS[failure.kind]}: {(failure.text.splitlines() or [''])[0]}"
+    return failed(failure.kind, why, verdict.right)
 
 
-# ---- files alike -------------------------------------------------------------------------------
-
-
-def alike(found: list[tuple[Path, Task]]) -> list[tuple[str, str, str, float]]:
-    pairs = []
-    for task in dict.fromkeys(task for _, task in found):
-        files = {s.name: shape_of((s / task.file).read_bytes()) for s, t in found if t is task}
-        skeleton = len(shape_of(task.skeleton.encode()))
-        for (one, a), (other, b) in combinations(files.items(), 2):
-            if min(len(a), len(b)) - skeleton < LONG:
-                continue
-            ratio = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-            if ratio >= ALIKE:
-                pairs.append((task.number, one, other, ratio))
-    return pairs
-
-
-def shape_of(data: bytes) -> list[str]:
-    """Tokens, where all names are one: another name for a variable changes nothing."""
-    try:
-        tokens = list(tokenize.tokenize(io.BytesIO(data).readline))
-    except (tokenize.TokenError, SyntaxError):  # C++
-        return data.decode(errors="replace").split()
-    kept = []
-    for token in tokens:
-        if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-            kept.append("name")
-        elif token.type in (tokenize.NAME, tokenize.OP, tokenize.NUMBER):
-            kept.append(token.string)
-    return kept
+def failed(kind: str, why: str, right: int = 0) -> dict[str, Any]:
+    return {"points": 0, "right": right, "kind": kind, "failure": printable(why)}
 
 
 # ---- tables ------------------------------------------------------------------------------------
@@ -108,23 +133,47 @@ def told(table: Table) -> str:
     most = sum(task.points for task in table.tasks.values())
     lines = [f"seed {table.seed}", f"{'student':24} points of {most}"]
     for student, results in table.results.items():
-        failed = [f"{n}: {found['failure']}" for n, found in results.items() if found["failure"]]
-        lines.append(f"{student:24} {points(results):6}  {'; '.join(failed)[:160]}".rstrip())
-    for number, one, other, ratio in table.alike:
-        lines.append(f"nearly the same in {number}: {one} and {other} ({ratio:.0%})")
+        failures = [f"{n}: {found['failure']}" for n, found in results.items() if found["failure"]]
+        said = "; ".join([*failures, *table.notes[student]])[:160]
+        lines.append(printable(f"{student:24} {points(results):6}  {said}".rstrip()))
+    kinds = Counter(found["kind"] for found in results_of(table))
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds))
+    lines.append(f"{len(table.results)} students, {kinds.total()} files: {counts or 'none'}")
+    lines += [f"not a student's folder: {printable(name)}" for name in table.skipped]
+    for pair in table.alike:
+        names = printable(f"{pair.one} and {pair.other}")
+        lines.append(f"nearly the same in {pair.task}: {names} ({pair.share:.0%})")
     return "\n".join(lines)
 
 
+def results_of(table: Table) -> list[dict[str, Any]]:
+    return [found for results in table.results.values() for found in results.values()]
+
+
 def as_json(table: Table) -> str:
-    content = {"seed": table.seed, "results": table.results, "alike": table.alike}
+    content = {
+        "seed": table.seed,
+        "points": {student: points(results) for student, results in table.results.items()},
+        "results": table.results,
+        "notes": table.notes,
+        "skipped": table.skipped,
+        "alike": [pair._asdict() for pair in table.alike],
+    }
     return json.dumps(content, indent=1) + "\n"
 
 
 def as_csv(table: Table) -> str:
+    """A line per student; empty where nothing was handed in."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["student", "points", *table.tasks])
     for student, results in table.results.items():
         scores = [results[n]["points"] if n in results else "" for n in table.tasks]
-        writer.writerow([student, points(results), *scores])
+        writer.writerow([cell(student), points(results), *scores])
     return text.getvalue()
+
+
+def cell(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    name = printable(name)
+    return f"'{name}" if name.startswith(("=", "+", "-", "@")) else name

@@ -1,47 +1,173 @@
-"""What a solution in Python may contain: no way around the task.
+"""What a solution may contain: no way around the task.
 
 A task is over a framework that works, so `return their_function(x)` would always do. A file may
-import what its task lists, and must not look into the interpreter.
+import, or include, what its task lists; Python must not look into the interpreter, and C++ must
+not reach the framework, the process or the compiler's files.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from importlib import import_module
+from types import ModuleType
+
+# ---- Python ------------------------------------------------------------------------------------
 
 ALWAYS = ("__future__", "typing", "collections.abc", "math")
-# builtins that run text, open files, or reach what is not given
+# names that run text, open files, or reach what is not given
 REFUSED = {
-    "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr",
-    "eval", "exec", "getattr", "globals", "locals", "memoryview", "open", "setattr", "vars",
+    "__builtins__", "__import__", "__loader__", "__spec__", "attrgetter", "breakpoint", "compile",
+    "delattr", "eval", "exec", "getattr", "globals", "locals", "memoryview", "methodcaller", "open",
+    "setattr", "vars",
 }  # fmt: skip
 
 
 def broken(text: str, imports: tuple[str, ...]) -> str:
-    """The first rule that a file breaks, with its line; empty if it keeps them all."""
+    """The first rule that a file breaks, with its line; empty if it keeps them all.
+
+    Raises SyntaxError for what is no Python.
+    """
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"it is no Python: {error}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "nested too deeply") from None
     allowed = (*ALWAYS, *imports)
     for node in ast.walk(tree):
-        line = getattr(node, "lineno", 0)
         found = ""
-        if isinstance(node, ast.Import):
-            found = ", ".join(x.name for x in node.names if x.name not in allowed)
-        elif isinstance(node, ast.ImportFrom):
-            found = "" if node.module in allowed and not node.level else str(node.module)
-        elif isinstance(node, ast.Name) and node.id in REFUSED:
-            return f"line {line}: `{node.id}` is not for a solution"
-        elif isinstance(node, ast.Attribute) and is_hidden(node.attr):
-            return f"line {line}: `.{node.attr}` looks into the interpreter"
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found = broken_import(node, allowed)
+        elif isinstance(node, ast.Name):
+            found = refused_name(node.id)
+        elif isinstance(node, ast.Attribute):
+            found = refused_name(node.attr) if node.attr in REFUSED else hidden(node.attr)
+        elif isinstance(node, ast.MatchClass):
+            found = next(filter(None, map(hidden, node.kwd_attrs)), "")
         if found:
-            return f"line {line}: imports {found}; a solution needs {', '.join(allowed)}"
+            return f"line {getattr(node, 'lineno', 0)}: {found}"
     return ""
 
 
-def is_hidden(name: str) -> bool:
+def broken_import(node: ast.Import | ast.ImportFrom, allowed: tuple[str, ...]) -> str:
+    """A module that is not allowed; or a module within an allowed one, such as typing.sys."""
+    names = [alias.name for alias in node.names]
+    modules = names if isinstance(node, ast.Import) else ["." * node.level + (node.module or "")]
+    wrong = [name for name in modules if name not in allowed]
+    if wrong:
+        return f"imports {', '.join(wrong)}; a solution needs {', '.join(allowed)}"
+    if isinstance(node, ast.Import):
+        # `import a.b` binds a, whose modules are all others
+        holders = [name for name in names if "." in name or modules_in(name)]
+        return f"write `from {holders[0]} import ...`" if holders else ""
+    inner = modules_in(modules[0])
+    wrong = [name for name in names if name == "*" or name in inner]
+    if wrong:
+        return f"imports {', '.join(wrong)} from {modules[0]}; name the functions that you need"
+    return next(filter(None, (refused_name(name) or hidden(name) for name in names)), "")
+
+
+def modules_in(name: str) -> list[str]:
+    return [
+        key for key, value in vars(import_module(name)).items() if isinstance(value, ModuleType)
+    ]
+
+
+def refused_name(name: str) -> str:
+    return f"`{name}` is not for a solution" if name in REFUSED else ""
+
+
+def hidden(name: str) -> str:
     """Attributes through which a function reaches frames, modules and classes."""
     special = (
         name.startswith("__") and name.endswith("__") and name not in ("__init__", "__class__")
     )
-    return special or name.startswith(("f_", "gi_", "cr_", "tb_", "co_"))
+    inner = name.startswith(("f_", "gi_", "cr_", "ag_", "tb_", "co_"))
+    return f"`.{name}` looks into the interpreter" if special or inner else ""
+
+
+# ---- C++ and CUDA ------------------------------------------------------------------------------
+
+HEADERS = ("cstddef", "cstdint")
+DIRECTIVES = {
+    "", "define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "pragma",
+    "undef",
+}  # fmt: skip
+PRAGMAS = r"omp\b|once$|unroll\b|GCC (?:unroll|ivdep)\b"
+# names that reach the compiler, other libraries, files and processes; the namespaces of attributes;
+# what hands a kernel to the framework, or to Python
+REFUSED_CPP = re.compile(
+    r"_*asm_*|_Pragma|__pragma|__has_\w+|_*attribute_*|__declspec|_*(?:gnu|clang|Clang)_*|extern|"
+    r"system|p?open|fopen|freopen|v?fork|exec[lv]\w*|posix_spawn\w*|dl(?:open|sym)|syscall|getenv|"
+    r"tt_\w*|TT_\w*|glue|_?Py[A-Z_]\w*"
+)
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+    |(?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*)
+    |(?P<raw>(?:L|u|U|u8)?R")
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<space>\s+)
+    |(?P<joined>%:|<:|\#\#)
+    |(?P<unread>/\*.*|["'](?:\\.|[^\\\n])*|[^ !\#%-&(-?A-\[\]^_a-~])
+    |(?P<other>.)""",
+    re.X | re.S | re.A,
+)
+# what a preprocessor reads otherwise than a reader does; a kernel needs none of it
+SMUGGLING = {
+    r"\\[ \t\v\f]*\r?\n": "a line that goes on in the next",
+    r"\?\?[=/'()!<>-]": "a trigraph",
+    r"(?!\r\n)[\x00-\x08\x0b-\x1f\x7f]": "a control character",
+}
+NOT_CODE = {"raw": "a raw string", "joined": "`{}`", "unread": "{!r} that stands alone"}
+
+
+def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
+    """The first rule that a file breaks, with its line; empty if it keeps them all.
+
+    A task that lists a header of ours, such as cuda/cuda.h, allows the names of namespace tt.
+    """
+    found = next(filter(None, (re.search(pattern, text) for pattern in SMUGGLING)), None)
+    if found:
+        what = next(words for pattern, words in SMUGGLING.items() if re.match(pattern, found[0]))
+        return f"line {line_of(text, found.start())}: {what} is not for a solution"
+    allowed = tuple(dict.fromkeys((*imports, *HEADERS)))
+    code = TOKEN.sub(without_comment, text)
+    for count, line in enumerate(code.split("\n"), 1):
+        directive = re.match(r"#[ \t]*(\w*)[ \t]*(.*)", line.strip())
+        wrong = directive and broken_directive(directive[1], directive[2], allowed)
+        if wrong:
+            return f"line {count}: {wrong}"
+    ours = any("/" in header for header in allowed)
+    for token in TOKEN.finditer(text):
+        kind, word = str(token.lastgroup), token[0]
+        wrong = (
+            NOT_CODE[kind].format(re.findall(r"/\*|%:|<:|##|.", word)[0])
+            if kind in NOT_CODE
+            else ""
+        )
+        if kind == "name" and (REFUSED_CPP.fullmatch(word) or (word == "tt" and not ours)):
+            wrong = f"`{word}`"
+        if wrong:
+            return f"line {line_of(text, token.start())}: {wrong} is not for a solution"
+    return ""
+
+
+def without_comment(token: re.Match[str]) -> str:
+    """A token; a comment as the spaces and line ends that a preprocessor sees in its place."""
+    return re.sub(r"[^\n]", " ", token[0]) if token.lastgroup == "comment" else token[0]
+
+
+def line_of(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def broken_directive(name: str, rest: str, allowed: tuple[str, ...]) -> str:
+    if name not in DIRECTIVES or (name == "pragma" and not re.match(PRAGMAS, rest)):
+        return f"`#{name} {rest}`".replace(" `", "`") + " is not for a solution"
+    if name == "include":
+        header = re.fullmatch(r"<([\w./]+)>|\"([\w./]+)\"", rest)
+        if not header or (header[1] or header[2]) not in allowed:
+            return f"includes {rest}; a solution needs {', '.join(allowed)}"
+    if name in ("define", "undef") and not re.match(r"[A-Z][A-Z0-9_]*\b", rest):
+        return "a macro's name is in capitals, so that it changes nobody else's code"
+    return ""

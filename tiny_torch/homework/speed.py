@@ -38,7 +38,7 @@ def ladder(task: Task, file: Path) -> list[Row]:
     if not (task.folder / "speed.py").is_file():
         raise ValueError(f"the speed of {task.number} is not measured: it has no speed.py")
     facts = runpy.run_path(str(task.folder / "speed.py"))
-    plain = all_tasks()[facts.get("NAIVE", task.number)]
+    plain = all_tasks(task.folder.parents[1])[facts.get("NAIVE", task.number)]
     threads = _core.get_num_threads()
     _core.set_num_threads(1)
     try:

@@ -11,6 +11,7 @@ import inspect
 import re
 import runpy
 import textwrap
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,28 +96,43 @@ class Task(NamedTuple):
 
 
 def read_task(folder: Path) -> Task:
-    """Raises ValueError where task.md lacks a line or has one that nobody knows."""
-    number, _, name = folder.name.partition("_")
-    head = (folder / "task.md").read_text().split("+++\n", 2)
+    """Raises ValueError where task.md lacks a line, or has one that nobody knows or understands."""
+    path = folder / "task.md"
+    named = re.fullmatch(r"(\d+\.\d+)_(\w+)", folder.name)
+    if not named:
+        raise ValueError(f"{folder}: a task's folder is called as 2.2_quotient")
+    head = path.read_text(encoding="utf-8").split("+++\n", 2)
     if len(head) != 3:
-        raise ValueError(f"{folder / 'task.md'}: begins with lines `name: value` between two `+++`")
-    facts: dict[str, Any] = dict(line.split(": ", 1) for line in head[1].splitlines() if line)
+        raise ValueError(f"{path}: begins with lines `name: value` between two `+++`")
+    facts: dict[str, Any] = {}
+    for line in filter(None, head[1].splitlines()):
+        name, colon, value = line.partition(": ")
+        if not colon:
+            raise ValueError(f"{path}: `name: value` is expected, got {line!r}")
+        facts[name] = value.strip()
     for field in ("points", "minutes"):
-        if field in facts:
-            facts[field] = int(facts[field])
+        if not facts.get(field, "0").isdecimal():
+            raise ValueError(f"{path}: {field} are a whole number, got {facts[field]!r}")
+        facts |= {field: int(facts[field])} if field in facts else {}
+    if facts.get("language", "python") not in SUFFIXES:
+        raise ValueError(f"{path}: language is one of {list(SUFFIXES)}, got {facts['language']!r}")
     facts["imports"] = tuple(facts.get("imports", "").split())
-    facts |= {"number": number, "track": folder.parent.name.partition("_")[2], "name": name}
+    facts |= {"number": named[1], "track": folder.parent.name.partition("_")[2], "name": named[2]}
     facts["folder"] = folder
     if facts.keys() != set(Task._fields):
         lacks, more = set(Task._fields) - facts.keys(), facts.keys() - set(Task._fields)
-        raise ValueError(
-            f"{folder / 'task.md'}: lacks {sorted(lacks)}, and nobody knows {sorted(more)}"
-        )
+        raise ValueError(f"{path}: lacks {sorted(lacks)}, and nobody knows {sorted(more)}")
     return Task(**facts)
 
 
-def all_tasks() -> dict[str, Task]:
-    """Every task by its number, in order."""
-    found = [read_task(page.parent) for page in FOLDER.glob("*/*/task.md")]
+def all_tasks(folder: Path = FOLDER) -> dict[str, Task]:
+    """The tasks of a folder of tracks by number, in order: ours, or those of a course.
+
+    Raises ValueError for a number that two folders have.
+    """
+    found = [read_task(page.parent) for page in folder.glob("*/*/task.md")]
     found.sort(key=lambda task: tuple(map(int, task.number.split("."))))
+    for one, other in pairwise(found):
+        if one.number == other.number:
+            raise ValueError(f"{one.folder} and {other.folder} have one number")
     return {task.number: task for task in found}

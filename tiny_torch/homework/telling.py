@@ -10,6 +10,7 @@ import numpy as np
 from tiny_torch.homework.trial import Failure, Verdict
 
 HEADS = {
+    "syntax": "is no Python",
     "rule": "is against the rules",
     "compile": "does not compile",
     "load": "cannot be loaded",
@@ -33,7 +34,12 @@ def told(verdict: Verdict) -> str:
             *told_failure(verdict, failure),
         ]
     lines += [f"note: {note}" for note in verdict.missing]
-    return "\n".join(lines)
+    return printable("\n".join(lines))
+
+
+def printable(text: str) -> str:
+    """Without what would steer a terminal: a student's code chooses what it prints and raises."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def told_failure(verdict: Verdict, failure: Failure) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import select
 import signal
 import subprocess
 import sys
@@ -33,7 +32,7 @@ KEPT = 1 << 14  # bytes of what the code prints
 class Failure(NamedTuple):
     """Why a file does not pass, and where it first did not."""
 
-    kind: str  # "rule", "compile", "load", "raised", "wrong", "crash", "time"
+    kind: str  # "syntax", "rule", "compile", "load", "raised", "wrong", "crash", "time"
     text: str
     case: str = ""
     inputs: dict[str, Any] | None = None
@@ -88,11 +87,17 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
 def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
     """What the process loads: the text itself, or the path of the library compiled from it."""
     if task.language == "python":
-        broken = rules.broken(text, task.imports) if bound else ""
+        try:
+            broken = rules.broken(text, task.imports) if bound else ""
+        except SyntaxError as error:
+            raise Failed("syntax", str(error.msg), error.lineno) from None
         if broken:
             raise Failed("rule", broken)
         return text
-    file.write_text(text)
+    broken = rules.broken_cpp(text, task.imports)
+    if broken:
+        raise Failed("rule", broken)
+    file.write_text(text, encoding="utf-8", newline="")
     return str(kernel.build(task, file))
 
 
@@ -128,7 +133,11 @@ def judge(
     if "error" in reply:
         text = f"{reply['error']}: {reply['text']}"
         return Failure("raised", text, case, inputs, None, expected, reply["line"])
-    text = difference(reply["value"], expected, answers.get("TOLERANCE", 0.0))
+    try:
+        text = difference(reply["value"], expected, answers.get("TOLERANCE", 0.0))
+    except Exception as error:  # an answer may be anything
+        text = f"the result cannot be compared with the right one: {type(error).__name__}"
+        return Failure("wrong", text, case, inputs, None, expected)
     if not text:
         return None
     why = ""
@@ -145,6 +154,7 @@ class Worker:
         self.task, self.folder = task, folder
         self.missing: list[str] = []
         theirs, self._to = os.pipe()
+        os.set_blocking(self._to, False)
         self._from, to_us = os.pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tiny_torch.homework.worker", str(theirs), str(to_us)],
@@ -179,15 +189,18 @@ class Worker:
         reply = self.ask(encoded(request), START)
         if "error" in reply:
             raise Failed("load", f"{reply['error']}: {reply['text']}", reply["line"])
+        if not isinstance(reply["value"], list):
+            raise Failed("crash", "what came back is no answer")
         self.missing = [str(x) for x in reply["value"]]
 
     def ask(self, message: bytes, seconds: float) -> dict[str, Any]:
         """The answer, whose parts may be anything; Failed if there is none in time."""
         try:
-            send(self._to, message)
-            if not select.select([self._from], [], [], seconds)[0]:
-                raise Failed("time", f"no answer within {seconds} s: does a loop never end?")
-            reply = decoded(receive(self._from))
+            until = time.monotonic() + seconds
+            send(self._to, message, until)
+            reply = decoded(receive(self._from, until))
+        except TimeoutError:
+            raise Failed("time", f"no answer within {seconds} s: does a loop never end?") from None
         except (EOFError, BrokenPipeError):
             raise Failed("crash", self._ended()) from None
         except ValueError as error:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import runpy
+import select
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -21,17 +23,21 @@ from tiny_torch.homework.task import read_task
 from tiny_torch.homework.values import MOST, decoded, encoded
 
 
-def receive(fd: int) -> bytes:
-    """A message: its length in 8 bytes, then that many. EOFError where the other end is shut."""
-    size = int.from_bytes(_exactly(fd, 8), "little")
+def receive(fd: int, until: float | None = None) -> bytes:
+    """A message: its length in 8 bytes, then that many. EOFError where the other end is shut.
+
+    TimeoutError if it has not come by `until`, of time.monotonic.
+    """
+    size = int.from_bytes(_exactly(fd, 8, until), "little")
     if size > MOST:
         raise ValueError(f"a message of {size} bytes")
-    return _exactly(fd, size)
+    return _exactly(fd, size, until)
 
 
-def _exactly(fd: int, size: int) -> bytes:
+def _exactly(fd: int, size: int, until: float | None) -> bytes:
     parts = []
     while size:
+        _wait(until, [fd], [])
         part = os.read(fd, min(size, 1 << 20))
         if not part:
             raise EOFError
@@ -40,10 +46,19 @@ def _exactly(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def send(fd: int, message: bytes) -> None:
+def send(fd: int, message: bytes, until: float | None = None) -> None:
+    """Writes a message; TimeoutError if nobody reads it by `until`, where `fd` does not block."""
     message = len(message).to_bytes(8, "little") + message
     while message:
+        _wait(until, [], [fd])
         message = message[os.write(fd, message) :]
+
+
+def _wait(until: float | None, readable: list[int], writable: list[int]) -> None:
+    if until is not None:
+        left = max(until - time.monotonic(), 0)
+        if not any(select.select(readable, writable, [], left)):
+            raise TimeoutError
 
 
 def failure(error: BaseException, file: str) -> dict[str, Any]:
@@ -59,7 +74,8 @@ def main(source: int, target: int) -> None:
     request = decoded(receive(source))
     task = read_task(Path(request["task"]))
     call = runpy.run_path(str(task.folder / "call.py"))["call"]
-    task.solution()  # loads its modules while files can be read
+    if task.language == "python" and not task.stands_alone:
+        task.solution()  # loads its modules while files can be read
     sandbox.limit(request["seconds"], request["memory"])
     # a sanitizer reads its own process's memory map and the library, to tell a line
     missing = sandbox.shut([Path(np.__file__).parent, Path(request["folder"]), Path("/proc/self")])
