@@ -3,6 +3,7 @@
 // device's memory, and it answers what the emulator has found, or "".
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <string>
 
@@ -46,6 +47,7 @@ const char* fault_of(Launches launches) {
   } catch (const std::exception& error) {
     fault = error.what();
   }
+  std::fflush(stdout);  // what kernels have printed: nobody else does when the process is ended
   global_bytes_read = tt::emulated::counts.global_bytes_read;
   products = tt::emulated::counts.products;
   return fault.c_str();
