@@ -33,8 +33,9 @@ def start(tmp_path_factory):
     """start(kernel): what it wrote, or the text of its error."""
     program = build(KERNELS, tmp_path_factory.mktemp("kernels"))
 
-    def run(name):
-        done = subprocess.run([program, name], capture_output=True, text=True, timeout=60)
+    def run(name, environment=None):
+        command = [program, name]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
         assert done.returncode == 0, done
         return done.stdout.strip()
 
@@ -123,8 +124,14 @@ def test_a_fault_is_reported(start, kernel, thread, fault):
     said = start(kernel)
     assert said.startswith(f"CUDA error in kernel {kernel}, block ({block}, 0, 0)"), said
     assert f"thread ({x}, 0, 0)" in said and fault in said, said
+    assert said.count("(at kernels.cu:") == (2 if "a race" in fault else 1), said
     line = int(re.search(r"\(at kernels\.cu:(\d+)\)", said)[1])
     source = KERNELS.read_text().splitlines()
     first = next(k for k, text in enumerate(source, 1) if f" {kernel}(" in text)
     last = next(k for k, text in enumerate(source[first - 1 :], first) if text.endswith("}"))
     assert first <= line <= last + 6, (line, first, last)
+
+
+def test_a_place_is_told_by_its_address_without_addr2line(start):
+    said = start("missing_barrier", {"PATH": ""})
+    assert len(re.findall(r"\(at \S*/kernels\+0x[0-9a-f]+\)", said)) == 2, said

@@ -89,6 +89,14 @@ def test_a_kernels_speed_is_told_once_it_has_passed(homework, tmp_path, monkeypa
     assert code == 2
 
 
+def test_a_cuda_kernel_is_neither_used_nor_measured(homework):
+    code, text = homework("use", "5.1")
+    assert code == 2 and "5.1 is a kernel of the emulated device, whose own cannot be" in text
+    code, text = homework("speed", "5.1")
+    assert code == 2 and "the speed of 5.1 is not measured: the emulator looks at each" in text
+    assert "__global__ void axpy" in homework("show", "5.1", "--yes")[1]
+
+
 def test_show_asks_first(homework, monkeypatch):
     monkeypatch.setattr("sys.stdin.readline", lambda: "n\n")
     assert homework("show", "1.1")[0] == 1

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
+from conftest import SOURCES
 
 from tiny_torch.homework.proof import prove
 from tiny_torch.homework.task import all_tasks
@@ -21,6 +25,22 @@ def test_ours_passes_and_a_wrong_one_fails(number):
 @pytest.mark.parametrize("number", TASKS)
 def test_cases_tell_right_from_wrong(number):
     assert prove(TASKS[number]).wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [n for n, task in TASKS.items() if task.language == "cuda"])
+def test_our_cuda_solution_is_compiled_for_a_gpu(number, tmp_path):
+    if shutil.which("nvcc") is None or not SOURCES.is_dir():
+        pytest.skip("needs nvcc and the sources")
+    file = tmp_path / "solution.cu"
+    words = '#include "cuda/infra/mma.h"\nusing tt::Half;\nusing tt::cuda::mma;\n'
+    file.write_text(
+        (words if "mma<" in TASKS[number].solution() else "") + TASKS[number].solution()
+    )
+    command = ["nvcc", "-std=c++17", "-arch=sm_80", "-I", str(SOURCES), "--expt-relaxed-constexpr"]
+    command += ["-cubin", "-o", str(tmp_path / "solution.cubin"), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("number", TASKS)

@@ -265,6 +265,74 @@ def test_a_kernels_faults_are_told_by_line(body):
     assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")
 
 
+CUDA_FAULTS = {  # (task, mutant): what is told, with the lines of the file
+    ("5.1", "one element too many"): (
+        "  line 4: kernel axpy, block (0, 0, 0), thread (0, 0, 0): reads 4 bytes of global memory "
+        "0 bytes behind a block of 4 bytes",
+        "     4 |   for (int i = first; i <= n; i += step) y[i] += a * x[i];",
+    ),
+    ("5.2", "a barrier that half of the threads miss"): (
+        "  line 14: kernel sum_rows, block (0, 0, 0): thread (127, 0, 0) waits in __syncthreads "
+        "(line 14), but thread (255, 0, 0) has ended without it",
+        "    14 |     __syncthreads();",
+    ),
+    ("5.5", "no barrier between two uses of the array"): (
+        "  line 16: kernel softmax, block (0, 0, 0), thread (1, 0, 0): a race: reads 4 bytes of "
+        "shared memory that thread number 0 has written (line 10) with no barrier between",
+        "    10 |   values[thread] = value;",
+        "    16 |   return values[0];",
+    ),
+}
+
+
+@linux
+@pytest.mark.parametrize(("number", "name"), CUDA_FAULTS)
+def test_a_cuda_kernels_faults_are_told_by_line(number, name):
+    task = all_tasks()[number]
+    verdict = check(task, task.mutants()[name], 0)
+    assert verdict.failure is not None and verdict.failure.kind == "fault"
+    said = telling.told(verdict).splitlines()
+    lines = CUDA_FAULTS[number, name]
+    assert "has a fault, which the emulator has seen" in said[0]
+    at = said.index(lines[0])
+    assert tuple(said[at : at + len(lines)]) == lines
+
+
+SUM_ROWS = """
+__global__ void sum_rows(const float* x, float* y, int size) {
+  BODY
+}
+"""
+CUDA_KERNELS = {  # the body of sum_rows: kind, what is told
+    "float elsewhere(float); y[0] = elsewhere(x[0]);": ("compile", "undefined reference"),
+    "*reinterpret_cast<float*>(1 << 20) = 1;": (
+        "fault", "line 3: kernel sum_rows, block (0, 0, 0), thread (0, 0, 0): writes 4 bytes that "
+        "are not the device's memory",
+    ),
+    "float deep[1 << 20]; for (float& one : deep) one = x[0]; y[0] = deep[size];": (
+        "crash", "SIGSEGV"
+    ),
+}  # fmt: skip
+
+
+@linux
+@pytest.mark.parametrize("body", CUDA_KERNELS)
+def test_a_cuda_kernel_that_goes_wrong(body):
+    kind, words = CUDA_KERNELS[body]
+    verdict = check(all_tasks()["5.2"], SUM_ROWS.replace("BODY", body), 0)
+    assert verdict.failure is not None and verdict.failure.kind == kind
+    assert words in telling.told(verdict).replace("‘", "'").replace("’", "'")
+
+
+@linux
+def test_a_cuda_kernel_without_end_is_ended(monkeypatch):
+    monkeypatch.setattr("tiny_torch.homework.trial.CASE", 1)
+    body = "for (int i = threadIdx.x; i < size; i -= i % 2) y[0] += x[i];"
+    verdict = check(all_tasks()["5.2"], SUM_ROWS.replace("BODY", body), 0)
+    assert verdict.failure is not None
+    assert verdict.failure.text == "no answer within 1 s: does a loop never end?"
+
+
 @linux
 def test_a_fault_in_a_function_that_is_no_template_is_told_by_line():
     task = all_tasks()["4.5"]

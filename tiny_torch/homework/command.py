@@ -146,6 +146,10 @@ def show(mine: Mine, args: argparse.Namespace) -> int:
 
 
 def use(mine: Mine, args: argparse.Namespace) -> int:
+    if args.task.language == "cuda":
+        raise ValueError(
+            f"{args.task.number} is a kernel of the emulated device, whose own cannot be replaced"
+        )
     if args.task.stands_alone:
         raise ValueError(
             f"{args.task.number} stands alone: nothing in the framework does its work, so that "
@@ -172,6 +176,11 @@ def in_use(mine: Mine) -> list[str]:
 
 def measured(mine: Mine, args: argparse.Namespace) -> int:
     """How fast a kernel that has passed is, next to others: no points."""
+    if args.task.language == "cuda":
+        raise ValueError(
+            f"the speed of {args.task.number} is not measured: the emulator looks at each access, "
+            "so that its seconds say nothing about a GPU"
+        )
     require_passed(mine, args.task)
     print(speed.told(speed.ladder(args.task, mine.file(args.task))))
     return 0

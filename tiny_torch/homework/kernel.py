@@ -1,4 +1,5 @@
-"""Compiles a student's kernel, with AddressSanitizer and UBSan unless its speed is asked for."""
+"""Compiles a student's kernel: with AddressSanitizer and UBSan unless its speed is asked for, or
+for the emulator of CUDA."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tiny_torch.devices import LIBRARIES
 from tiny_torch.homework.task import FOLDER, Task
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -22,6 +24,12 @@ BOUNDED = (
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 CHECKED = ("-O1", "-gdwarf-4", "-DCHECKED", *SANITIZED)
 FAST = ("-O3", "-march=native")
+# for the emulator, which answers the sanitizers' calls itself (src/cuda/host/hooks.cpp)
+EMULATED = (
+    *("-O1", "-g1", "-gdwarf-4", "-ffp-contract=off", "-Wno-unused-function"),
+    *("-fsanitize=thread", "-fsanitize=bounds", "--param=tsan-instrument-func-entry-exit=0"),
+)
+EMULATOR = LIBRARIES / "cuda_emulated.so"
 
 
 class Refused(Exception):
@@ -45,13 +53,27 @@ def build(task: Task, path: Path, flags: tuple[str, ...] = CHECKED) -> Path:
 
     Raises Refused with what the compiler says.
     """
-    library = path.with_suffix(".so")
-    command = [
-        "sh", "-c", BOUNDED, "sh",
-        compiler(), "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-Wall", *flags,
-        f'-DSTUDENT="{path.name}"', "-I", str(path.parent), "-I", str(HEADERS), "-I", str(FOLDER),
-        "-o", str(library), str(task.folder / "glue.cpp"),
+    library, unlinked = path.with_suffix(".so"), path.with_suffix(".o")
+    source = [
+        "-std=c++17", "-fPIC", "-Wall", f'-DSTUDENT="{path.name}"',
+        "-I", str(path.parent), "-I", str(HEADERS), "-I", str(FOLDER),
+        str(task.folder / "glue.cpp"),
     ]  # fmt: skip
+    if task.language == "cuda":
+        if not EMULATOR.exists():
+            raise Refused(f"this build of tiny_torch has no {EMULATOR.name}, which runs kernels")
+        compiled(task, path, *EMULATED, *source, "-c", "-o", str(unlinked))
+        # linked without the sanitizers' own libraries
+        parts = [str(unlinked), str(EMULATOR)]
+        compiled(task, path, "-shared", "-Wl,-z,defs", "-o", str(library), *parts)
+    else:
+        compiled(task, path, "-shared", "-fopenmp", *flags, *source, "-o", str(library))
+    return library
+
+
+def compiled(task: Task, path: Path, *arguments: str) -> None:
+    """Runs the compiler; raises Refused, with the line of the student's file if it tells one."""
+    command = ["sh", "-c", BOUNDED, "sh", compiler(), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -64,21 +86,22 @@ def build(task: Task, path: Path, flags: tuple[str, ...] = CHECKED) -> Path:
         if found:  # where the task calls what the file is to define
             raise Refused(f"`{task.symbol}` cannot be called as its contract says: {found[1]}")
         raise Refused(done.stderr.strip()[-2000:])
-    return library
 
 
 def with_lines(printed: str, library: Path) -> str:
-    """A sanitizer's report with lines of the source for places in the library.
+    """A sanitizer's or the emulator's report with lines of the source for places in the library.
 
-    It cannot read them itself: the process that it runs in reads no files.
+    Neither can read them itself: the process that it runs in reads no files.
     """
-    places = list(dict.fromkeys(re.findall(rf"{re.escape(str(library))}\+(0x[0-9a-f]+)", printed)))
-    if not places or shutil.which("addr2line") is None:
+    places = dict.fromkeys(re.findall(rf"{re.escape(str(library))}\+(0x[0-9a-f]+)", printed))
+    if shutil.which("addr2line") is None:
         return printed
-    command = ["addr2line", "-e", str(library), *places]
-    found = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
-    for place, line in zip(places, found, strict=False):
-        printed = printed.replace(f"{library}+{place}", line)
+    for place in places:  # each is a chain of inlined functions, the student's among others
+        command = ["addr2line", "-i", "-e", str(library), place]
+        lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+        found = [x for x in lines if f"/{library.stem}." in x] or lines or [place]
+        line = found[0].partition(" (")[0]  # "... (discriminator 2)"
+        printed = re.sub(rf"{re.escape(f'{library}+{place}')}\b", line, printed)
     return printed
 
 
@@ -97,6 +120,8 @@ def environment(task: Task) -> dict[str, str]:
     """What the process that runs a kernel needs."""
     if task.language == "python":
         return {}
+    if task.language == "cuda":  # memory of the device is as long as it was asked for
+        return {"TINY_TORCH_CUDA": "off", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     return {
         "LD_PRELOAD": sanitizers(),
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:hard_rss_limit_mb=4096",
@@ -106,4 +131,4 @@ def environment(task: Task) -> dict[str, str]:
 
 def memory(task: Task, most: int) -> int | None:
     """AddressSanitizer maps terabytes, and has a limit of its own."""
-    return most if task.language == "python" else None
+    return None if task.language == "c++" else most

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 INSTALLED = Path(__file__).parent / "tasks"  # in a wheel
 FOLDER = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "homework"
-SUFFIXES = {"python": ".py", "c++": ".cpp"}
+SUFFIXES = {"python": ".py", "c++": ".cpp", "cuda": ".cu"}
 
 
 class Task(NamedTuple):

@@ -15,6 +15,7 @@ HEADS = {
     "compile": "does not compile",
     "load": "cannot be loaded",
     "raised": "raises an exception",
+    "fault": "has a fault, which the emulator has seen",
     "wrong": "answers something else",
     "crash": "crashes",
     "time": "takes too long",
@@ -52,7 +53,7 @@ def told_failure(verdict: Verdict, failure: Failure) -> list[str]:
     lines += [f"  {line}" for line in found or (where + failure.text).split("\n")]
     if failure.kind == "wrong" and not isinstance(failure.expected, np.ndarray | dict):
         lines += [f"  got {shown(failure.got)}", f"  expected {shown(failure.expected)}"]
-    if failure.kind in ("raised", "crash", "wrong") and verdict.right:
+    if failure.kind in ("raised", "fault", "crash", "wrong") and verdict.right:
         lines.append(f"  {simpler(verdict.right)}")
     printed = verdict.printed.strip()
     if printed and not found:

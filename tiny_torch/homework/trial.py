@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tiny_torch.homework import kernel, rules
+from tiny_torch.homework import cuda, kernel, rules
 from tiny_torch.homework.compare import difference
 from tiny_torch.homework.task import Task
 from tiny_torch.homework.values import decoded, encoded
@@ -32,7 +32,7 @@ KEPT = 1 << 14  # bytes of what the code prints
 class Failure(NamedTuple):
     """Why a file does not pass, and where it first did not."""
 
-    kind: str  # "syntax", "rule", "compile", "load", "raised", "wrong", "crash", "time"
+    kind: str  # "syntax", "rule", "compile", "load", "raised", "fault", "wrong", "crash", "time"
     text: str
     case: str = ""
     inputs: dict[str, Any] | None = None
@@ -80,6 +80,9 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
             failure = error.failure
         if worker is not None:
             printed = kernel.with_lines(worker.printed(), file.with_suffix(".so"))
+        if failure is not None and failure.kind == "fault":
+            said, line = cuda.with_source(failure.text, file.with_suffix(".so"), task.file, text)
+            failure = failure._replace(text=said, line=line)
     missing = worker.missing if worker else []
     return Verdict(task, right, failure, printed, missing, time.monotonic() - start)
 
@@ -131,8 +134,10 @@ def judge(
         text = f"expected {expected}: {error}"
         return Failure("wrong", text, case, inputs, got, expected, reply.get("line"))
     if "error" in reply:
-        text = f"{reply['error']}: {reply['text']}"
-        return Failure("raised", text, case, inputs, None, expected, reply["line"])
+        kind, text = "raised", f"{reply['error']}: {reply['text']}"
+        if worker.task.language == "cuda":
+            kind, text = "fault", reply["text"]
+        return Failure(kind, text, case, inputs, None, expected, reply["line"])
     try:
         text = difference(reply["value"], expected, answers.get("TOLERANCE", 0.0))
     except Exception as error:  # an answer may be anything

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.homework import sandbox, used
+from tiny_torch.homework import cuda, sandbox, used
 from tiny_torch.homework.task import read_task
 from tiny_torch.homework.values import MOST, decoded, encoded
 
@@ -76,6 +76,8 @@ def main(source: int, target: int) -> None:
     call = runpy.run_path(str(task.folder / "call.py"))["call"]
     if task.language == "python" and not task.stands_alone:
         task.solution()  # loads its modules while files can be read
+    if task.language == "cuda":
+        cuda.open_device()
     sandbox.limit(request["seconds"], request["memory"])
     # a sanitizer reads its own process's memory map and the library, to tell a line
     missing = sandbox.shut([Path(np.__file__).parent, Path(request["folder"]), Path("/proc/self")])
@@ -83,6 +85,8 @@ def main(source: int, target: int) -> None:
         mine = request["text"]  # a kernel's library
         if task.language == "python":
             mine = used.load(task, request["text"], request["namespace"])
+        elif task.language == "cuda":
+            mine = cuda.Kernels(mine)
         used.install(task, mine)
     except BaseException as error:  # SystemExit, too
         return send(target, encoded(failure(error, task.file)))

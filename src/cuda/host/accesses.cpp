@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "cuda/host/memory.h"
+#include "cuda/host/place.h"
 
 namespace tt::emulated {
 
@@ -56,17 +57,20 @@ Accesses::Module& Accesses::module_of(const void* code) {
   return modules_.emplace_back(std::move(search.found));
 }
 
-std::string Accesses::fault(const void* address, size_t bytes, Access kind, int thread) {
+std::string Accesses::fault(const void* address, size_t bytes, Access kind, int thread,
+                            void* place) {
   const char* const does = kind == Access::Read ? "reads " : "writes ";
   if (reinterpret_cast<uintptr_t>(address) % bytes != 0)
     return format(does, bytes, " bytes at a misaligned address");
   const Memory& memory = Memory::instance();
   if (memory.contains(address)) {
-    if (memory.is_valid(address, bytes)) return {};
-    return format(does, bytes, " bytes of global memory ", memory.describe(address));
+    if (!memory.is_valid(address, bytes))
+      return format(does, bytes, " bytes of global memory ", memory.describe(address));
+    if (kind == Access::Read) counts.global_bytes_read += bytes;
+    return {};
   }
   if (dynamic_.has(address, bytes))
-    return shared_fault("dynamic shared memory", bytes, kind, thread,
+    return shared_fault("dynamic shared memory", bytes, kind, thread, place,
                         &dynamic_bytes_[static_cast<const char*>(address) - dynamic_.begin]);
   if (kind == Access::Read) {
     const char* const built_in = reinterpret_cast<const char*>(&position);
@@ -77,7 +81,7 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
   }
   if (module_->statics.has(address, bytes))
     return shared_fault(
-        "shared memory", bytes, kind, thread,
+        "shared memory", bytes, kind, thread, place,
         &module_->bytes[static_cast<const char*>(address) - module_->statics.begin]);
   if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
       address < dynamic_.end + 4096)
@@ -104,8 +108,10 @@ bool Accesses::are_ordered(Time then, Time warp_then, int other, int thread) con
 }
 
 std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind, int thread,
-                                   Byte* to) {
+                                   void* place, Byte* to) {
   const Time warp_now = warp_times_[thread / kWarp];
+  char* const code = const_cast<char*>(module_->read_only.front().begin);
+  const auto here = static_cast<uint32_t>(static_cast<char*>(place) - code);
   for (Byte* byte = to; byte < to + bytes; ++byte) {
     if (kind != Access::Write && byte->written < block_began_)
       return format("reads ", bytes, " bytes of ", where,
@@ -114,8 +120,8 @@ std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind,
     if (!are_both_atomic &&
         !are_ordered(byte->written, byte->writer_warp_time, byte->writer, thread))
       return format("a race: ", kind == Access::Read ? "reads " : "writes ", bytes, " bytes of ",
-                    where, " that thread number ", byte->writer,
-                    " has written with no barrier between");
+                    where, " that thread number ", byte->writer, " has written",
+                    place_of(code + byte->writer_place), " with no barrier between");
     if (kind == Access::Read) {
       const bool is_alone = byte->read != now_ || byte->reader == thread;
       const bool is_in_warp = byte->reader >= 0 ? byte->reader / kWarp == thread / kWarp
@@ -123,16 +129,18 @@ std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind,
       byte->reader = is_alone ? thread : is_in_warp ? kSeveralInWarp : kSeveral;
       byte->read = now_;
       byte->reader_warp_time = warp_now;
+      byte->reader_place = here;
       continue;
     }
     if (!are_ordered(byte->read, byte->reader_warp_time, byte->reader, thread))
       return format("a race: writes ", bytes, " bytes of ", where, " that ",
                     byte->reader < 0 ? "several threads have"
                                      : format("thread number ", byte->reader, " has"),
-                    " read with no barrier between");
+                    " read", place_of(code + byte->reader_place), " with no barrier between");
     byte->written = now_;
     byte->writer = thread;
     byte->writer_warp_time = warp_now;
+    byte->writer_place = here;
     byte->written_atomically = kind == Access::Atomic;
   }
   return {};

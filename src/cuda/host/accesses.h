@@ -28,8 +28,8 @@ class Accesses {
   void warp_met(int warp);  // all lanes have passed __syncwarp
 
   // What is wrong with the access, or "". By thread number `thread` of the block, of memory that is
-  // not its own stack.
-  std::string fault(const void* address, size_t bytes, Access kind, int thread);
+  // not its own stack; `place` is where it does so.
+  std::string fault(const void* address, size_t bytes, Access kind, int thread, void* place);
   // Shared memory that was written is as if it had not been.
   void forget_writes(const void* address, size_t bytes);
 
@@ -46,16 +46,19 @@ class Accesses {
 
   // A time counts barriers, of all blocks that have run.
   using Time = uint64_t;
-  // Who last wrote and read a byte of shared memory, and when. Readers may be several.
+  // Who last wrote and read a byte of shared memory, when, and where in the kernel's code. Readers
+  // may be several.
   struct Byte {
     Time written = 0, read = 0;
     Time writer_warp_time = 0, reader_warp_time = 0;
+    uint32_t writer_place = 0, reader_place = 0;
     int16_t writer = 0, reader = 0;
     bool written_atomically = false;
   };
   static constexpr int16_t kSeveral = -1, kSeveralInWarp = -2;
 
-  std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, Byte* to);
+  std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, void* place,
+                           Byte* to);
   bool are_ordered(Time then, Time warp_then, int other, int thread) const;
 
   // A library that holds kernels.

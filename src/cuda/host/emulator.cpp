@@ -16,6 +16,7 @@
 namespace tt::emulated {
 
 Position position;
+Counts counts;
 
 namespace {
 
@@ -122,7 +123,7 @@ class Emulator {
 
   void check(const void* address, size_t bytes, Access kind, void* place) {
     if (!running_ || running_->fiber->owns(address)) return;
-    const std::string fault = accesses_.fault(address, bytes, kind, thread());
+    const std::string fault = accesses_.fault(address, bytes, kind, thread(), place);
     if (!fault.empty()) fail(fault, place);
   }
 

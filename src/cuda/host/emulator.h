@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#pragma GCC visibility push(default)  // kernels of other libraries may call it
 namespace tt::emulated {
 
 struct Index {
@@ -26,6 +27,12 @@ struct Position {
   Extent block_size, grid_size;
 };
 extern Position position;
+
+// What the kernels of this process have done, for those who ask for less.
+struct Counts {
+  uint64_t global_bytes_read = 0, products = 0;  // products: mma.sync, per lane
+};
+extern Counts counts;
 
 // A kernel and its arguments; they lie in the host's memory, where the kernel may read them.
 struct Launch {
@@ -68,3 +75,4 @@ void check_atomic(const void* address, size_t bytes);
 [[noreturn]] void fail_on_lane(const char* what, int lane);
 
 }  // namespace tt::emulated
+#pragma GCC visibility pop

@@ -34,6 +34,7 @@ void mma(Word word, float* d, const unsigned* a, const unsigned* b) {
   const Fragments own = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
   Fragments all[kWarp];
   exchange("mma.sync", ~0u, &own, sizeof own, all, __builtin_return_address(0));
+  ++counts.products;
   const int quad = lane() / 4, in_quad = lane() % 4;
   Numbers rows[2][8], columns[2][8];  // of A and of B, by words
   for (int k = 0; k < 8; ++k)

@@ -3,6 +3,7 @@
 #include "core/half.h"
 #include "cuda/host/cuda.h"
 
+#pragma GCC visibility push(default)
 namespace tt::emulated {
 
 enum class Word { Halves, BFloats, Tf32 };
@@ -10,6 +11,7 @@ void mma(Word word, float* d, const unsigned* a, const unsigned* b);
 void load_matrices(unsigned* words, const void* row, bool transposed);
 
 }  // namespace tt::emulated
+#pragma GCC visibility pop
 
 namespace tt::cuda {
 namespace {

@@ -21,15 +21,14 @@ std::string place_of(void* return_address) {
   const std::string command = format("addr2line -i -e '", module.dli_fname, "' ", std::hex,
                                      std::showbase, offset, " 2>/dev/null");
   const std::unique_ptr<FILE, int (*)(FILE*)> answer(popen(command.c_str(), "r"), pclose);
-  if (!answer) return {};
   char line[4096];
-  while (std::fgets(line, sizeof line, answer.get())) {
+  while (answer && std::fgets(line, sizeof line, answer.get())) {
     line[std::strcspn(line, "\n (")] = 0;  // "... (discriminator 2)"
     if (line[0] == '?' || std::strstr(line, "cuda/host/")) continue;
     const char* const name = std::strrchr(line, '/');
     return format(" (at ", name ? name + 1 : line, ")");
   }
-  return {};
+  return format(" (at ", module.dli_fname, "+", std::hex, std::showbase, offset, ")");
 }
 
 }  // namespace tt::emulated

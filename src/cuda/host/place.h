@@ -4,7 +4,8 @@
 
 namespace tt::emulated {
 
-// " (at kernel.cu:12)" for the address that a call returns to; "" where nobody knows.
+// " (at kernel.cu:12)" for the address that a call returns to; where addr2line does not tell,
+// " (at library+0x1234)".
 std::string place_of(void* return_address);
 
 }  // namespace tt::emulated

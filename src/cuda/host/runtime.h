@@ -114,6 +114,6 @@ namespace tt::emulated {
 
 // Gives a kernel to a stream; its arguments are copied. Throws where the stream cannot take it, and
 // the kernel's fault if it runs at once.
-void launch(const Launch& what, cudaStream_t stream);
+__attribute__((visibility("default"))) void launch(const Launch& what, cudaStream_t stream);
 
 }  // namespace tt::emulated

@@ -1,0 +1,7 @@
+#include "../glue.h"
+#include STUDENT
+
+TASK(const float* x, float* y, int rows, int size) {
+  const dim3 grid(rows), block(256);
+  return glue::fault_of([=] { launch<sum_rows>({grid, block}, x, y, size); });
+}

@@ -1,0 +1,5 @@
+import numpy as np
+
+
+def call(student, x):
+    return student(x, np.full_like(x, np.nan), *x.shape)[1]

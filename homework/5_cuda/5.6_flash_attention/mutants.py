@@ -1,0 +1,21 @@
+MUTANTS = {
+    "no barrier before the scores": ("    __syncthreads();  // the tile is there\n", ""),
+    "no barrier behind the scores": ("    __syncthreads();  // all have done with it\n", ""),
+    "threads without a query are gone": (
+        "  float mine[kSize]",
+        "  if (query >= queries) return;\n  float mine[kSize]",
+    ),
+    "the old sum is not shrunk": ("total * shrink + weight", "total + weight"),
+    "the old output is not shrunk": ("sums[d] * shrink + weight", "sums[d] + weight"),
+    "no maximum": ("most = max(most, score);", "most = 0;"),
+    "the sign of the shrinking": ("expf(before - most)", "expf(most - before)"),
+    "the last tile is whole": ("min(kTile, keys - first)", "kTile"),
+    "only whole tiles": ("first < keys;", "first + kTile <= keys;"),
+    "every tile is the first": ("k[first * kSize + i]", "k[i]"),
+    "all heads have the keys of the first": ("  k += head * keys * kSize;\n", ""),
+    "heads are as long as the queries": ("v += head * keys", "v += head * queries"),
+    "no scale": ("q[d] * scale", "q[d]"),
+    "not divided": ("sums[d] / total", "sums[d]"),
+    "queries behind the end are written": ("  if (query >= queries) return;\n", ""),
+    "keys are not shared": ("mine[d] * k_tile[j][d]", "mine[d] * k[(first + j) * kSize + d]"),
+}
