@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,6 +29,12 @@ MARKS = {"": " ", "started": "~", "passed": "+", "used": "*"}
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; --help lists what there is\n")
+
+
+def at_least_1(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"at least 1, got {text}")
+    return int(text)
 
 
 class Mine:
@@ -270,13 +277,15 @@ def written(mine: Mine, args: argparse.Namespace) -> int:
 def proved(mine: Mine, args: argparse.Namespace) -> int:
     bad, examples = 0, []
     print("| task | cases | wrong solutions that fail | |\n|---|--:|--:|---|")
-    for task in args.tasks or mine.tasks.values():
-        proof = prove(task)
-        bad += bool(proof.wrong)
-        cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
-        print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |")
-        files = new.unwritten(task)
-        examples += [f"{task.number} is the example still in: {', '.join(files)}"] if files else []
+    tasks = args.tasks or list(mine.tasks.values())
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for task, proof in zip(tasks, pool.map(prove, tasks), strict=True):
+            bad += bool(proof.wrong)
+            cells = [f"{task.number} {task.title}", str(proof.cases), str(proof.mutants)]
+            print(f"| {' | '.join([*cells, '; '.join(proof.wrong) or 'ok'])} |", flush=True)
+            files = new.unwritten(task)
+            if files:
+                examples.append(f"{task.number} is the example still in: {', '.join(files)}")
     print(*examples, sep="\n", end="\n" if examples else "")
     return int(bad > 0)
 
@@ -320,7 +329,6 @@ def parser() -> Parser:
     grading_.add_argument("students", type=Path)
     grading_.add_argument("--json", type=Path, help="where to write all results")
     grading_.add_argument("--csv", type=Path, help="where to write points, a line per student")
-    grading_.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
     grading_.add_argument(
         "--seed", type=int, help="of the cases; default: a new one for each check"
     )
@@ -335,6 +343,10 @@ def parser() -> Parser:
     adding.add_argument("--kind", choices=("python", "c++"), default="python")
     proving = command("prove", proved, "that cases tell right from wrong", False)
     proving.add_argument("tasks", nargs="*", metavar="TASK")
+    for parallel in (grading_, proving):
+        parallel.add_argument(
+            "--jobs", type=at_least_1, default=os.cpu_count() or 1, help="at the same time"
+        )
     return whole
 
 
