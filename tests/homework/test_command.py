@@ -63,6 +63,8 @@ def test_a_script_runs_on_the_students_code(homework, tmp_path):
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.stderr == "on your code: 2.2 The gradient of a quotient\n"
     assert ran.stdout == "mine\ntensor([0.5000])\n"
+    ran = subprocess.run([*command[:-1], "mlp", "--help"], capture_output=True, text=True)
+    assert ran.returncode == 0 and "--epochs" in ran.stdout
 
 
 def test_a_task_that_stands_alone_cannot_be_used(homework, tmp_path):

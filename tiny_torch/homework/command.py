@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tiny_torch import _apps
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
 from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
@@ -203,6 +204,8 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         else:
             used.install(task, kernel.build(task, mine.file(task), kernel.FAST))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
+    if args.script and args.script[0] in _apps.apps() and not Path(args.script[0]).exists():
+        return _apps.main(args.script)
     return runner.main(args.script)
 
 
@@ -320,8 +323,10 @@ def parser() -> Parser:
         "--yes", action="store_true", help="do not ask"
     )
     command("use", use, "your code in place of ours").add_argument("--off", action="store_true")
-    running = command("run", run, "a script on the framework with your code in it", False)
-    running.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
+    running = command("run", run, "a script or an app on the framework with your code in it", False)
+    running.add_argument(
+        "script", nargs=argparse.REMAINDER, help="script.py, or an app's name, with its arguments"
+    )
     command("speed", measured, "your kernel's speed, next to a plain one's and ours")
     command("status", status, "what runs on your code, and your points", False)
     command("reset", reset, "begins anew; your file is kept beside")
