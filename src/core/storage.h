@@ -116,7 +116,7 @@ struct Storage {
   // Moves into memory that processes forked from now on share, and others through its file: on the
   // host, and else nothing.
   void share();
-  // Of a mapping made elsewhere: takes the file over, and closes it at the end.
+  // Takes over the file of a mapping made elsewhere, and closes it at the end.
   void keep_file(int opened) { shared = true, file = opened; }
 
   std::atomic<int64_t> references{1};

@@ -130,6 +130,16 @@ def test_nan_is_as_in_the_model(name: str, tmp_path: Path) -> None:
     assert "0 wrong" in run(tmp_path / "model.c", *CHECKED)
 
 
+FAR = torch.tensor([-1.5, -300.0, 256.0, 300.7, 1e10, -1e20, torch.inf, torch.nan, 2.0**31])
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_floats_without_a_place_among_integers(dtype: Any, tmp_path: Path) -> None:
+    to_c(Call(lambda x: x.to(dtype)), FAR, tmp_path / "model.c")
+    assert "0 wrong" in run(tmp_path / "model.c", *CHECKED)
+
+
 def test_numbers_are_exact() -> None:
     for bits in np.random.default_rng(0).integers(0, 2**32, 1000, np.uint32):
         x = bits.view(np.float32)

@@ -146,7 +146,7 @@ def avg_pool(b: Builder, node: Node, x: Value, size: tuple, settings: tuple) -> 
 
 
 def even_windows(sizes: Sequence[Any], wanted: Sequence[Any]) -> tuple | None:
-    """Of adaptive pooling: the windows, where all are of one size and do not overlap."""
+    """The windows of adaptive pooling, if all are of one size and do not overlap."""
     pairs = list(zip(sizes, wanted, strict=True))
     windows = [n // out if not isinstance(out, Size) or out == n else None for n, out in pairs]
     if any(type(k) is not int or k * out != n for k, (n, out) in zip(windows, pairs, strict=True)):

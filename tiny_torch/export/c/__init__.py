@@ -22,6 +22,7 @@ from tiny_torch.export.c.writing import (
     comment,
     hexadecimal,
     identifier,
+    number,
     type_of,
     unique,
 )
@@ -186,7 +187,7 @@ def array_of(tensor: Tensor) -> np.ndarray:
 def table(name: str, array: np.ndarray, kind: str, what: str) -> str:
     """A constant array of the file."""
     numbers = array.ravel().tolist()
-    words = [hexadecimal(x) if kind == "float" else str(int(x)) for x in numbers] or ["0"]
+    words = [hexadecimal(x) if kind == "float" else number(x, kind) for x in numbers] or ["0"]
     rows = ["  " + ", ".join(words[i : i + PER_LINE]) for i in range(0, len(words), PER_LINE)]
     text = ",\n".join(rows)
     return f"{comment(what)}\nstatic const {kind} {name}[{len(words)}] = {{\n{text}\n}};"

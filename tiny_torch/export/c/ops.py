@@ -157,8 +157,13 @@ def addcmul(w: Writer, node: Node, x: Any, y: Any, z: Any) -> None:
 
 @form("Cast", "ToCopy", "ToInteger")
 def cast(w: Writer, node: Node, x: Value, dtype: Any) -> None:
+    kind, to = type_of(x, node.place), type_of(node.outputs[0], node.place)
     if str(dtype) == "torch.bool":
-        map_elements(w, node, "{0} != 0", x, kind=type_of(x, node.place))
+        map_elements(w, node, "{0} != 0", x, kind=kind)
+    elif kind == "float" and to != "float":  # in C, what has no place in the integer is undefined
+        bits = 64 if to == "int64_t" else 32
+        inside = f"{{0}} >= -0x1p{bits - 1}f && {{0}} < 0x1p{bits - 1}f"
+        map_elements(w, node, f"{inside} ? (int{bits}_t){{0}} : INT{bits}_MIN", x, kind=kind)
     else:
         map_elements(w, node, "{0}", x)
 

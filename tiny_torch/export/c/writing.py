@@ -45,8 +45,8 @@ def type_of(value: Value, place: str = "") -> str:
 
 def number(x: Any, kind: str) -> str:
     """A number as a literal of a C type; floats exactly, in hexadecimal."""
-    if kind != "float":
-        return str(int(x))
+    if kind != "float":  # a literal has no sign, and none of its types has 2 ** 63
+        return "INT64_MIN" if int(x) == -(1 << 63) else str(int(x))
     return hexadecimal(float(np.float32(x)))
 
 
