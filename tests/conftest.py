@@ -32,8 +32,11 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if not is_unknown_to_pytorch(item)]
 
 
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     gc.freeze()  # a collection need not look at fifty thousand tests each time
+    for item in session.items:
+        if isinstance(item, pytest.DoctestItem):  # its names, among which holders are looked for
+            item.dtest.globs = dict(item.dtest.globs)
 
 
 def is_unknown_to_pytorch(item):

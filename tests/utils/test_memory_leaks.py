@@ -1,6 +1,5 @@
 """Five planted leaks are found: what holds the memory, by the script's own names, and why."""
 
-import gc
 import sys
 from types import ModuleType
 
@@ -11,13 +10,6 @@ from tiny_torch import nn
 from tiny_torch.utils import memory
 
 STEPS = 5
-
-
-@pytest.fixture(scope="module", autouse=True)
-def only_new_objects():
-    """Holders are looked for among all objects of the process: not those of earlier tests."""
-    gc.collect()
-    gc.freeze()
 
 
 def net():

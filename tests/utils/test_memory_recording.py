@@ -1,6 +1,5 @@
 """A recording of memory: each block, what made it, who saved it, until when; and its page."""
 
-import gc
 import json
 import re
 import subprocess
@@ -16,13 +15,6 @@ from tiny_torch import _core, nn
 from tiny_torch.nn import functional as F
 from tiny_torch.utils import memory
 from tiny_torch.utils.pages import encoded
-
-
-@pytest.fixture(scope="module", autouse=True)
-def only_new_objects():
-    """Holders are looked for among all objects of the process: not those of earlier tests."""
-    gc.collect()
-    gc.freeze()
 
 
 class Block(nn.Module):

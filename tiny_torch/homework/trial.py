@@ -161,8 +161,9 @@ class Worker:
         theirs, self._to = os.pipe()
         os.set_blocking(self._to, False)
         self._from, to_us = os.pipe()
+        # -u: what it has printed is there when it is ended
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tiny_torch.homework.worker", str(theirs), str(to_us)],
+            [sys.executable, "-u", "-m", "tiny_torch.homework.worker", str(theirs), str(to_us)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
