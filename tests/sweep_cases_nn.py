@@ -277,7 +277,7 @@ of(
     "nn.ModuleList([3]), x",
     "M = nn.ModuleList()\n[repr(M), len(M)], x",
     "M = nn.ModuleList([nn.ReLU(), nn.Tanh(), nn.ELU()])\ndel M[:2]\nrepr(M), x",
-    "M = nn.ModuleList([nn.ReLU()])\nM += [nn.Tanh()]\n[repr(M), repr(M + M), dir(M)[:2]], x",
+    "M = nn.ModuleList([nn.ReLU()])\nM += [nn.Tanh()]\n[repr(M), repr(M + M), '__iadd__' in dir(M)], x",
     "M = nn.ModuleList([nn.ReLU(), nn.Tanh()])\n[repr(M.pop(-1)), repr(M)], x",
 )
 for name in ("Sequential", "ModuleList"):
