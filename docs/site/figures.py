@@ -27,10 +27,9 @@ def text(x: float, y: float, content: object, anchor: str = "middle", kind: str 
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{shown}</text>'
 
 
-def box(x: float, y: float, width: float, height: float, fill: str = "none") -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"/>'
-    )
+def box(x: float, y: float, width: float, height: float, fill: str = "none", more: str = "") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {more}{place} fill="{fill}"/>'
 
 
 def line(x: float, y: float, to_x: float, to_y: float, kind: str = "") -> str:
@@ -114,8 +113,8 @@ def graph(result: torch.Tensor, **leaves: torch.Tensor) -> str:
 
 
 def node(x: float, y: float, name: str, facts: str, colour: str) -> list[str]:
-    frame = box(x - 120, y - 24, 240, 48, "var(--md-default-bg-color)")
-    frame = frame.replace("<rect", f'<rect rx="6" style="stroke:{colour};stroke-width:2"')
+    edge = f'rx="6" style="stroke:{colour};stroke-width:2" '
+    frame = box(x - 120, y - 24, 240, 48, "var(--md-default-bg-color)", edge)
     return [frame, text(x, y - 4, name), text(x, y + 14, facts, kind="dim small")]
 
 

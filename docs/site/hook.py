@@ -16,42 +16,32 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from tiny_torch.homework.task import Task, all_tasks
+
 ROOT = Path(__file__).parents[2]
 FIGURE = "<!-- figure: "
+TASKS = {f"homework/{task.folder.name}.md": task for task in all_tasks(ROOT / "homework").values()}
 # Files outside of docs/ that are pages, too: their names here.
 PAGES = {
     "src/README.md": "cpp.md",
     "homework/README.md": "homework/index.md",
-    **{
-        str(task.relative_to(ROOT)): f"homework/{task.parent.name}.md"
-        for task in sorted((ROOT / "homework").glob("*/*/task.md"))
-    },
+    **{str((task.folder / "task.md").relative_to(ROOT)): page for page, task in TASKS.items()},
 }
 
 
-def task_page(text: str, folder: str) -> str:
+def task_page(task: Task) -> str:
     """A task's page: what its header says stands as a line below the title."""
-    _, header, body = text.split("+++\n", 2)
-    facts = dict(re.findall(r"^(\w+): *(.*)$", header, re.M))
-    title, _, rest = body.strip().partition("\n")
-    number = folder.partition("_")[0]
+    title, _, rest = task.page.strip().partition("\n")
     return (
-        f"{title}\n\n{facts['minutes']} minutes, {facts['points']} points, {facts['language']}: "
-        f"`python -m tiny_torch homework start {number}`\n{rest}\n"
+        f"{title}\n\n{task.minutes} minutes, {task.points} points, {task.language}: "
+        f"`python -m tiny_torch homework start {task.number}`\n{rest}\n"
     )
-
-
-def source_text(path: str) -> str:
-    text = (ROOT / path).read_text()
-    return task_page(text, Path(path).parent.name) if path.endswith("task.md") else text
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     parts: dict[str, list[str]] = {}
-    for path, page in PAGES.items():
-        if path.endswith("task.md"):  # homework/1_views/1.3_permute/task.md
-            number, _, part = path.split("/")[1].partition("_")
-            parts.setdefault(f"{number} {part}", []).append(page)
+    for page, task in TASKS.items():
+        parts.setdefault(f"{task.number.partition('.')[0]} {task.track}", []).append(page)
     tasks = ["homework/index.md", *[{part: pages} for part, pages in parts.items()]]
     names = [{name: f"reference/{name}.md"} for name in reference.MODULES]
     config.nav = [*config.nav, {"Homework": tasks}, {"Reference": names}]
@@ -60,7 +50,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, page in PAGES.items():
-        files.append(File.generated(config, page, content=source_text(path)))
+        text = task_page(TASKS[page]) if page in TASKS else (ROOT / path).read_text()
+        files.append(File.generated(config, page, content=text))
     for name in reference.MODULES:
         text = reference.page(name)
         files.append(File.generated(config, f"reference/{name}.md", content=text))

@@ -31,6 +31,7 @@ MODULES = ["tiny_torch"] + [f"tiny_torch.{name}" for name in (
 )]  # fmt: skip
 
 WIDTH = 88
+ADDRESSED = re.compile(r"<(?:function )?(\S.*?) at 0x\w+>")  # a default, as repr() shows it
 
 
 @dataclasses.dataclass
@@ -47,7 +48,8 @@ class Entry:
         except (TypeError, ValueError):  # built in
             return self.name
         text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)  # annotations are strings
-        text = re.sub(r"<object object at \w+>", "...", text).removesuffix(" -> None")
+        text = ADDRESSED.sub(lambda m: m[1] if m[1].isidentifier() else "...", text)
+        text = text.removesuffix(" -> None")
         whole = f"class {self.name}{text}" if inspect.isclass(self.value) else self.name + text
         return whole if len(whole) <= WIDTH else a_line_each(whole)
 
@@ -56,21 +58,6 @@ class Entry:
         """Whether a function made it from an op, so that its place would tell nothing."""
         code = getattr(inspect.unwrap(self.value), "__code__", None)
         return bool(code and code.co_freevars)
-
-    @property
-    def place(self) -> str | None:
-        """Where it is written, as path:line."""
-        try:
-            value = inspect.unwrap(self.value)
-            path = Path(inspect.getsourcefile(value) or "")
-            line = inspect.getsourcelines(value)[1]
-        except (TypeError, OSError):
-            return None
-        parts = path.parts
-        if "tiny_torch" not in parts:
-            return None
-        inside = parts[len(parts) - parts[::-1].index("tiny_torch") - 1 :]
-        return f"{'/'.join(inside)}:{line or 1}"
 
 
 def a_line_each(signature: str) -> str:
@@ -96,9 +83,9 @@ def op_of(entry: Entry, full: str) -> str | None:
     return place_of(ops[0]) if ops else None
 
 
-@functools.cache
-def place_of(op: type) -> str | None:
-    found = _where.place(op)
+def place_of(value: Any) -> str | None:
+    """Where it is written, as path:line."""
+    found = _where.place(value)
     return f"{found[0].relative_to(ROOT)}:{found[1]}" if found else None
 
 
@@ -166,7 +153,8 @@ def compared() -> frozenset[str]:
 def told(entry: Entry, full: str, level: int) -> str:
     """A name: its signature, what it does, where it stands."""
     op = op_of(entry, full)
-    facts = [f"`{entry.place}`"] if entry.place and not (op and entry.is_made) else []
+    place = None if op and entry.is_made else place_of(entry.value)
+    facts = [f"`{place}`"] if place else []
     if op:
         facts.append(f"op: `{op}`")
     if full.replace("tiny_torch", "torch", 1) in compared():

@@ -7,17 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from submissions import STRIDES
 
 from tiny_torch.homework.task import all_tasks
-
-RIGHT = """
-def contiguous_strides(shape):
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-"""
 
 
 def test_a_students_way(homework, tmp_path):
@@ -29,14 +21,14 @@ def test_a_students_way(homework, tmp_path):
     assert homework("use", "1.1")[0] == 2
     assert "1 of 3" in homework("hint", "1.1")[1]
     assert "2 of 3" in homework("hint", "1.1")[1]
-    path.write_text(RIGHT)
+    path.write_text(STRIDES)
     code, text = homework("check", "1.1")
     assert code == 0 and "passed, 13 cases" in text
     assert "trains on: 1.1" in homework("use", "1.1")[1]
     code, text = homework("status")
     assert text.startswith("5 of ")
     assert " yours | tiny_torch._reference.layout:contiguous_strides" in text and "2 hints" in text
-    path.write_text(RIGHT + "\n# changed")
+    path.write_text(STRIDES + "\n# changed")
     assert " yours" not in homework("status")[1]
     assert homework("start", "1.1")[0] == 2
     assert "kept as" in homework("reset", "1.1")[1]
@@ -124,7 +116,7 @@ def test_wrong_arguments(homework, tmp_path):
 
 def test_a_class_is_graded(homework, tmp_path):
     for student, text in {
-        "ada": RIGHT,
+        "ada": STRIDES,
         "bob": "def contiguous_strides(shape):\n    return shape\n",
         "eve": "import os\nos._exit(0)\n",
     }.items():
