@@ -473,6 +473,8 @@ def main(arguments: list[str]) -> int:
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
             print(f"{file}: cannot be read: {error or type(error).__name__}", file=sys.stderr)
             unread += 1
+    if not files:
+        return 2
     needed = [finding for finding in found if not finding.optional]
     stops = sum(finding.stops for finding in found)
     print(*found, sep="\n", end="\n" if found else "")
