@@ -454,7 +454,7 @@ class Run:
 
 # ---- pictures -----------------------------------------------------------------------------------
 def curves(history: list[dict[str, float]], path: Path) -> None:
-    """Figures over the epochs; training and test share axes; `x_of_y` is left to the app."""
+    """Figures over the epochs; training and test share axes. Names with `_of_` are the app's."""
     groups: dict[str, list[str]] = {}
     for name in history[0]:
         if name != "epoch" and "_of_" not in name:

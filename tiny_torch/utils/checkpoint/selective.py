@@ -226,7 +226,7 @@ def create_selective_checkpoint_contexts(
 ) -> Contexts:
     """Two contexts for `checkpoint`: in the first some ops' results are kept, in the second used.
 
-    A list names the ops to keep; a policy `policy_fn(ctx, op, *args, **kwargs)` answers a
+    A list names the ops to keep; a policy, called as `policy(ctx, op, *args, **kwargs)`, answers a
     CheckpointPolicy, or whether to keep. Ops are classes of `torch.ops` (PyTorch's: OpOverloads).
     Raises ValueError for another op, TypeError for neither list nor function; in backward
     RuntimeError where a kept result was written since, unless `allow_cache_entry_mutation`, where
