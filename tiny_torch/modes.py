@@ -12,7 +12,7 @@ INFERENCE: int = 2
 OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
 SAVED_HOOKS: int = 8
-WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see every op
+WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see all ops, or those of some names
 RECORDED: int = 32  # a profiler notes how long each takes: autograd/record.py
 modes: Any = _core.modes  # `bits`: 0 is plain recording
 

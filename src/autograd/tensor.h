@@ -30,7 +30,7 @@ long long stamp_of_array(PyObject* array);
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
 // This thread's modes, of modes.py: those that switch recording off, and those in which somebody
-// wants to see every op, or how long each takes (autograd/record.h).
+// wants to see ops (`is_watched` tells which), or how long each takes (autograd/record.h).
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference;
 constexpr long kWatched = 16, kRecorded = 32, kSeen = kWatched | kRecorded;
 long thread_modes();

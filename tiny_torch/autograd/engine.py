@@ -2,8 +2,8 @@
 
 A node is younger than all that it was made from, so falling sequence numbers are an order in which
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
-Gradients are arrays, or Terms that can be added to one (term.py); only under ``create_graph`` are
-they tensors, and the same formulas recorded. What a user has seen goes on as a tensor, too
+Gradients are arrays, or Terms, which are added to an array later (term.py). Under ``create_graph``
+they are tensors, and the same formulas are recorded. A gradient that a user has seen stays a tensor
 (seen.py). The engine holds no state between or during calls, so a backward may run inside another,
 or beside it in another thread: only adding to a leaf's ``.grad`` is one at a time.
 """
@@ -135,7 +135,7 @@ class Run:
                 needs = leading[node]
             row = enter_node(node, grad) if recorded else None
             saved = node.saved
-            state = EMPTY  # from FRESH on no unpack, no release: 4 % of a small step
+            state = EMPTY  # FRESH and SOLE need no unpack, no release: 4 % of a small step
             if careful or hooks is not None:
                 results = self.call_carefully(node, grad, needs)
             else:

@@ -1,7 +1,7 @@
-"""Modes that see every op of a thread, forward and backward: autocast and the profiler are such.
+"""Modes that see ops of a thread, forward and backward: autocast is one, the tracer another.
 
-Nothing else is asked of a mode than the two methods of OpMode, and nothing else in the package
-knows what modes there are.
+A mode says which ops it sees (`sees`, `takes_whole`) and what it does with them (`forward`,
+`backward`). Nothing else in the package knows what modes there are.
 """
 
 from __future__ import annotations

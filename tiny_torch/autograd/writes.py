@@ -23,14 +23,15 @@ from tiny_torch.modes import OFF, modes
 
 def renew(tensor, view):
     """The edge of a view whose memory has been written since it was made: from its base anew."""
-    # If this view did the last write, `rebase` stored the base's edge in it, because the base may
-    # have been detached since.
+    # `rebase` stored the base's edge in the view that did the last write, because the base may have
+    # been detached since.
     base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
-    # None where the base was detached: what the view showed before the write is no more.
+    # A base without an edge was detached; then a view that had a history must not keep it, because
+    # it shows other values now.
     if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
         if view.kind != PLAIN:
             if modes.bits & OFF:
-                return tensor.edge  # which nobody will record
+                return tensor.edge  # recording is off: nobody will use it
             raise refusal(tensor, "its base or another view of its base has been")
         array, origin = tensor.array, view.base.array
         geometry = (array.shape, array.strides, array.offset - origin.offset)

@@ -26,8 +26,9 @@ class ForeachOptimizer(Optimizer):
     """An Optimizer whose groups have the options "foreach" and, maybe, "fused".
 
     "foreach": False is the loop over `_update`. None and True take `_update_all` for parameters
-    that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
-    layout; the others go through the loop. "fused": True is the same as "foreach": True.
+    that it can handle: float32 or float64, on the device of the first (a GPU or the CPU), gradient
+    and state in the same dense layout. The others go through the loop.
+    "fused": True is the same as "foreach": True.
     "differentiable": the loop records history, so that backward goes through the steps.
     "capturable", where a class has it: the loop, with the count of steps on the GPU, so that a CUDA
     graph counts on.
