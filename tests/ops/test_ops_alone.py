@@ -346,3 +346,71 @@ def differentiate(function, inputs):
             outputs, inputs, weights, create_graph=twice, allow_unused=True
         )
     sum([g.sum() for g in grads if g is not None]).backward()
+
+
+# --------------------------------------------------------------------- subsets of the operands
+
+
+def derivatives(function, inputs, wanted: list) -> tuple[list, Exception | None]:
+    """Of the sum of all outputs, to the third, for `wanted`; and what the next one raised."""
+    total = sum([(y * scale(y)).sum() for y in flatten(function(*inputs)) if is_float(y)])
+    found: list = []
+    while len(found) < 3 and getattr(total, "requires_grad", False):
+        try:
+            grads = tiny_torch.autograd.grad(
+                total, wanted, create_graph=True, allow_unused=True, materialize_grads=True
+            )
+        except Exception as error:
+            return found, error
+        found.append(grads)
+        total = sum([(g * scale(g)).sum() for g in grads])
+    return found, None
+
+
+def scale(y: Tensor) -> Tensor:
+    """Another number for each element."""
+    return tiny_torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).reshape(y.shape).to(y.device)
+
+
+def check_subsets(function, inputs: list, where: str) -> None:
+    """Whichever operands need a gradient, each has the same; so has the incoming gradient."""
+    factor = tiny_torch.tensor(1.25, dtype=tiny_torch.float64)
+
+    def scaled(factor, *tensors):
+        return [y * factor for y in flatten(function(*tensors)) if is_float(y)]
+
+    leaves = [x.detach() for x in (factor, *inputs)]
+    for size in range(1, len(leaves)):
+        for places in itertools.combinations(range(len(leaves)), size):
+            everything = [x.clone().requires_grad_() for x in leaves]
+            wanted = [everything[i] for i in places]
+            expected, error = derivatives(scaled, everything, wanted)
+            alone = [x.clone().requires_grad_(i in places) for i, x in enumerate(leaves)]
+            found, our_error = derivatives(scaled, alone, [alone[i] for i in places])
+            title = f"{where}, for {places}"
+            for e in (error, our_error):
+                assert e is None or "derivative for" in str(e), f"{title}: {e!r}"
+            for order, grads in enumerate(expected):
+                nothing = [tiny_torch.zeros_like(g) for g in grads]
+                ours = found[order] if order < len(found) else nothing
+                if order == len(found) and our_error is not None:
+                    raise AssertionError(f"{title}, derivative {order + 1}: {our_error!r}")
+                for a, b in zip(ours, grads, strict=True):
+                    compare(a.detach(), b.detach(), f"{title}, derivative {order + 1}", ulps=2**16)
+
+
+@by_name([case for case in CASES if case.gradient and "float64" in case.dtypes])
+def test_derivatives_for_every_subset_of_the_operands(case):
+    inputs = inputs_of(case, plans(case)[0])
+    error, outputs = attempt(case, tiny_torch, *inputs)
+    if (
+        error is None
+        and any(is_float(y) for y in outputs)
+        and case.function not in WITHOUT_GRADIENT
+    ):
+        check_subsets(lambda *tensors: case(tiny_torch, *tensors), inputs, case.name)
+
+
+@pytest.mark.parametrize("call", gradient_cases.CASES)
+def test_derivatives_of_a_call_for_every_subset(call):
+    check_subsets(*function_of(call), call)

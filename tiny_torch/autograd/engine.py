@@ -214,11 +214,13 @@ class Run:
             return backward_through_modes(self.backward_of, node, grad, needs)
         thread.backward = weakref.ref(self)
         if self.create_graph:
-            # An op that has not saved its input has a backward that can be differentiated itself.
-            if node.op.composite is not None and 0 in node.op.saves:
+            # An op that has not saved its input, or not all of them, has a backward that can be
+            # differentiated itself.
+            op = node.op
+            if op.composite is not None and 0 in op.saves and not op.used_by:
                 return through_composite(node, grad, needs)
             saved = node.unpack(True) if node.saved else ()
-            return settled(node.op.backward(saved, grad, needs))
+            return settled(op.backward(saved, grad, needs))
         saved = node.unpack(False) if node.saved else ()
         if node.op.takes_tensors:
             return node.op.backward(saved, shown(grad), needs)

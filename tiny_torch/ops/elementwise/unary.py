@@ -190,7 +190,8 @@ class TanhBackward(Op):
     @staticmethod
     def backward(saved, grad_grad, needs):
         grad, y = saved
-        return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)
+        to_y = grad_grad * (grad * y * -2) if needs[1] else None
+        return run(TanhBackward, grad_grad, y), to_y
 
 
 @public("tanh", "The hyperbolic tangent.")
@@ -225,7 +226,8 @@ class SigmoidBackward(Op):
     @staticmethod
     def backward(saved, grad_grad, needs):
         grad, y = saved
-        return run(SigmoidBackward, grad_grad, y), grad_grad * (grad * (1 - y * 2))
+        to_y = grad_grad * (grad * (1 - y * 2)) if needs[1] else None
+        return run(SigmoidBackward, grad_grad, y), to_y
 
 
 @public("sigmoid", "1 / (1 + exp(-x)).")

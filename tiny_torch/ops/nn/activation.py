@@ -313,6 +313,12 @@ class PreluKernel(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, weight = saved
+        if hasattr(grad, "array"):
+            passes = x > 0
+            return (
+                run(Where, passes, grad, weight * grad) if needs[0] else None,
+                run(Where, passes, 0.0, x * grad) if needs[1] else None,
+            )
         return (
             grad.leaky_relu_backward(x, weight) if needs[0] else None,
             grad.prelu_weight_backward(x) if needs[1] else None,
