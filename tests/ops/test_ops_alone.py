@@ -305,7 +305,7 @@ def ops_of(kind: type) -> set[type]:
 # Draws, whose gradients are those of test_distributions.py; what a user's Function does; what has
 # no gradient, and says so; what only a third derivative asks for; how the graph keeps its books.
 ELSEWHERE = {
-    *("Dirichlet", "Drawn", "GammaInc", "StandardGamma"),
+    *("Dirichlet", "DirichletGrad", "Drawn", "GammaInc", "StandardGamma", "StandardGammaGrad"),
     *("UserOp", "NotDifferentiable", "Set", "ScatterCombine"),
     *("EmbeddingBagBackward", "MaxPoolGather"),
     *("InLayout", "Unrelated", "Keep", "OpenGate"),

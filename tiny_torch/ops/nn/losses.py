@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import refuse_tensors, scaled
+from tiny_torch.ops.common import no_derivative, scaled
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.tensor import Tensor, wrap
 
@@ -63,7 +63,8 @@ class Distance(Loss):
 class MseLoss(Distance, record="mse_loss"):
     @staticmethod
     def composite(x, target, reduction):
-        return reduced((x - target).square(), reduction)
+        distance = x - target
+        return reduced(distance * distance, reduction)
 
 
 class L1Loss(Distance, record="l1_loss"):
@@ -149,6 +150,14 @@ class MultilabelMarginLoss(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        refuse_tensors("multilabel_margin_loss_backward", grad)
-        x, targets = saved
-        return array_module(x.device).multilabel_margin_backward(grad, x, targets)
+        return run(MultilabelMarginLossBackward, grad, *saved)
+
+
+class MultilabelMarginLossBackward(Op):
+    arity = 2
+
+    @staticmethod
+    def forward(grad, x, targets):
+        return array_module(x.device).multilabel_margin_backward(grad, x, targets), ()
+
+    backward = no_derivative("multilabel_margin_loss_backward")
