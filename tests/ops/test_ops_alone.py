@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
-import re
 from types import NoneType, SimpleNamespace
 
 import gradient_cases
@@ -221,70 +219,12 @@ def test_out_equals_the_plain_form(case):
 # ------------------------------------------------------------------------------- beyond op_cases.py
 
 
-def values(*shape: int, within: tuple[float, float] = (-2, 2)) -> Tensor:
-    """Numbers that are not near each other, in no order; others for each shape."""
-    count = math.prod(shape)
-    random = np.random.default_rng(shape)
-    flat = random.permutation(count) + random.uniform(0.2, 0.8, count)
-    low, high = within
-    return tiny_torch.from_numpy(low + flat.reshape(shape) * (high - low) / count)
-
-
 FIRST_ALONE = ("F.multilabel_margin_loss", "F.ctc_loss")
-
-
-def put(x, index, value):
-    x[index] = value
-    return x
-
-
-def rnn(kind, x, weight, bias):
-    """A recurrent layer (4, 3), of weights and biases from these."""
-    layer = kind(4, 3).double()
-    rows = layer.weight_ih_l0.shape[0]
-    weights = {
-        "weight_ih_l0": weight.repeat(2, 1)[:rows] / 2,
-        "weight_hh_l0": weight.flip(0).repeat(2, 1)[:rows, :3] / 2,
-        "bias_ih_l0": bias.repeat(2)[:rows],
-        "bias_hh_l0": bias.flip(0).repeat(2)[:rows],
-    }
-    return tiny_torch.func.functional_call(layer, weights, (x,))[0]
-
-
-def through(x, write):
-    """x, written through a view of it."""
-    write(x)
-    return x
-
-
-LEAVES = {
-    "x": values(4, 6), "y": values(6, 4), "v": values(6), "one": values(1).squeeze() + 1.5,
-    "s": values(2, 3, 4), "image": values(1, 4, 5, 6), "line": values(1, 4, 7),
-    "cube": values(1, 2, 3, 4, 3), "square": values(3, 3), "unit": values(4, 6, within=(0, 1)),
-}  # fmt: skip
-CONSTANTS = {
-    "i": tiny_torch.tensor([2, 0, 1]), "k": tiny_torch.tensor([[3, 1, 0, 2], [2, 1, 3, 0]]),
-    "m": values(4, 6) > 0.4, "zeros": tiny_torch.zeros(4, dtype=tiny_torch.float64),
-    "torch": tiny_torch, "nn": tiny_torch.nn, "F": tiny_torch.nn.functional,
-    "linalg": tiny_torch.linalg, "put": put, "through": through, "rnn": rnn,
-}  # fmt: skip
-
-
-def function_of(call: str):
-    """(function, its inputs) of a line of gradient_cases.py."""
-    taken = [name for name in LEAVES if re.search(rf"(?<![.\w]){name}\b", call)]
-
-    def function(*tensors):
-        tiny_torch.manual_seed(0)
-        results = eval(call, {**CONSTANTS, **dict(zip(taken, tensors, strict=True))})
-        return tuple([y for y in flatten(results) if is_float(y)])
-
-    return function, [LEAVES[name].clone().requires_grad_() for name in taken]
 
 
 @pytest.mark.parametrize("call", gradient_cases.CASES)
 def test_gradients_of_a_call(call):
-    function, inputs = function_of(call)
+    function, inputs = gradient_cases.function_of(call, tiny_torch)
     eps = 2**-10 if "float()" in call else 1e-6
     assert gradcheck(function, inputs, eps=eps)
     if call.startswith(FIRST_ALONE):
@@ -333,7 +273,7 @@ def test_every_gradient_is_asked_for_by_a_case(monkeypatch):
                 inputs = [x.requires_grad_() for x in inputs_of(case, plan)]
                 attempt(differentiate, lambda x, *rest, f=call: f(tiny_torch, x * 1, *rest), inputs)
     for call in gradient_cases.CASES:
-        attempt(differentiate, *function_of(call))
+        attempt(differentiate, *gradient_cases.function_of(call, tiny_torch))
     assert {op.__name__ for op in ops - seen} == ELSEWHERE
 
 
@@ -413,4 +353,4 @@ def test_derivatives_for_every_subset_of_the_operands(case):
 
 @pytest.mark.parametrize("call", gradient_cases.CASES)
 def test_derivatives_of_a_call_for_every_subset(call):
-    check_subsets(*function_of(call), call)
+    check_subsets(*gradient_cases.function_of(call, tiny_torch), call)

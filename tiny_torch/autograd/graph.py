@@ -40,7 +40,8 @@ class Op:
 
     # The leading entries of `saved`: i is input i, ~j is output j. What follows is constant.
     saves: tuple[int | None, ...] = ()
-    # For each of them, the inputs whose gradients are computed from it; (): all are.
+    # For each of them, the inputs whose gradients are computed from it; (): all are. Where that is
+    # said, what is saved may be a function, which is called for it where the op is recorded.
     used_by: tuple[tuple[int, ...], ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1

@@ -67,10 +67,31 @@ class MseLoss(Distance, record="mse_loss"):
         return reduced(distance * distance, reduction)
 
 
-class L1Loss(Distance, record="l1_loss"):
+class AbsoluteError(Distance, record="l1_loss"):
     @staticmethod
     def composite(x, target, reduction):
         return reduced((x - target).abs(), reduction)
+
+
+class L1Loss(AbsoluteError):
+    """Only the distance is kept of its gradient, as in PyTorch: input and target may be written."""
+
+    saves = (None,)
+    used_by = ((0, 1),)
+    piecewise = True
+
+    @staticmethod
+    def forward(x, target, reduction):
+        loss, (_, _, scale) = AbsoluteError.forward(x, target, reduction)
+        return loss, (lambda: x - target, scale)
+
+    @staticmethod
+    def to_input(saved, grad):
+        distance, scale = saved
+        grad = scaled(grad, scale)
+        if hasattr(grad, "array"):
+            return grad * distance.sign()
+        return grad.l1_loss_backward(distance, 0.0)
 
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
