@@ -26,8 +26,10 @@ from tiny_torch.autograd.graph import (
     InLayout,
     Node,
     TensorBase,
+    anchored,
     check_saved,
     edge_of,
+    has_layout_of,
     run,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
@@ -214,11 +216,14 @@ class Run:
             return backward_through_modes(self.backward_of, node, grad, needs)
         thread.backward = weakref.ref(self)
         if self.create_graph:
-            # An op that has not saved its input has a backward that can be differentiated itself.
-            if node.op.composite is not None and 0 in node.op.saves:
+            # An op that has not saved its input, or not all of them, has a backward that can be
+            # differentiated itself.
+            op = node.op
+            if op.composite is not None and 0 in op.saves and not op.used_by:
                 return through_composite(node, grad, needs)
             saved = node.unpack(True) if node.saved else ()
-            return settled(node.op.backward(saved, grad, needs))
+            results = settled(op.backward(saved, grad, needs))
+            return anchored(results, node.edges[0]) if op.piecewise else results
         saved = node.unpack(False) if node.saved else ()
         if node.op.takes_tensors:
             return node.op.backward(saved, shown(grad), needs)
@@ -432,18 +437,6 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
         answer = hook(leaf)
         if answer is not None and not hasattr(answer, "array"):
             raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-
-
-def has_layout_of(gradient, array) -> bool:
-    """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
-    if gradient.dtype is not array.dtype:
-        return False
-    if not array.is_dense():
-        return gradient.is_contiguous()
-    return gradient.strides == array.strides or all(
-        n == 1 or a == b
-        for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
-    )
 
 
 def sum_to(gradient, shape, dtype):
