@@ -163,9 +163,10 @@ def evened(memory, origin, offset):
     shape, strides, _ = origin
     if not overlaps_itself(shape, strides):
         return memory
-    number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
+    ones = memory.new_full(shape, 1).astype(_core.float32)  # a half counts to 256 or 2048 only
+    number = placed(ones, memory.size, shape, strides, offset)
     number.masked_fill_(number == 0, 1)
-    return memory / number
+    return (memory / number).astype(memory.dtype)
 
 
 class Region(Op):
