@@ -200,6 +200,8 @@ def refused(
         return error
     found = parsed(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))
+    if function.__module__ == "tiny_torch.from_data":  # where PyTorch lets through Python's words
+        internal = None
     if found is None and internal:
         kinds = [kind_of(value) for value in arguments[name.startswith("Tensor.") :]]
         kinds += [f"{keyword}={kind_of(value)}" for keyword, value in keywords.items()]
