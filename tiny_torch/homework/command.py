@@ -117,7 +117,9 @@ def checked(mine: Mine, args: argparse.Namespace) -> int:
     text = used.read(args.task, mine.folder)
     verdict = check(args.task, text, args.seed)
     print(told(verdict))
-    if verdict.failure is None:
+    if verdict.failure is not None:
+        print(f"--seed {verdict.seed} makes the same cases again")
+    else:
         mine.of(args.task)["passed"] = digest_of(text)
         mine.save()
         if not args.task.stands_alone:
@@ -200,9 +202,9 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         task = mine.tasks[number]
         text = used.read(task, mine.folder)
         if task.language == "python":
-            used.install(task, used.load(task, text))
+            used.install(task, task.load(text))
         else:
-            used.install(task, kernel.build(task, mine.file(task), kernel.FAST))
+            used.install(task, kernel.build_fast(task, mine.file(task)))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
     if args.script and args.script[0] in _apps.apps() and not Path(args.script[0]).exists():
         return _apps.main(args.script)

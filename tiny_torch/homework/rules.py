@@ -152,6 +152,43 @@ def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
     return ""
 
 
+# ---- what the compiler has made of CUDA ---------------------------------------------------------
+
+# What a kernel's object may ask others for: the emulator's interface, which cuda/host/cuda.h calls,
+# and what the compiler puts in; copies are the glue's (homework/5_cuda/glue.h). Mathematics below.
+ASKED = re.compile(
+    r"_ZN2tt8emulated(?:8position|14wait_for_block|8exchange|4lane|12fail_on_lane|12check_atomic|"
+    r"14dynamic_shared|10copy_async|14commit_copies|15wait_for_copies|3mma|13load_matrices)\w*|"
+    r"__tsan_(?:init|vptr_update|(?:unaligned_)?(?:read|write)(?:\d+|_range))|"
+    r"__ubsan_handle_out_of_bounds|mem(?:cpy|move|set)|printf|puts|putchar|"
+    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_Unwind_Resume|__gxx_personality_v0|_ZSt9terminatev|"
+    r"(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|exp10|log|log2|log10|log1p|pow|sqrt|cbrt|hypot|"
+    r"erf|erfc|tgamma|lgamma|f?abs|fmod|fma|fmax|fmin|fdim|remainder|floor|ceil|trunc|l?l?round|"
+    r"l?l?rint|nearbyint|ldexp|frexp|scalbn|copysign|sincos|modf|logb|ilogb|nextafter)f?"
+)
+# In an object that runs by itself when it is loaded, or that the emulator cannot look into
+LOADED = {
+    # but for the sanitizer's own, .init_array.00099, which kernel.py drops
+    r"^\s*\.section\s+\.(?:init_array(?!\.00099)|preinit_array|fini_array|[cd]tors|init|fini)\b":
+        "code that runs when a library is loaded, as for a variable that a function sets",
+    r"@gnu_indirect_function": "a function that is chosen when a library is loaded",
+    r"^\s*(?:#APP|//APP|\.incbin|\.symver)\b": "assembly",
+}  # fmt: skip
+
+
+def broken_assembly(text: str, symbols: str) -> str:
+    """What is not for a kernel in its assembly, or among the symbols that `nm -P` tells."""
+    for pattern, what in LOADED.items():
+        if re.search(pattern, text, re.M):
+            return f"{what} is not for a kernel"
+    for name, kind in (line.split()[:2] for line in symbols.splitlines()):
+        if kind in "Uw" and not ASKED.fullmatch(name):
+            return f"undefined reference to `{name}`: a kernel calls what CUDA has"
+        if kind in "TWi" and (not name.startswith("_Z") or ASKED.fullmatch(name)):
+            return f"`{name}` is not for a solution to define"
+    return ""
+
+
 def without_comment(token: re.Match[str]) -> str:
     """A token; a comment as the spaces and line ends that a preprocessor sees in its place."""
     return re.sub(r"[^\n]", " ", token[0]) if token.lastgroup == "comment" else token[0]

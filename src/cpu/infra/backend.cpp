@@ -76,6 +76,9 @@ void complete(ReduceTable& table, const ReduceTable& other) {
   complete(table.logsumexp, other.logsumexp);
 }
 
+// A table within a table.
+void own_inner(OptimTable& table) { table.foreach = &(own<ForeachTable> = *table.foreach); }
+
 struct Isa {
   const char* name;
   bool (*supported)();
@@ -105,6 +108,7 @@ struct Isa {
                              complete(own<MatmulTable>, matmul_half_table);            \
                              complete(own<ReduceTable>, reduce_extremes_table);        \
                              complete(own<ReduceTable>, reduce_logsumexp_table);       \
+                             own_inner(own<OptimTable>);                               \
                            },                                                          \
                            &conversion_table, &box_muller_table};                      \
   }
