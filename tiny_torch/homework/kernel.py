@@ -69,8 +69,9 @@ def build(task: Task, path: Path) -> Path:
     entry = task.folder / "entry.cpp"
     if not entry.is_file():
         raise FileNotFoundError(f"{entry} is missing: it names what call.py calls")
-    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *CHECKED, *student(path), str(entry),
-             "-o", str(library))  # fmt: skip
+    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *CHECKED, *student(path), *read(path),
+             str(entry), "-o", str(library))  # fmt: skip
+    refuse_ours(path, entry)
     return library
 
 
@@ -78,15 +79,36 @@ def build_fast(task: Task, path: Path, source: str = "glue.cpp") -> Path:
     """The library of a student's file that has passed, and of the glue that gives it to the
     framework; or of another file of the task's that includes it."""
     library = path.with_suffix(".so")
-    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *FAST, *student(path),
-             str(task.folder / source), "-o", str(library))  # fmt: skip
+    given = [*student(path, HEADERS, FOLDER), str(task.folder / source)]
+    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *FAST, *given, "-o", str(library))
     return library
 
 
-def student(path: Path) -> list[str]:
+def student(path: Path, *folders: Path) -> list[str]:
     """For a source that says `#include STUDENT`."""
-    folders = (path.parent, HEADERS, FOLDER)
-    return [f'-DSTUDENT="{path.name}"', *(part for x in folders for part in ("-I", str(x)))]
+    return [f'-DSTUDENT="{path.name}"', *(f"-I{x}" for x in (path.parent, *folders))]
+
+
+def read(path: Path) -> list[str]:
+    """The compiler writes down what it reads."""
+    return ["-MD", "-MF", str(path.with_suffix(".d"))]
+
+
+def refuse_ours(path: Path, given: Path) -> None:
+    """Raises Refused where the compiler has read another of our files than `given` and what that
+    includes: a task's solution, or a kernel of the framework."""
+    words = path.with_suffix(".d").read_text().replace("\\\n", " ").split(": ", 1)[1]
+    read = {
+        Path(os.path.realpath(x.replace("\\ ", " "))) for x in re.split(r"(?<!\\)\s+", words) if x
+    }
+    ours = [FOLDER, SOURCES.parent / "src", Path(__file__).parents[1]]
+    allowed = {path.resolve(), given.resolve()}
+    if given.name == "device.h":
+        allowed |= {x for x in read if HEADERS.resolve() in x.parents and x.suffix == ".h"}
+        allowed.add((FOLDER / "5_cuda/device.h").resolve())
+    for file in sorted(read - allowed):
+        if any(x.resolve() in file.parents for x in ours):
+            raise Refused(f"reads {file.name}, which is not for a solution")
 
 
 def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
@@ -101,15 +123,16 @@ def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
     header = header if header.is_file() else task.folder.parent / "device.h"
     made = [path.with_suffix(suffix) for suffix in (".s", ".o")]
     glue = path.with_suffix(".glue.o")
-    source = [*STANDARD, *EMULATED, *student(path)]
-    compiled(task, path, *source, "-include", str(header), "-x", "c++", "-S", str(path),
-             "-o", str(made[0]))  # fmt: skip
+    source = [*STANDARD, *EMULATED, *student(path, HEADERS, FOLDER)]
+    compiled(task, path, *source, *read(path), "-include", str(header), "-x", "c++", "-S",
+             str(path), "-o", str(made[0]))  # fmt: skip
+    refuse_ours(path, header)
     compiled(task, path, "-c", str(made[0]), "-o", str(made[1]))
-    subprocess.run(["objcopy", "-w", "-R", ".init_array*", str(made[1])], check=True)
     symbols = subprocess.run(["nm", "-P", str(made[1])], capture_output=True, text=True).stdout
     broken = rules.broken_assembly(made[0].read_text(errors="replace"), symbols)
     if broken:
         raise Refused(broken)
+    subprocess.run(["objcopy", "-w", "-R", ".init_array*", str(made[1])], check=True)
     compiled(task, path, *source, "-c", str(task.folder / "glue.cpp"), "-o", str(glue))
     # without the sanitizers' own libraries
     parts = [str(made[1]), str(glue), str(EMULATOR)]

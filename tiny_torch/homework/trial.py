@@ -95,10 +95,10 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
 
 def slowness(task: Task, text: str, place: Path, seed: int) -> Failure | None:
     @contextlib.contextmanager
-    def start(library: Path) -> Iterator[Compiled]:
+    def start(library: Path) -> Iterator[tuple[Callable, int]]:
         with Worker(task, library.parent, seed) as worker:
             worker.begin(str(library), "")
-            yield Compiled(task, worker)
+            yield Compiled(task, worker).call, worker.process
 
     told = pace.too_slow(task, text, place, seed, start)
     return Failure("slow", told) if told else None
@@ -114,7 +114,8 @@ def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
         if broken:
             raise Failed("rule", broken)
         return text
-    broken = rules.broken_cpp(text, task.imports)
+    reserved = rules.OF_CUDA if task.language == "cuda" else rules.OF_CPP
+    broken = rules.broken_cpp(text, task.imports, reserved)
     if broken:
         raise Failed("rule", broken)
     file.write_text(text, encoding="utf-8", newline="")
@@ -176,7 +177,8 @@ def judge(
 def environment(task: Task, seed: int) -> dict[str, str]:
     """Nothing of ours that leads Python to modules; sets are in the same order for a seed."""
     ours = {name: x for name, x in os.environ.items() if not name.startswith("PYTHON")}
-    fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": str(seed % (1 << 32))}
+    order = np.random.default_rng(seed).integers(1 << 32)
+    fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": str(order)}
     return {**ours, **kernel.environment(task), **fixed}
 
 
@@ -267,6 +269,10 @@ class Worker:
         while part := os.read(self._process.stdout.fileno(), 1 << 16):
             self._printed += part
             del self._printed[:-KEPT]
+
+    @property
+    def process(self) -> int:
+        return self._process.pid
 
     def printed(self) -> str:
         return self._printed.decode(errors="replace")
