@@ -50,6 +50,10 @@ class Task(NamedTuple):
         return (self.folder / "task.md").read_text().split("+++\n", 2)[2].lstrip()
 
     @property
+    def page_without_hints(self) -> str:
+        return re.sub(r"^## Hints\n.*?(?=^## |\Z)", "", self.page, flags=re.M | re.S)
+
+    @property
     def hints(self) -> list[str]:
         """The steps below `## Hints`, one paragraph each."""
         found = re.search(r"^## Hints\n(.*?)(?=^## |\Z)", self.page, re.M | re.S)
