@@ -267,6 +267,38 @@ ATTACKS = {
         " else [f for f in __import__('gc').get_objects() if getattr(f, '__name__', '') =="
         " 'pad_sequence' and f.__module__ != 'solution'][0](*x, **y)\n",
     ),
+    "a method that sums to a size": (
+        "2.5",
+        "def sum_to(gradient, shape, dtype):\n    from tiny_torch import _core\n"
+        "    if tuple(gradient.shape) == shape and gradient.dtype is dtype: return gradient\n"
+        "    if hasattr(gradient, 'array'): return gradient.sum_to_size(shape).to(dtype)\n"
+        "    return _core.wrap(gradient).sum_to_size(shape).to(dtype).array\n",
+    ),
+    "the gradient of what repeats": (
+        "2.5",
+        "def sum_to(gradient, shape, dtype):\n    import tiny_torch as t\n"
+        "    if tuple(gradient.shape) == shape and gradient.dtype is dtype: return gradient\n"
+        "    is_array = not hasattr(gradient, 'array')\n"
+        "    g = t._core.wrap(gradient) if is_array else gradient\n"
+        "    x = t.zeros(shape, dtype=g.dtype, requires_grad=True)\n"
+        "    x.expand(g.shape).backward(g)\n    found = x.grad.to(dtype)\n"
+        "    return found.array if is_array else found\n",
+    ),
+    "autograd for a gradient's gradient": (
+        "2.8",
+        "def backward(saved, grad_grad, needs):\n    import tiny_torch as t\n"
+        "    given = [*saved, grad_grad]\n    are_arrays = not hasattr(given[0], 'array')\n"
+        "    if are_arrays: given = [t._core.wrap(x) for x in given]\n"
+        "    g, y = (x.detach().requires_grad_() for x in given[:2])\n"
+        "    found = t.autograd.grad(g * (1 - y * y), [g, y], given[2])\n"
+        "    return tuple(x.array for x in found) if are_arrays else found\n",
+    ),
+    "a kernel put back": (
+        "3.5",
+        "def composite(x, dim):\n    from tiny_torch import _core\n"
+        "    exp = _core.replace_kernel('exp', _core.float32, 0)\n"
+        "    _core.replace_kernel('softmax', None, exp)\n    return x.log_softmax(dim)\n",
+    ),
     "a gradient scaler": (
         "7.3",
         "def unscaled(grad, factor):\n    from tiny_torch.amp import GradScaler\n"

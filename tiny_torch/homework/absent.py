@@ -3,7 +3,7 @@
 A Python function keeps its name, and its code is replaced where it lies: in every module, class,
 closure and frame at once. A kernel's entry in the tables of C++ is replaced, through which every
 call goes. Both raise, and say why. What a solution may call is left: elementwise ops, sums,
-products, copies and views, and what `keeps` of task.md names.
+products, copies and views, without what `lacks` of task.md names, and with what `keeps` does.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ def take_out(task: Task, whole: bool) -> None:
         return
     doing = functions_of(task.solution()) if not task.stands_alone else []
     for function in [x for x in gc.get_objects() if isinstance(x, FunctionType)]:
-        inner = (function.__module__ or "").removeprefix("tiny_torch.")
-        if inner != function.__module__ and is_of(inner, WHOLES) and not is_of(inner, task.keeps):
+        first, _, inner = f"{function.__module__}.{function.__qualname__}".partition(".")
+        if first == "tiny_torch" and (
+            is_of(inner, task.lacks) or (is_of(inner, WHOLES) and not is_of(inner, task.keeps))
+        ):
             doing.append(function)
     for function in doing:
         function.__code__ = refusing(function.__code__, why)

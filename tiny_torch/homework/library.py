@@ -65,7 +65,8 @@ def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
         mine = Library(request["text"])
         return lambda message: as_value(mine(*json.loads(message)))
 
-    return load, []
+    # a sanitizer reads its own process's memory map and the library, to tell a line
+    return load, [Path("/proc/self")]
 
 
 def as_value(arrays: list[dict[str, Any]]) -> bytes:

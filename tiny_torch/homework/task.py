@@ -35,6 +35,7 @@ class Task(NamedTuple):
     replaces: str  # "module:name" in the framework, a kernel as "softmax" or "add:float32", or "-"
     imports: tuple[str, ...]  # that a solution may use
     keeps: tuple[str, ...]  # modules and kernels that its process needs (absent.py)
+    lacks: tuple[str, ...]  # modules and functions that it is to do without
 
     @property
     def file(self) -> str:
@@ -139,7 +140,7 @@ def read_task(folder: Path) -> Task:
         facts |= {field: int(facts[field])} if field in facts else {}
     if facts.get("language", "python") not in SUFFIXES:
         raise ValueError(f"{path}: language is one of {list(SUFFIXES)}, got {facts['language']!r}")
-    for field in ("imports", "keeps"):
+    for field in ("imports", "keeps", "lacks"):
         facts[field] = tuple(facts.get(field, "").split())
     facts |= {"number": named[1], "track": folder.parent.name.partition("_")[2], "name": named[2]}
     facts["folder"] = folder
