@@ -25,7 +25,7 @@ BOUNDED = (
 STANDARD = ("-std=c++17", "-fPIC", "-Wall")
 # DWARF 4: addr2line takes the names of files from tables of version 5 wrongly
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
-CHECKED = ("-O1", "-gdwarf-4", "-DCHECKED", *SANITIZED)
+CHECKED = ("-O1", "-gdwarf-4", *SANITIZED)
 FAST = ("-O3", "-march=native")
 # for the emulator, which answers the sanitizers' calls itself (src/cuda/host/hooks.cpp)
 EMULATED = (
