@@ -1,9 +1,6 @@
-// What stands between a kernel of the framework and a student's function: plain, dense memory.
-//
-// In a checked build the memory that a student sees is from malloc, whose ends AddressSanitizer
-// knows, and a result holds nan before it is written. In a fast build it is the framework's own.
+// What stands between a kernel of the framework and a student's function that has passed: dense
+// memory, the framework's own where it lies so. The check of a task does without it (entry.cpp).
 #pragma once
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -14,51 +11,6 @@
 #include "core/override.h"
 
 namespace glue {
-
-#ifdef CHECKED
-constexpr bool kChecked = true;
-#else
-constexpr bool kChecked = false;
-#endif
-
-// `count` elements to read.
-template <class T>
-class Input {
- public:
-  Input(const void* data, int64_t count) : data_(static_cast<const T*>(data)) {
-    if (!kChecked || !data) return;
-    copy_.resize(count);
-    if (count) std::memcpy(copy_.data(), data, count * sizeof(T));
-    data_ = copy_.data();
-  }
-  const T* data() const { return data_; }
-
- private:
-  std::vector<T> copy_;
-  const T* data_;
-};
-
-// `count` elements to write; `keeps`: to read, too, or not all of them are written.
-template <class T>
-class Output {
- public:
-  Output(void* data, int64_t count, bool keeps = false) : data_(data), count_(count) {
-    if (!kChecked) return;
-    copy_.assign(
-        count, std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : T(99));
-    if (keeps && count) std::memcpy(copy_.data(), data, count * sizeof(T));
-  }
-  Output(const Output&) = delete;
-  ~Output() {
-    if (kChecked && count_) std::memcpy(data_, copy_.data(), count_ * sizeof(T));
-  }
-  T* data() { return kChecked ? copy_.data() : static_cast<T*>(data_); }
-
- private:
-  void* data_;
-  int64_t count_;
-  std::vector<T> copy_;
-};
 
 template <class T>
 T get(const char* at, tt::DType dtype) {
@@ -134,7 +86,7 @@ bool is_dense(const tt::Lines& lines, const tt::LineStream& stream) {
 // f(the lines of stream 0, those of stream 1, which f writes), both dense.
 template <class T, class F>
 void through_lines(const tt::Lines& lines, F f) {
-  if (!kChecked && is_dense<T>(lines, lines.stream[0]) && is_dense<T>(lines, lines.stream[1]))
+  if (is_dense<T>(lines, lines.stream[0]) && is_dense<T>(lines, lines.stream[1]))
     return f(reinterpret_cast<const T*>(lines.stream[0].data),
              reinterpret_cast<T*>(lines.stream[1].data));
   const std::vector<T> x = gathered<T>(lines, lines.stream[0]);
@@ -157,8 +109,7 @@ struct Shape {
 // An operand of that kernel: strides in elements of the same dims.
 struct Strided {
   int64_t strides[tt::kMaxDims];
-  int64_t extent = 1;  // elements from its first to its last
-  bool whole = true;   // strides are whole elements, and none is negative
+  bool whole = true;  // strides are whole elements, and none is negative
 
   Strided(const tt::Iter& iter, int operand, int64_t itemsize) {
     int dims = 0;
@@ -167,9 +118,7 @@ struct Strided {
       const int64_t step = iter.operands[operand].strides[d];
       whole &= step >= 0 && step % itemsize == 0;
       strides[dims++] = step / itemsize;
-      extent += (iter.shape[d] - 1) * (step / itemsize);
     }
-    if (iter.numel == 0) extent = 0;
   }
 };
 

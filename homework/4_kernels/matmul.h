@@ -13,7 +13,7 @@ void for_each_product(const tt::MatmulArgs& p, F f) {
   const auto *a = static_cast<const float*>(p.a), *b = static_cast<const float*>(p.b);
   const auto* bias = static_cast<const float*>(p.bias);
   auto* c = static_cast<float*>(p.c);
-  const bool direct = !kChecked && !p.accumulate && !bias && p.c_col == 1 && p.c_row == p.n;
+  const bool direct = !p.accumulate && !bias && p.c_col == 1 && p.c_row == p.n;
   for (int64_t batch = 0; batch < batches; ++batch) {
     int64_t rest = batch, to_a = 0, to_b = 0, to_c = 0;
     for (int d = p.batch_ndim - 1; d >= 0; rest /= p.batch_shape[d--]) {
@@ -33,11 +33,6 @@ void for_each_product(const tt::MatmulArgs& p, F f) {
         out = bias ? sum + bias[j * p.bias_stride] : sum;
       }
   }
-}
-
-// Elements from the first to the last of a matrix.
-inline int64_t extent(int64_t rows, int64_t columns, int64_t row, int64_t column) {
-  return rows && columns ? (rows - 1) * row + (columns - 1) * column + 1 : 0;
 }
 
 }  // namespace glue

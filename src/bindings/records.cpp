@@ -1,5 +1,9 @@
 // The records of ops.def for the tests, so that no op can exist without a test case.
 
+#include <pybind11/stl.h>
+
+#include <set>
+
 #include "bindings/bind.h"
 #include "bindings/types.h"
 #include "core/override.h"
@@ -58,12 +62,24 @@ uintptr_t replace_kernel(const std::string& name, pybind11::object dtype, uintpt
   throw RuntimeError("no kernel ", name, " of this dtype");
 }
 
+// Kernels of these families and names, but not of these other names, raise RuntimeError(why) from
+// now on. Families are those of Backend.
+void refuse_named(const std::set<std::string>& families, const std::set<std::string>& names,
+                  const std::set<std::string>& kept, const std::string& why) {
+  refuse_kernels(
+      [&](const KernelSlot& slot) {
+        return (families.count(slot.family) || names.count(slot.name)) && !kept.count(slot.name);
+      },
+      why);
+}
+
 }  // namespace
 
 void add_records(pybind11::module_& module) {
   module.def("op_records", op_records);
   module.def("kernels", kernels);
   module.def("replace_kernel", replace_kernel);
+  module.def("refuse_kernels", refuse_named);
 }
 
 }  // namespace tt::py

@@ -1,6 +1,7 @@
 #include "core/override.h"
 
 #include "core/backend.h"
+#include "core/error.h"
 #include "core/tables.h"
 
 namespace tt {
@@ -88,7 +89,21 @@ void add_others(Slots& slots, const Backend& backend) {
 #undef ADD
 }
 
+std::string why_refused;
+
+// Stands for kernels of any type: it reads none of their arguments.
+[[noreturn]] void refuse() { throw RuntimeError(why_refused); }
+
 }  // namespace
+
+void refuse_kernels(const std::function<bool(const KernelSlot&)>& refused, const std::string& why) {
+  why_refused = why;
+  for (const KernelSlot& slot : kernel_slots(cpu_backend())) {
+    if (!refused(slot)) continue;
+    for (int i = 0; i < slot.count; ++i)
+      if (slot.entries[i]) slot.entries[i] = refuse;
+  }
+}
 
 std::vector<KernelSlot> kernel_slots(const Backend& backend) {
   Slots slots;

@@ -13,6 +13,7 @@
 // TT_REPLACED(tt::Kernel, exp) defines tt_replaced_exp, which is ours once my_exp is in its place:
 // my_exp may hand calls over to it.
 #pragma once
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -44,6 +45,9 @@ struct KernelSlot {
 };
 
 std::vector<KernelSlot> kernel_slots(const Backend& backend);
+
+// Whoever calls one of these kernels of the CPU's from now on gets `why` as RuntimeError.
+void refuse_kernels(const std::function<bool(const KernelSlot&)>& refused, const std::string& why);
 
 // Whether this kernel of the CPU's was built for the baseline alone (cpu/infra/backend.cpp).
 bool is_built_once(const std::string& family, void (*kernel)());

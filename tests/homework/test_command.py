@@ -16,6 +16,8 @@ def test_a_students_way(homework, tmp_path):
     path = tmp_path / "my_homework" / "1.1_contiguous_strides.py"
     code, text = homework("start", "1.1")
     assert code == 0 and text.startswith("# 1.1 The strides of a contiguous array")
+    assert "## Contract" in text and "## Hints" not in text
+    assert not any(hint in text for hint in all_tasks()["1.1"].hints)
     code, text = homework("check", "1.1")
     assert code == 1 and "NotImplementedError: task 1.1" in text
     assert homework("use", "1.1")[0] == 2
@@ -29,7 +31,8 @@ def test_a_students_way(homework, tmp_path):
     assert text.startswith("5 of ")
     assert " yours | tiny_torch._reference.layout:contiguous_strides" in text and "2 hints" in text
     path.write_text(STRIDES + "\n# changed")
-    assert " yours" not in homework("status")[1]
+    text = homework("status")[1]
+    assert " yours" not in text and "changed since it passed" in text
     assert homework("start", "1.1")[0] == 2
     assert "kept as" in homework("reset", "1.1")[1]
     assert "task 1.1" in path.read_text()
@@ -55,6 +58,15 @@ def test_a_script_runs_on_the_students_code(homework, tmp_path):
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.stderr == "on your code: 2.2 The gradient of a quotient\n"
     assert ran.stdout == "mine\ntensor([0.5000])\n"
+    with (tmp_path / "my_homework" / "2.2_quotient.py").open("a") as file:
+        file.write("# an edit\n")
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.stderr == (
+        "on OUR code: 2.2 The gradient of a quotient, for your file has changed since it passed: "
+        "homework check 2.2\n"
+    )
+    assert ran.stdout == "tensor([0.5000])\n"
+    homework("check", "2.2")
     ran = subprocess.run([*command[:-1], "mlp", "--help"], capture_output=True, text=True)
     assert ran.returncode == 0 and "--epochs" in ran.stdout
 

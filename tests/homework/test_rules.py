@@ -18,6 +18,7 @@ PYTHON = {  # text: what is told
     "import collections.abc": "write `from collections.abc import ...`",
     "import tiny_torch.autograd.graph": "write `from tiny_torch.autograd.graph import ...`",
     "from typing import sys": "imports sys from typing",
+    "from typing import get_type_hints": "imports get_type_hints from typing, which is no type",
     "from typing import *": "imports * from typing",
     "from typing import __dict__": "`.__dict__` looks into the interpreter",
     "from math import __loader__": "`__loader__` is not for a solution",
@@ -78,6 +79,8 @@ CPP = {  # text: what is told of its line 2
     'int x = std::system("true");': "`system` is not for a solution",
     "TT_REPLACED(Add, add)": "`TT_REPLACED` is not for a solution",
     "void f() { tt_replaced_add(iter); }": "`tt_replaced_add` is not for a solution",
+    "void f() { __builtin_memcpy(x, y, n); }": "`__builtin_memcpy` is not for a solution",
+    "int _Evil;": "`_Evil` is not for a solution",
     "namespace tt {}": "`tt` is not for a solution",
     "namespace glue {}": "`glue` is not for a solution",
     'const char* x = R"(\n)";': "a raw string is not for a solution",
@@ -138,7 +141,8 @@ def test_our_own_files_keep_the_rules(number):
         assert rules.broken(task.skeleton, task.imports) == ""
     else:
         for text in (task.skeleton, task.solution_text, *task.mutants().values()):
-            assert rules.broken_cpp(text, task.imports) == ""
+            reserved = rules.OF_CUDA if task.language == "cuda" else rules.OF_CPP
+            assert rules.broken_cpp(text, task.imports, reserved) == ""
 
 
 def test_a_kernel_that_breaks_a_rule_is_not_compiled():

@@ -72,6 +72,11 @@ class Mine:
         digest = self.known.get(task.number, {}).get("passed")
         return path.is_file() and digest == digest_of(path.read_text())
 
+    def changed(self) -> list[str]:
+        """What is to be used, but is not: as it is now, it has not passed."""
+        wanted = [n for n, task in self.tasks.items() if self.known.get(n, {}).get("used")]
+        return [number for number in wanted if not self.passed(self.tasks[number])]
+
     def stage(self, task: Task) -> str:
         if self.passed(task):
             return "used" if self.of(task).get("used") else "passed"
@@ -108,8 +113,9 @@ def start(mine: Mine, args: argparse.Namespace) -> int:
         )
     mine.folder.mkdir(parents=True, exist_ok=True)
     path.write_text(args.task.skeleton)
-    print(args.task.page)
-    print(f"Your file: {path}\nThen: homework check {args.task.number}")
+    number = args.task.number
+    print(args.task.page_without_hints)
+    print(f"Your file: {path}\nThen: homework check {number}; homework hint {number} gives a step")
     return 0
 
 
@@ -117,7 +123,9 @@ def checked(mine: Mine, args: argparse.Namespace) -> int:
     text = used.read(args.task, mine.folder)
     verdict = check(args.task, text, args.seed)
     print(told(verdict))
-    if verdict.failure is None:
+    if verdict.failure is not None:
+        print(f"--seed {verdict.seed} makes the same cases again")
+    else:
         mine.of(args.task)["passed"] = digest_of(text)
         mine.save()
         if not args.task.stands_alone:
@@ -200,10 +208,16 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
         task = mine.tasks[number]
         text = used.read(task, mine.folder)
         if task.language == "python":
-            used.install(task, used.load(task, text))
+            used.install(task, task.load(text))
         else:
-            used.install(task, kernel.build(task, mine.file(task), kernel.FAST))
+            used.install(task, kernel.build_fast(task, mine.file(task)))
         print(f"on your code: {number} {task.title}", file=sys.stderr)
+    for number in mine.changed():
+        print(
+            f"on OUR code: {number} {mine.tasks[number].title}, for your file has changed since it "
+            f"passed: homework check {number}",
+            file=sys.stderr,
+        )
     if args.script and args.script[0] in _apps.apps() and not Path(args.script[0]).exists():
         return _apps.main(args.script)
     return runner.main(args.script)
@@ -218,6 +232,7 @@ def status(mine: Mine, args: argparse.Namespace) -> int:
         facts = mine.known.get(number, {})
         notes = [f"{facts['hints']} hints"] if facts.get("hints") else []
         notes += ["solution seen"] if facts.get("shown") else []
+        notes += ["changed since it passed"] if number in mine.changed() else []
         whose = "yours" if stages[number] == "used" else "ours "
         print(f" {whose} | {task.replaces:55} {number:5} {stages[number]:8} {', '.join(notes)}")
     return 0

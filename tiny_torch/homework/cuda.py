@@ -1,22 +1,31 @@
-"""A student's CUDA kernels on the emulated device: they are started, and their faults worded.
+"""A student's CUDA kernels on the emulated device, in the student's process.
 
 The library has a function `run`, made by TASK of homework/5_cuda/glue.h, which starts the kernels
-and answers what the emulator has found, or nothing.
+and answers what the emulator has found, or nothing. Nothing of the framework but its arrays is
+loaded here.
 """
 
 from __future__ import annotations
 
 import ctypes
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tiny_torch import Tensor, devices, from_numpy
-from tiny_torch.homework import kernel
+from tiny_torch import _core
+from tiny_torch.homework.task import Task
+from tiny_torch.homework.values import decoded, encoded
 
 DEVICE = "cuda-emulated"
+EMULATOR = Path(_core.__file__).parent / "lib" / "cuda_emulated.so"
+COUNTS: dict[str, Any] = {  # of glue.h
+    "global_bytes_read": ctypes.c_int64,
+    "products": ctypes.c_int64,
+    "bytes_of_a_thread": ctypes.c_int64,
+    "sum_of_products": ctypes.c_double,
+}
 
 
 class Fault(RuntimeError):
@@ -24,7 +33,7 @@ class Fault(RuntimeError):
 
 
 class Kernels:
-    """A student's library, which is called as its `run`.
+    """A student's library.
 
     Arrays are copied to the device, and all of them answered as they are afterwards; an int is
     passed as int, a float as float. Raises Fault.
@@ -34,38 +43,43 @@ class Kernels:
         self._library = ctypes.CDLL(library)
         self._library.run.restype = ctypes.c_char_p
 
-    def __call__(self, *arguments: Any) -> list[np.ndarray]:
-        there = [from_numpy(x).to(DEVICE) if isinstance(x, np.ndarray) else x for x in arguments]
+    def __call__(self, *arguments: Any) -> dict[str, Any]:
+        """The arrays, and what the call did, as glue.h counts it."""
+        there = [to_device(x) if isinstance(x, np.ndarray) else x for x in arguments]
         fault = self._library.run(*map(passed, there))
         if fault:
             raise Fault(fault.decode())
-        return [np.array(x.cpu().numpy()) for x in there if isinstance(x, Tensor)]
+        arrays = [to_host(x) for x in there if isinstance(x, _core.NDArray)]
+        counts = {name: kind.in_dll(self._library, name).value for name, kind in COUNTS.items()}
+        return {"arrays": arrays, "counts": counts}
 
-    def count(self, name: str) -> int:
-        """What the last call did, as glue.h counts it: `global_bytes_read` or `products`."""
-        return ctypes.c_int64.in_dll(self._library, name).value
+
+def to_device(x: np.ndarray) -> Any:
+    return _core.to_device(_core.from_numpy(x), DEVICE)
+
+
+def to_host(x: Any) -> np.ndarray:
+    return np.array(_core.to_device(x, "cpu").numpy())
 
 
 def passed(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return ctypes.c_void_p(value.data_ptr())
+    if isinstance(value, _core.NDArray):
+        return ctypes.c_void_p(value.data_ptr)
     return ctypes.c_float(value) if isinstance(value, float) else ctypes.c_int(value)
 
 
 def open_device() -> None:
     """Loads the emulator, and reserves its memory, while a process may still do both."""
-    devices.array_module(DEVICE)
-    from_numpy(np.zeros(1, np.float32)).to(DEVICE).cpu()
+    _core.load_device(DEVICE, str(EMULATOR))
+    to_host(to_device(np.zeros(1, np.float32)))
 
 
-def with_source(fault: str, library: Path, file: str, text: str) -> tuple[str, int | None]:
-    """The fault with the lines of the student's `file` that it names, and the last one's number."""
-    fault = kernel.with_lines(fault, library).removeprefix("CUDA error in ")
-    fault = re.sub(rf"\(at \S*{re.escape(file)}:(\d+)\)", r"(line \1)", fault)
-    numbers = [int(number) for number in re.findall(r"\(line (\d+)\)", fault)]
-    if not numbers:
-        return fault, None
-    source = text.splitlines()
-    shown = [f"{n:4} | {source[n - 1]}" for n in sorted(set(numbers)) if n <= len(source)]
-    said = fault.removesuffix(f" (line {numbers[-1]})")
-    return "\n".join([said, *shown]), numbers[-1]
+def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
+    """See WAYS of worker.py."""
+    open_device()
+
+    def load() -> Callable[[bytes], bytes]:
+        mine = Kernels(request["text"])
+        return lambda message: encoded({"value": mine(*decoded(message))})
+
+    return load, [Path(np.__path__[0])]

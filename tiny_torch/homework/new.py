@@ -267,15 +267,22 @@ void run(const tt::SoftmaxArgs& args) {
 
 TT_OVERRIDE(SoftmaxTable, softmax, run)
 """,
+    "entry.cpp": """
+// What call.py calls by its name here: pointers, int64_t and double.
+#include STUDENT
+
+extern "C" __attribute__((visibility("default"))) void NAME_entry(const float* x, float* y,
+                                                                  int64_t rows, int64_t size) {
+  NAME(x, y, rows, size);
+}
+""",
     "call.py": '''
 import numpy as np
 
-from tiny_torch import from_numpy
-
 
 def call(student, x):
-    """What reaches the kernel, in the student's process."""
-    return np.array(from_numpy(x).softmax(-1).numpy())
+    """`student` is another process, with these arrays and no more; it answers them afterwards."""
+    return student("NAME_entry", x, np.full_like(x, np.nan), *x.shape)[1]
 ''',
     "answers.py": '''
 import numpy as np

@@ -8,7 +8,6 @@ cell that saves it, and a cell that checks it. Format: Jupyter's, version 4.5
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,7 @@ def content(tasks: list[Task], title: str, folder: str) -> dict[str, Any]:
     for task in tasks:
         key = task.number.replace(".", "-")
         hints, number = task.hints, task.number
-        page = re.sub(r"^## Hints\n.*?(?=^## |\Z)", "", task.page, flags=re.M | re.S)
-        cells.append(markdown(f"page-{key}", page.rstrip()))
+        cells.append(markdown(f"page-{key}", task.page_without_hints.rstrip()))
         cells += [markdown(f"hint-{key}-{k}", folded(k, text)) for k, text in enumerate(hints, 1)]
         cells.append(code(f"file-{key}", f"%%writefile {folder}/{task.file}\n{task.skeleton}"))
         cells.append(code(f"check-{key}", f'command.main(["check", "{number}"]);'))

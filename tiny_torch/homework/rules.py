@@ -14,6 +14,14 @@ from types import ModuleType
 
 # ---- Python ------------------------------------------------------------------------------------
 
+# What a name of typing says is a type. Its functions are not for a solution: they evaluate text.
+TYPES = {
+    "Annotated", "Any", "Callable", "ClassVar", "Dict", "Final", "FrozenSet", "Generator",
+    "Generic", "Iterable", "Iterator", "List", "Literal", "Mapping", "NamedTuple", "Never",
+    "NoReturn", "Optional", "ParamSpec", "Protocol", "Self", "Sequence", "Set", "SupportsFloat",
+    "SupportsIndex", "SupportsInt", "Tuple", "Type", "TypeAlias", "TypedDict", "TypeVar", "Union",
+    "cast", "final", "overload", "override", "runtime_checkable",
+}  # fmt: skip
 ALWAYS = ("__future__", "typing", "collections.abc", "math")
 # names that run text, open files, or reach what is not given
 REFUSED = {
@@ -63,7 +71,9 @@ def broken_import(node: ast.Import | ast.ImportFrom, allowed: tuple[str, ...]) -
     wrong = [name for name in names if name == "*" or name in inner]
     if wrong:
         return f"imports {', '.join(wrong)} from {modules[0]}; name the functions that you need"
-    return next(filter(None, (refused_name(name) or hidden(name) for name in names)), "")
+    wrong = [name for name in names if modules[0] == "typing" and name not in TYPES]
+    found = next(filter(None, (refused_name(name) or hidden(name) for name in names)), "")
+    return found or (f"imports {wrong[0]} from typing, which is no type" if wrong else "")
 
 
 def modules_in(name: str) -> list[str]:
@@ -95,6 +105,18 @@ DIRECTIVES = {
 PRAGMAS = r"omp\b|once$|unroll\b|GCC (?:unroll|ivdep)\b"
 # names that reach the compiler, other libraries, files and processes; the namespaces of attributes;
 # what hands a kernel to the framework, or to Python
+# A name that the language leaves to its implementation, but for these
+RESERVED = re.compile(r"\w*__\w*|_[A-Z]\w*")
+OF_CPP = re.compile(
+    r"__(?:restrict(?:__)?|func__|cplusplus|FUNCTION__|builtin_(?:expect|unreachable|prefetch|"
+    r"assume_aligned)|(?:AVX|SSE|FMA|F16C|ARM|NEON|aarch64|x86_64)\w*)"
+)
+OF_CUDA = re.compile(
+    r"__(?:global|device|host|shared|constant|forceinline|noinline)__|__launch_bounds__|__align__|"
+    r"__restrict(?:__)?|__CUDA_ARCH__|__cplusplus|__syncthreads|__syncwarp|"
+    r"__shfl(?:_up|_down|_xor)?_sync|__(?:ballot|any|all)_sync|__activemask|__threadfence|__popc|"
+    r"__clz|__ffs|__umulhi|__uint_as_float|__float_as_uint|__ldg|__func__"
+)
 REFUSED_CPP = re.compile(
     r"_*asm_*|_Pragma|__pragma|__has_\w+|_*attribute_*|__declspec|_*(?:gnu|clang|Clang)_*|extern|"
     r"system|p?open|fopen|freopen|v?fork|exec[lv]\w*|posix_spawn\w*|dl(?:open|sym)|syscall|getenv|"
@@ -121,8 +143,9 @@ SMUGGLING = {
 NOT_CODE = {"raw": "a raw string", "joined": "`{}`", "unread": "{!r} that stands alone"}
 
 
-def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
-    """The first rule that a file breaks, with its line; empty if it keeps them all.
+def broken_cpp(text: str, imports: tuple[str, ...], reserved: re.Pattern[str] = OF_CPP) -> str:
+    """The first rule that a file breaks, with its line; empty if it keeps them all. `reserved` are
+    the names of the language's own that it may use.
 
     A task that lists a header of ours, such as cuda/cuda.h, allows the names of namespace tt.
     """
@@ -145,10 +168,49 @@ def broken_cpp(text: str, imports: tuple[str, ...]) -> str:
             if kind in NOT_CODE
             else ""
         )
-        if kind == "name" and (REFUSED_CPP.fullmatch(word) or (word == "tt" and not ours)):
+        unknown = RESERVED.fullmatch(word) and not reserved.fullmatch(word)
+        inner = REFUSED_CPP.fullmatch(word) or (word == "tt" and not ours)
+        if kind == "name" and (unknown or inner):
             wrong = f"`{word}`"
         if wrong:
             return f"line {line_of(text, token.start())}: {wrong} is not for a solution"
+    return ""
+
+
+# ---- what the compiler has made of CUDA ---------------------------------------------------------
+
+# What a kernel's object may ask others for: the emulator's interface, which cuda/host/cuda.h calls,
+# and what the compiler puts in; copies are the glue's (homework/5_cuda/glue.h). Mathematics below.
+ASKED = re.compile(
+    r"_ZN2tt8emulated(?:8position|14wait_for_block|8exchange|4lane|12fail_on_lane|12check_atomic|"
+    r"14dynamic_shared|10copy_async|14commit_copies|15wait_for_copies|3mma|13load_matrices)\w*|"
+    r"__tsan_(?:init|vptr_update|(?:unaligned_)?(?:read|write)(?:\d+|_range))|"
+    r"__ubsan_handle_out_of_bounds|mem(?:cpy|move|set)|printf|puts|putchar|"
+    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_Unwind_Resume|__gxx_personality_v0|_ZSt9terminatev|"
+    r"(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|exp10|log|log2|log10|log1p|pow|sqrt|cbrt|hypot|"
+    r"erf|erfc|tgamma|lgamma|f?abs|fmod|fma|fmax|fmin|fdim|remainder|floor|ceil|trunc|l?l?round|"
+    r"l?l?rint|nearbyint|ldexp|frexp|scalbn|copysign|sincos|modf|logb|ilogb|nextafter)f?"
+)
+# In an object that runs by itself when it is loaded, or that the emulator cannot look into
+LOADED = {
+    # but for the sanitizer's own, .init_array.00099, which kernel.py drops
+    r"^\s*\.section\s+\.(?:init_array(?!\.00099)|preinit_array|fini_array|[cd]tors|init|fini)\b":
+        "code that runs when a library is loaded, as for a variable that a function sets",
+    r"@gnu_indirect_function": "a function that is chosen when a library is loaded",
+    r"^\s*(?:#APP|//APP|\.incbin|\.symver)\b": "assembly",
+}  # fmt: skip
+
+
+def broken_assembly(text: str, symbols: str) -> str:
+    """What is not for a kernel in its assembly, or among the symbols that `nm -P` tells."""
+    for pattern, what in LOADED.items():
+        if re.search(pattern, text, re.M):
+            return f"{what} is not for a kernel"
+    for name, kind in (line.split()[:2] for line in symbols.splitlines()):
+        if kind in "Uw" and not ASKED.fullmatch(name):
+            return f"undefined reference to `{name}`: a kernel calls what CUDA has"
+        if kind in "TWi" and (not name.startswith("_Z") or ASKED.fullmatch(name)):
+            return f"`{name}` is not for a solution to define"
     return ""
 
 

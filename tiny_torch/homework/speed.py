@@ -45,10 +45,10 @@ def ladder(task: Task, file: Path) -> list[Row]:
         with tempfile.TemporaryDirectory(prefix="homework-") as place:
             copy = Path(place) / plain.file
             copy.write_text(plain.solution())
-            rungs = {f"plain ({plain.number})": (plain, kernel.build(plain, copy, kernel.FAST))}
+            rungs = {f"plain ({plain.number})": (plain, kernel.build_fast(plain, copy))}
             mine = Path(place) / f"mine_{task.file}"
             mine.write_text(file.read_text())
-            rungs["yours"] = (task, kernel.build(task, mine, kernel.FAST))
+            rungs["yours"] = (task, kernel.build_fast(task, mine))
             cases = list(facts["cases"]())
             rates = {name: measured(cases, *rung) for name, rung in rungs.items()}
             rates["ours"] = [rate(call, work) for _, call, work, _ in cases]

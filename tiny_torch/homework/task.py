@@ -34,6 +34,8 @@ class Task(NamedTuple):
     symbol: str  # the function or class that the student's file is to have
     replaces: str  # "module:name" in the framework, a kernel as "softmax" or "add:float32", or "-"
     imports: tuple[str, ...]  # that a solution may use
+    keeps: tuple[str, ...]  # modules and kernels that its process needs (absent.py)
+    lacks: tuple[str, ...]  # modules and functions that it is to do without
 
     @property
     def file(self) -> str:
@@ -47,6 +49,10 @@ class Task(NamedTuple):
     @property
     def page(self) -> str:
         return (self.folder / "task.md").read_text().split("+++\n", 2)[2].lstrip()
+
+    @property
+    def page_without_hints(self) -> str:
+        return re.sub(r"^## Hints\n.*?(?=^## |\Z)", "", self.page, flags=re.M | re.S)
 
     @property
     def hints(self) -> list[str]:
@@ -75,6 +81,24 @@ class Task(NamedTuple):
         if isinstance(found, str):
             return found
         return textwrap.dedent(inspect.getsource(found)).replace("@staticmethod\n", "")
+
+    def load(self, text: str, namespace: str = "") -> Any:
+        """The symbol that a student's Python file defines.
+
+        `namespace` names a module of ours whose globals the text may use, as our own solution does.
+        Raises NameError if the file has no such symbol, and whatever the file raises.
+        """
+        names = dict(vars(importlib.import_module(namespace))) if namespace else {}
+        names["__name__"] = "solution"
+        exec(compile(text, self.file, "exec"), names)
+        mine = names.get(self.symbol)
+        if mine is None:
+            raise NameError(f"{self.file} defines no {self.symbol}")
+        return mine
+
+    def call(self) -> Any:
+        """`call` of call.py: in the student's process for Python, else in the grader's."""
+        return runpy.run_path(str(self.folder / "call.py"))["call"]
 
     def answers(self) -> dict[str, Any]:
         """`cases`, `answer` and what else answers.py defines."""
@@ -116,7 +140,8 @@ def read_task(folder: Path) -> Task:
         facts |= {field: int(facts[field])} if field in facts else {}
     if facts.get("language", "python") not in SUFFIXES:
         raise ValueError(f"{path}: language is one of {list(SUFFIXES)}, got {facts['language']!r}")
-    facts["imports"] = tuple(facts.get("imports", "").split())
+    for field in ("imports", "keeps", "lacks"):
+        facts[field] = tuple(facts.get(field, "").split())
     facts |= {"number": named[1], "track": folder.parent.name.partition("_")[2], "name": named[2]}
     facts["folder"] = folder
     if facts.keys() != set(Task._fields):

@@ -17,6 +17,7 @@ HEADS = {
     "raised": "raises an exception",
     "fault": "has a fault, which the emulator has seen",
     "wrong": "answers something else",
+    "slow": "is right, and too slow",
     "crash": "crashes",
     "time": "takes too long",
 }

@@ -11,16 +11,18 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tiny_torch.homework import cuda, kernel, rules
+from tiny_torch.homework import kernel, pace, rules
 from tiny_torch.homework.compare import difference
 from tiny_torch.homework.task import Task
 from tiny_torch.homework.values import decoded, encoded
-from tiny_torch.homework.worker import receive, send
+from tiny_torch.homework.worker import START as STARTER
+from tiny_torch.homework.worker import receive, send, task_package
 
 START = 60  # seconds until the process has loaded the framework and the file
 CASE = 10  # seconds of a case
@@ -32,7 +34,7 @@ KEPT = 1 << 14  # bytes of what the code prints
 class Failure(NamedTuple):
     """Why a file does not pass, and where it first did not."""
 
-    kind: str  # "syntax", "rule", "compile", "load", "raised", "fault", "wrong", "crash", "time"
+    kind: str  # one of telling.HEADS
     text: str
     case: str = ""
     inputs: dict[str, Any] | None = None
@@ -50,6 +52,7 @@ class Verdict(NamedTuple):
     printed: str  # the end of what the code printed
     missing: list[str]  # what the sandbox of this system lacks
     seconds: float
+    seed: int  # of the cases
 
 
 class Failed(Exception):
@@ -65,15 +68,18 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
 
     `namespace` names the module whose globals our own solution uses; rules do not bind it.
     """
+    seed = secrets.randbits(63) if seed is None else seed
     start, right, failure, worker = time.monotonic(), 0, None, None
     printed = ""
     with tempfile.TemporaryDirectory(prefix="homework-") as place:
         file = Path(place) / task.file
         try:
             code = prepared(task, text, file, bound=not namespace)
-            with Worker(task, file.parent) as worker:
+            with Worker(task, file.parent, seed) as worker:
                 worker.begin(code, namespace)
                 right, failure = run_cases(task, worker, seed)
+            if failure is None and pace.is_asked(task):
+                failure = slowness(task, text, file.parent, seed)
         except kernel.Refused as error:
             failure = Failure("compile", str(error), line=error.line)
         except Failed as error:
@@ -81,10 +87,21 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
         if worker is not None:
             printed = kernel.with_lines(worker.printed(), file.with_suffix(".so"))
         if failure is not None and failure.kind == "fault":
-            said, line = cuda.with_source(failure.text, file.with_suffix(".so"), task.file, text)
+            said, line = kernel.with_source(failure.text, file.with_suffix(".so"), task.file, text)
             failure = failure._replace(text=said, line=line)
     missing = worker.missing if worker else []
-    return Verdict(task, right, failure, printed, missing, time.monotonic() - start)
+    return Verdict(task, right, failure, printed, missing, time.monotonic() - start, seed)
+
+
+def slowness(task: Task, text: str, place: Path, seed: int) -> Failure | None:
+    @contextlib.contextmanager
+    def start(library: Path) -> Iterator[tuple[Callable, int]]:
+        with Worker(task, library.parent, seed) as worker:
+            worker.begin(str(library), "")
+            yield Compiled(task, worker).call, worker.process
+
+    told = pace.too_slow(task, text, place, seed, start)
+    return Failure("slow", told) if told else None
 
 
 def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
@@ -97,19 +114,20 @@ def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
         if broken:
             raise Failed("rule", broken)
         return text
-    broken = rules.broken_cpp(text, task.imports)
+    reserved = rules.OF_CUDA if task.language == "cuda" else rules.OF_CPP
+    broken = rules.broken_cpp(text, task.imports, reserved)
     if broken:
         raise Failed("rule", broken)
     file.write_text(text, encoding="utf-8", newline="")
     return str(kernel.build(task, file))
 
 
-def run_cases(task: Task, worker: Worker, seed: int | None) -> tuple[int, Failure | None]:
+def run_cases(task: Task, worker: Worker, seed: int) -> tuple[int, Failure | None]:
     """How many cases are right before the first that is not."""
     answers, right = task.answers(), 0
-    rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
-    for case, inputs in answers["cases"](rng):
-        failure = judge(answers, case, inputs, worker)
+    call = worker.call if task.language == "python" else Compiled(task, worker).call
+    for case, inputs in answers["cases"](np.random.default_rng(seed)):
+        failure = judge(answers, case, inputs, call, task)
         if failure is not None:
             return right, failure
         right += 1
@@ -117,11 +135,15 @@ def run_cases(task: Task, worker: Worker, seed: int | None) -> tuple[int, Failur
 
 
 def judge(
-    answers: dict[str, Any], case: str, inputs: dict[str, Any], worker: Worker
+    answers: dict[str, Any],
+    case: str,
+    inputs: dict[str, Any],
+    call: Callable[[dict[str, Any]], dict[str, Any]],
+    task: Task,
 ) -> Failure | None:
     """None if the student's answer is the right one."""
     try:
-        reply = worker.ask(encoded(inputs), CASE)
+        reply = call(inputs)
     except Failed as error:
         return error.failure._replace(case=case, inputs=inputs)
     try:
@@ -135,7 +157,7 @@ def judge(
         return Failure("wrong", text, case, inputs, got, expected, reply.get("line"))
     if "error" in reply:
         kind, text = "raised", f"{reply['error']}: {reply['text']}"
-        if worker.task.language == "cuda":
+        if task.language == "cuda":
             kind, text = "fault", reply["text"]
         return Failure(kind, text, case, inputs, None, expected, reply["line"])
     try:
@@ -152,24 +174,89 @@ def judge(
     return Failure("wrong", text, case, inputs, reply["value"], expected)
 
 
+def environment(task: Task, seed: int) -> dict[str, str]:
+    """Nothing of ours that leads Python to modules; sets are in the same order for a seed."""
+    ours = {name: x for name, x in os.environ.items() if not name.startswith("PYTHON")}
+    order = np.random.default_rng(seed).integers(1 << 32)
+    fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": str(order)}
+    return {**ours, **kernel.environment(task), **fixed}
+
+
+class Replied(Exception):
+    """What a kernel's process has told in place of results."""
+
+    def __init__(self, reply: dict[str, Any]) -> None:
+        self.reply = reply
+
+
+class Compiled:
+    """A task's call.py over a student's kernels, whose process has their arrays alone.
+
+    It is `student` there: called with what a function of the library takes, it answers the arrays
+    among these as they are afterwards.
+    """
+
+    def __init__(self, task: Task, worker: Worker) -> None:
+        self._worker, self._call = worker, task.call()
+        self._counts: dict[str, float] = {}
+        self._asked = False
+
+    def call(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        self._asked = False
+        try:
+            value = self._call(self, **copied(inputs))
+        except Replied as error:
+            return error.reply
+        if not self._asked:
+            raise ValueError("call.py answers without the student's kernel")
+        return {"value": value}
+
+    def __call__(self, *arguments: Any) -> list[np.ndarray]:
+        self._asked = True
+        reply = self._worker.ask(encoded(list(arguments)), CASE)
+        if "error" in reply:
+            raise Replied(reply)
+        try:
+            arrays, counts = reply["value"]["arrays"], reply["value"]["counts"]
+            sent = [x for x in arguments if isinstance(x, np.ndarray)]
+            fits = [(x.shape, x.dtype) for x in sent] == [(x.shape, x.dtype) for x in arrays]
+            fits = fits and all(isinstance(count, int | float) for count in counts.values())
+            self._counts = counts
+        except Exception:  # it may be anything
+            fits = False
+        if not fits:
+            raise Failed("crash", "what came back is no answer")
+        return arrays
+
+    def count(self, name: str) -> float:
+        """What the last call did, as homework/5_cuda/glue.h counts it."""
+        return self._counts[name]
+
+
+def copied(value: Any) -> Any:
+    """Without arrays in common: call.py may write into what it is given."""
+    return decoded(encoded(value))
+
+
 class Worker:
     """A process with a student's code, in a session of its own so that all of it can be ended."""
 
-    def __init__(self, task: Task, folder: Path) -> None:
+    def __init__(self, task: Task, folder: Path, seed: int) -> None:
         self.task, self.folder = task, folder
         self.missing: list[str] = []
         theirs, self._to = os.pipe()
         os.set_blocking(self._to, False)
         self._from, to_us = os.pipe()
-        # -u: what it has printed is there when it is ended
+        # -u: what it has printed is there when it is ended; -s: no modules of a user's own
+        isolated = [sys.executable, "-u", "-s", "-c", STARTER, str(task_package())]
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "tiny_torch.homework.worker", str(theirs), str(to_us)],
+            [*isolated, str(theirs), str(to_us)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             pass_fds=(theirs, to_us),
             start_new_session=True,
-            env={**os.environ, **kernel.environment(task), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=environment(task, seed),
         )
         os.close(theirs)
         os.close(to_us)
@@ -182,6 +269,10 @@ class Worker:
         while part := os.read(self._process.stdout.fileno(), 1 << 16):
             self._printed += part
             del self._printed[:-KEPT]
+
+    @property
+    def process(self) -> int:
+        return self._process.pid
 
     def printed(self) -> str:
         return self._printed.decode(errors="replace")
@@ -198,6 +289,10 @@ class Worker:
         if not isinstance(reply["value"], list):
             raise Failed("crash", "what came back is no answer")
         self.missing = [str(x) for x in reply["value"]]
+
+    def call(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What a Python task's `call` has answered, or raised."""
+        return self.ask(encoded(inputs), CASE)
 
     def ask(self, message: bytes, seconds: float) -> dict[str, Any]:
         """The answer, whose parts may be anything; Failed if there is none in time."""

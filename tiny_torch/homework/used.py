@@ -53,21 +53,6 @@ def override(task: Task, library: Any) -> cpu.override:
     return cpu.override(kernel, str(library), getattr(_core, dtype) if dtype else None)
 
 
-def load(task: Task, text: str, namespace: str = "") -> Any:
-    """The symbol that a student's Python file defines.
-
-    `namespace` names a module of ours whose globals the text may use, as our own solution does.
-    Raises NameError if the file has no such symbol, and whatever the file raises.
-    """
-    names = dict(vars(importlib.import_module(namespace))) if namespace else {}
-    names["__name__"] = "solution"
-    exec(compile(text, task.file, "exec"), names)
-    mine = names.get(task.symbol)
-    if mine is None:
-        raise NameError(f"{task.file} defines no {task.symbol}")
-    return mine
-
-
 def read(task: Task, folder: Path) -> str:
     """A student's file; FileNotFoundError says how to begin."""
     path = folder / task.file

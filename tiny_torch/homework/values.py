@@ -7,11 +7,11 @@ when it is read, as a pickle would.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import math
+import sys
 from typing import Any
-
-import numpy as np
 
 MOST = 1 << 24  # bytes of one message: what is read from it takes some 30 times as much
 
@@ -34,9 +34,10 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, np.generic):
+    np = sys.modules.get("numpy")  # who has not loaded it has no array
+    if np and isinstance(value, np.generic):
         value = np.asarray(value)
-    if isinstance(value, np.ndarray):
+    if np and isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf":
             raise TypeError(f"an array of {value.dtype} cannot be sent")
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
@@ -64,6 +65,7 @@ def _value(plain: Any) -> Any:
         return tuple(_value(item) for item in plain["tuple"])
     if "dict" in plain:
         return {_value(key): _value(item) for key, item in plain["dict"]}
+    np = importlib.import_module("numpy")  # not where no array comes
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in "biuf":
         raise ValueError(f"an array of {dtype}")

@@ -1,26 +1,38 @@
-"""The process that runs a student's code: `python -m tiny_torch.homework.worker IN OUT`.
+"""The process that runs a student's code.
 
-IN and OUT are file descriptors. The first message says what to load, each further one has the
-inputs of a call, each answer what the call gave or how it failed. It knows no answers, and once
-the student's code is there it can read none.
+The first message says what to load, each further one has the inputs of a call, each answer what the
+call gave or how it failed. It knows no answers, and once the student's code is there it can read
+none. Nor does it contain what does the task: the framework is not loaded where call.py does not
+import it, and `absent.py` takes out of it what does the task where it does.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
-import runpy
 import select
-import sys
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tiny_torch.homework import cuda, sandbox, used
+from tiny_torch.homework import sandbox
 from tiny_torch.homework.task import read_task
 from tiny_torch.homework.values import MOST, decoded, encoded
+
+# Run by `python -c`: makes this package known without running tiny_torch/__init__.py. The folder
+# that it was started in, in which a student's files may lie, is never looked into for a module.
+START = """
+import sys
+sys.path[:] = [place for place in sys.path if place]
+from types import ModuleType
+folder, source, target = sys.argv[1:]
+for name in ("tiny_torch", "tiny_torch.homework"):
+    sys.modules[name] = ModuleType(name)
+    sys.modules[name].__path__ = [folder + name[len("tiny_torch"):].replace(".", "/")]
+from tiny_torch.homework import worker
+worker.main(int(source), int(target))
+"""
 
 
 def receive(fd: int, until: float | None = None) -> bytes:
@@ -73,32 +85,33 @@ def failure(error: BaseException, file: str) -> dict[str, Any]:
 def main(source: int, target: int) -> None:
     request = decoded(receive(source))
     task = read_task(Path(request["task"]))
-    call = runpy.run_path(str(task.folder / "call.py"))["call"]
-    if task.language == "python" and not task.stands_alone:
-        task.solution()  # loads its modules while files can be read
-    if task.language == "cuda":
-        cuda.open_device()
+    load, readable = ours(WAYS[task.language]).opened(task, request)
     sandbox.limit(request["seconds"], request["memory"])
-    # a sanitizer reads its own process's memory map and the library, to tell a line
-    missing = sandbox.shut([Path(np.__file__).parent, Path(request["folder"]), Path("/proc/self")])
+    missing = sandbox.shut([*readable, Path(request["folder"])])
     try:
-        mine = request["text"]  # a kernel's library
-        if task.language == "python":
-            mine = used.load(task, request["text"], request["namespace"])
-        elif task.language == "cuda":
-            mine = cuda.Kernels(mine)
-        used.install(task, mine)
+        answer = load()
     except BaseException as error:  # SystemExit, too
         return send(target, encoded(failure(error, task.file)))
     send(target, encoded({"value": missing}))
     while True:
-        inputs = decoded(receive(source))
+        message = receive(source)
         try:
-            answer = encoded({"value": call(mine, **inputs)})
+            reply = answer(message)
         except BaseException as error:
-            answer = encoded(failure(error, task.file))
-        send(target, answer)
+            reply = encoded(failure(error, task.file))
+        send(target, reply)
 
 
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+# A module's `opened(task, request)`, before files are hidden, gives a function that loads the
+# student's code and gives one that answers a message; and the folders that it may read.
+WAYS = {"python": "functions", "c++": "library", "cuda": "cuda"}
+
+
+def ours(name: str) -> Any:
+    """A module of this folder: no process has all of them."""
+    return importlib.import_module(f"tiny_torch.homework.{name}")
+
+
+def task_package() -> Path:
+    """The folder of tiny_torch."""
+    return Path(__file__).parents[1]

@@ -1,7 +1,5 @@
 import numpy as np
 
-from tiny_torch import from_numpy
-
 
 def call(student, x):
-    return np.array(from_numpy(x).softmax(-1).numpy())
+    return student(f"softmax_{x.dtype}", x, np.full_like(x, np.nan), *x.shape)[1]

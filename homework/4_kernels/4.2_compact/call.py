@@ -1,9 +1,8 @@
 import numpy as np
 
-from tiny_torch import from_numpy
-
 
 def call(student, x, shape, strides):
-    view = from_numpy(x).as_strided(shape, strides)
-    out = view.clone() if view.is_contiguous() else view.contiguous()
-    return np.array(out.numpy())
+    count = int(np.prod(shape))
+    y = np.frombuffer(b"\x63" * count * x.itemsize, x.dtype)
+    facts = len(shape), np.array(shape, np.int64), np.array(strides, np.int64)
+    return student(f"compact_{x.itemsize}", x, y, *facts)[1].reshape(shape)

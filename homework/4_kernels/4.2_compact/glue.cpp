@@ -28,9 +28,8 @@ void run(const tt::Iter& iter) {
   const glue::Shape shape(iter);
   tt::with_size(size, [&](auto type) {
     using T = decltype(type);
-    const glue::Input<T> x(iter.operands[1].data, from.extent);
-    glue::Output<T> y(iter.operands[0].data, iter.numel);
-    compact<T>(x.data(), y.data(), shape.dims, shape.sizes, from.strides);
+    compact<T>(reinterpret_cast<const T*>(iter.operands[1].data),
+               reinterpret_cast<T*>(iter.operands[0].data), shape.dims, shape.sizes, from.strides);
   });
 }
 

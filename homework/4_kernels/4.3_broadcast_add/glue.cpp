@@ -15,11 +15,8 @@ void run(const tt::Iter& iter) {
   for (int i = 0; i < iter.count; ++i) plain &= iter.operands[i].dtype == tt::DType::Float32;
   if (!plain || !to.whole || !x.whole || !y.whole) return tt_replaced_add(iter);
   const glue::Shape shape(iter);
-  const glue::Input<float> left(iter.operands[1].data, x.extent);
-  const glue::Input<float> right(iter.operands[2].data, y.extent);
-  glue::Output<float> out(iter.operands[0].data, to.extent, to.extent != iter.numel);
-  add(left.data(), right.data(), out.data(), shape.dims, shape.sizes, x.strides, y.strides,
-      to.strides);
+  const auto data = [&](int i) { return reinterpret_cast<float*>(iter.operands[i].data); };
+  add(data(1), data(2), data(0), shape.dims, shape.sizes, x.strides, y.strides, to.strides);
 }
 
 }  // namespace

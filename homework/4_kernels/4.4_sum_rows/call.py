@@ -1,7 +1,7 @@
 import numpy as np
 
-from tiny_torch import from_numpy
-
 
 def call(student, x, dim):
-    return np.array(from_numpy(x).sum(dim).numpy())
+    rows = np.ascontiguousarray(np.moveaxis(x, dim, -1))
+    y = np.full(rows.shape[:-1], np.nan, np.float32)
+    return student("sum_rows_entry", rows, y, y.size, rows.shape[-1])[1]

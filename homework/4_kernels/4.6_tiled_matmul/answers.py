@@ -1,6 +1,7 @@
 import numpy as np
 
 TOLERANCE = 2e-5
+FASTER = 1.5  # times the speed of plain.cpp; the simplest tile has twice this, good ones tenfold
 
 
 def cases(rng):
@@ -22,6 +23,11 @@ def cases(rng):
     yield "powers of two, less one", case(127, 255, 63)
     for _ in range(3):
         yield "any", case(*(int(x) for x in rng.integers(1, 300, 3)))
+
+
+def timed(rng):
+    a, b = rng.standard_normal((2, 512, 512), np.float32)
+    return {"a": a, "b": b}
 
 
 def answer(a, b):

@@ -1,7 +1,6 @@
 import numpy as np
 
-from tiny_torch import from_numpy
 
-
-def call(student, a, b):
-    return np.array((from_numpy(a) @ from_numpy(b)).numpy())
+def call(student, a, b, function="matmul_entry"):
+    (m, k), n = a.shape, b.shape[1]
+    return student(function, a, b, np.full((m, n), np.nan, np.float32), m, k, n)[2]

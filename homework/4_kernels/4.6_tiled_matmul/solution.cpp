@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 
-constexpr int64_t kRows = 4, kColumns = 32;  // of a tile: its sums stay in registers
+constexpr int64_t kRows = 3, kColumns = 32;  // of a tile: its sums stay in registers
 constexpr int64_t kDepth = 256;              // rows of B that are read before C is written
 
 // C[rows, columns] += A[rows, depth] B[depth, columns], of matrices with rows of k and n floats.

@@ -13,11 +13,12 @@ namespace {
 template <class T>
 void run_typed(const tt::LayerNormArgs& args) {
   const tt::Lines& lines = args.lines;
-  const glue::Input<T> weight(args.weight, lines.size), bias(args.bias, lines.size);
+  const T *const weight = reinterpret_cast<const T*>(args.weight), *const bias =
+                                                                       reinterpret_cast<const T*>(
+                                                                           args.bias);
   std::vector<T> mean(lines.count), scale(lines.count);
   glue::through_lines<T>(lines, [&](const T* x, T* y) {
-    layer_norm<T>(x, weight.data(), bias.data(), y, mean.data(), scale.data(), lines.count,
-                  lines.size, args.eps);
+    layer_norm<T>(x, weight, bias, y, mean.data(), scale.data(), lines.count, lines.size, args.eps);
   });
   T* const stats = reinterpret_cast<T*>(args.stats);
   for (int64_t line = 0; line < lines.count; ++line) {

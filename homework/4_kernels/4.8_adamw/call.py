@@ -1,19 +1,14 @@
 import numpy as np
 
-from tiny_torch import from_numpy
-from tiny_torch.optim import AdamW
-
 
 def call(student, param, grads, lr, betas, eps, weight_decay):
-    p = from_numpy(param).requires_grad_()
-    optimizer = AdamW([p], lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
-    for grad in grads:
-        p.grad = from_numpy(grad)
-        optimizer.step()
-    state = optimizer.state[p]
-    return {
-        "average": np.array(state["exp_avg"].numpy()),
-        "square": np.array(state["exp_avg_sq"].numpy()),
-        "param": np.array(p.detach().numpy()),
-        "grads": grads,  # which share the gradients' memory
-    }
+    average, square, seen = np.zeros_like(param), np.zeros_like(param), []
+    for t, grad in enumerate(grads, 1):
+        step_size, root = lr / (1 - betas[0] ** t), (1 - betas[1] ** t) ** 0.5
+        numbers = lr, *betas, eps, weight_decay, step_size, root
+        arrays = param, grad, average, square
+        param, grad, average, square = student(
+            "adamw_entry", *arrays, param.size, *map(float, numbers)
+        )
+        seen.append(grad)
+    return {"average": average, "square": square, "param": param, "grads": seen}

@@ -15,11 +15,10 @@ void run(const tt::Chunk* chunks, int64_t count, const tt::AdamArgs& args) {
     return tt_replaced_adam(chunks, count, args);
   for (int64_t i = 0; i < count; ++i) {
     const tt::Chunk& x = chunks[i];
-    const glue::Input<float> grad(x.grad, x.numel);
-    glue::Output<float> param(x.param, x.numel, true), average(x.state[0], x.numel, true),
-        square(x.state[1], x.numel, true);
-    adamw(param.data(), grad.data(), average.data(), square.data(), x.numel, args.lr, args.beta1,
-          args.beta2, args.eps, args.weight_decay, x.scale[0], x.scale[1]);
+    const auto floats = [](void* data) { return static_cast<float*>(data); };
+    adamw(floats(x.param), static_cast<const float*>(x.grad), floats(x.state[0]),
+          floats(x.state[1]), x.numel, args.lr, args.beta1, args.beta2, args.eps, args.weight_decay,
+          x.scale[0], x.scale[1]);
   }
 }
 

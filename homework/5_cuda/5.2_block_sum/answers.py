@@ -31,10 +31,16 @@ def answer(x):
     while parts.shape[1] > 1:
         half = parts.shape[1] // 2
         parts = parts[:, :half] + parts[:, half:]
-    return parts[:, 0]
+    return {"y": parts[:, 0], "bytes_of_a_thread": 4 * -(-x.shape[1] // THREADS) + 512}
 
 
 def why(got, expected, x):
+    if got["bytes_of_a_thread"] > expected["bytes_of_a_thread"]:
+        return (
+            f"a thread reads and writes {got['bytes_of_a_thread']} bytes, "
+            f"{expected['bytes_of_a_thread']} are enough: the threads of a block share the work"
+        )
+    got, expected = got["y"], expected["y"]
     if np.isnan(got).any() and not np.isnan(expected).any():
         return "nan: y has not been written, or what is no number of x has been added"
     if np.allclose(got, expected, rtol=1e-3, atol=1e-3 * np.abs(x).max(initial=0)):

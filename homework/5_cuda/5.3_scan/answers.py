@@ -23,10 +23,16 @@ def cases(rng):
 
 
 def answer(x):
-    return x.astype(np.float64).cumsum().astype(np.float32)
+    return {"y": x.astype(np.float64).cumsum().astype(np.float32), "bytes_of_a_thread": 640}
 
 
 def why(got, expected, x):
+    if got["bytes_of_a_thread"] > expected["bytes_of_a_thread"]:
+        return (
+            f"a thread reads and writes {got['bytes_of_a_thread']} bytes, "
+            f"{expected['bytes_of_a_thread']} are enough: the threads of a block share the work"
+        )
+    got, expected = got["y"], expected["y"]
     wrong = np.flatnonzero(~np.isclose(got, expected, rtol=1e-3, atol=1e-3))
     first = int(wrong[0])
     if np.isnan(got[first]):

@@ -8,4 +8,5 @@ def call(student, x):
     while blocks > 1:
         blocks = -(-blocks // THREADS)
         room += blocks
-    return student(x, y, np.full(max(room, 1), np.nan, np.float32), x.size)[1]
+    sums = student(x, y, np.full(max(room, 1), np.nan, np.float32), x.size)[1]
+    return {"y": sums, "bytes_of_a_thread": max(student.count("bytes_of_a_thread"), 640)}

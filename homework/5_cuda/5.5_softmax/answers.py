@@ -1,6 +1,7 @@
 import numpy as np
 
 TOLERANCE = 1e-5
+THREADS = 256
 
 
 def cases(rng):
@@ -29,10 +30,17 @@ def answer(x):
     wide = x.astype(np.float64)
     with np.errstate(invalid="ignore"):
         powers = np.exp(wide - wide.max(-1, keepdims=True, initial=-np.inf))
-        return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+        y = (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+    return {"y": y, "bytes_of_a_thread": 32 * -(-x.shape[1] // THREADS) + 1024}
 
 
 def why(got, expected, x):
+    if got["bytes_of_a_thread"] > expected["bytes_of_a_thread"]:
+        return (
+            f"a thread reads and writes {got['bytes_of_a_thread']} bytes, "
+            f"{expected['bytes_of_a_thread']} are enough: the threads of a block share the work"
+        )
+    got, expected = got["y"], expected["y"]
     if np.isfinite(expected).all() and not np.isfinite(got).all():
         return "not finite: exp overflows without the row's maximum, and y held nan before"
     if not np.allclose(got.sum(-1), 1, atol=1e-3, equal_nan=True):

@@ -1,5 +1,6 @@
 #include "../glue.h"
-#include STUDENT
+
+__global__ void softmax(const float* x, float* y, int size);
 
 TASK(const float* x, float* y, int rows, int size) {
   const dim3 grid(rows), block(256);

@@ -1,5 +1,7 @@
 #include "../glue.h"
-#include STUDENT
+
+__global__ void attention(const float* q, const float* k, const float* v, float* out, int queries,
+                          int keys, float scale);
 
 TASK(const float* q, const float* k, const float* v, float* out, int heads, int queries, int keys,
      float scale) {

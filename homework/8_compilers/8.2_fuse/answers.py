@@ -13,6 +13,12 @@ def cases(rng):
         "one reader, twice": ("a=neg(x) b=mul(a,a)", "b"),
         "a result that is asked for": ("a=neg(x) b=exp(a)", "a b"),
         "two chains into one": ("a=neg(x) b=exp(y) c=add(a,b)", "c"),
+        "two chains into one, the later first": ("a=neg(x) b=exp(y) c=add(b,a)", "c"),
+        "two chains in turn into one": (
+            "a=neg(x) b=exp(y) c=relu(a) d=relu(b) e=add(c,d)",
+            "e",
+        ),
+        "the same, the later first": ("a=neg(x) b=exp(y) c=relu(a) d=relu(b) e=add(d,c)", "e"),
         "two chains, in turn": ("a=neg(x) b=exp(y) c=relu(a) d=relu(b)", "c d"),
         "a sum reads it": ("a=neg(x) b=sum(a)", "b"),
         "a sum reads it, too": ("a=neg(x) b=sum(a) c=sub(a,b)", "c"),

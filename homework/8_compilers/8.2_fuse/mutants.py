@@ -14,6 +14,10 @@ MUTANTS = {
         "for given in set(inputs[:1]) & set(groups):",
     ),
     "only pairs": (BOTH, BOTH.replace("if inside", "if inside and len(groups[given]) == 1")),
+    "nodes as they come": (
+        "        groups[name].sort(key=lambda name: order[name])\n",
+        "        groups[name].append(groups[name].pop(0))\n",
+    ),
     "nodes in another order": (
         "groups[name].sort(key=lambda name: order[name])",
         "groups[name].reverse()",

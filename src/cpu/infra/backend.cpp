@@ -77,6 +77,9 @@ void complete(ReduceTable& table, const ReduceTable& other) {
   complete(table.variance, other.variance);
 }
 
+// A table within a table.
+void own_inner(OptimTable& table) { table.foreach = &(own<ForeachTable> = *table.foreach); }
+
 struct Isa {
   const char* name;
   bool (*supported)();
@@ -108,6 +111,7 @@ struct Isa {
                              complete(own<ReduceTable>, reduce_extremes_table);        \
                              complete(own<ReduceTable>, reduce_logsumexp_table);       \
                              complete(own<ReduceTable>, reduce_variance_table);        \
+                             own_inner(own<OptimTable>);                               \
                            },                                                          \
                            &conversion_table, &box_muller_table};                      \
   }

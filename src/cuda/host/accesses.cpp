@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include <algorithm>
 #include <new>
 
 #include "core/error.h"
@@ -16,10 +17,18 @@ void Accesses::open(const Launch& what, const char* dynamic) {
   arguments_ = {arguments, arguments + what.argument_bytes};
   dynamic_ = {dynamic, dynamic + what.shared_bytes};
   if (dynamic_bytes_.size() < what.shared_bytes) dynamic_bytes_.resize(what.shared_bytes);
-  warp_times_.assign((what.block.x * what.block.y * what.block.z + kWarp - 1) / kWarp, 0);
+  const size_t threads = size_t{what.block.x} * what.block.y * what.block.z;
+  warp_times_.assign((threads + kWarp - 1) / kWarp, 0);
+  bytes_.resize(threads);
 }
 
-void Accesses::begin_block() { block_began_ = ++now_; }
+void Accesses::begin_block() {
+  block_began_ = ++now_;
+  std::fill(bytes_.begin(), bytes_.end(), 0);
+}
+void Accesses::count(size_t bytes, int thread) {
+  counts.bytes_of_a_thread = std::max(counts.bytes_of_a_thread, bytes_[thread] += bytes);
+}
 void Accesses::block_met() { ++now_; }
 void Accesses::warp_met(int warp) { ++warp_times_[warp]; }
 
@@ -67,6 +76,7 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
     if (!memory.is_valid(address, bytes))
       return format(does, bytes, " bytes of global memory ", memory.describe(address));
     if (kind == Access::Read) counts.global_bytes_read += bytes;
+    count(bytes, thread);
     return {};
   }
   if (dynamic_.has(address, bytes))
@@ -109,6 +119,7 @@ bool Accesses::are_ordered(Time then, Time warp_then, int other, int thread) con
 
 std::string Accesses::shared_fault(const char* where, size_t bytes, Access kind, int thread,
                                    void* place, Byte* to) {
+  count(bytes, thread);
   const Time warp_now = warp_times_[thread / kWarp];
   char* const code = const_cast<char*>(module_->read_only.front().begin);
   const auto here = static_cast<uint32_t>(static_cast<char*>(place) - code);

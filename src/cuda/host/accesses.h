@@ -60,6 +60,7 @@ class Accesses {
   std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, void* place,
                            Byte* to);
   bool are_ordered(Time then, Time warp_then, int other, int thread) const;
+  void count(size_t bytes, int thread);
 
   // A library that holds kernels.
   struct Module {
@@ -76,6 +77,7 @@ class Accesses {
   Module* module_ = nullptr;  // of the running kernel
   Time now_ = 1, block_began_ = 1;
   std::vector<Time> warp_times_;
+  std::vector<uint64_t> bytes_;  // taken by each thread of the block
 };
 
 }  // namespace tt::emulated

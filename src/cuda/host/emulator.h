@@ -28,9 +28,11 @@ struct Position {
 };
 extern Position position;
 
-// What the kernels of this process have done, for those who ask for less.
+// What the kernels of this process have done, for those who ask for less, or for a way to do it.
 struct Counts {
   uint64_t global_bytes_read = 0, products = 0;  // products: mma.sync, per lane
+  uint64_t bytes_of_a_thread = 0;  // of global and shared memory, by the thread that took most
+  double sum_of_products = 0;      // of all that mma.sync has added
 };
 extern Counts counts;
 

@@ -48,6 +48,7 @@ void mma(Word word, float* d, const unsigned* a, const unsigned* b) {
       for (int i = 0; i < (word == Word::Tf32 ? 1 : 2); ++i)
         sum += rows[r / 2][k].of[i] * columns[r % 2][k].of[i];
     d[r] += sum;
+    counts.sum_of_products += sum;
   }
 }
 

@@ -1,0 +1,494 @@
+"""Ways to a point without the task: {name: (task, file)}. None earns one (test_attacks.py).
+
+ATTACKS are tried as they are, and then with the rules for a file's text switched off, so that what
+its process contains decides. BY_THE_RULES only as they are: without the rules they would be
+solutions that go a way of their own.
+"""
+
+from tiny_torch.homework.task import FOLDER, all_tasks
+
+TASKS = all_tasks()
+ANSWERS = str(TASKS["1.1"].folder / "answers.py")
+SOURCES = FOLDER.parent / "tiny_torch"
+
+
+def strides(body, above=""):
+    return "1.1", f"{above}\ndef contiguous_strides(shape):\n    {body}\n"
+
+
+OURS = "__import__('tiny_torch._reference.layout', fromlist=['x']).contiguous_strides"
+ATTACKS = {
+    # ---- what Python evaluates or knows: for a task without the framework
+    "annotations": strides(
+        "return found[0](shape)",
+        f"from typing import get_type_hints\nfound = []\n"
+        f'def f(x: "found.append({OURS}) or int"): pass\nget_type_hints(f)',
+    ),
+    "a decorator": strides("return 1", "import importlib\n@importlib.import_module\nclass x: pass"),
+    "an import": strides(f"return {OURS}(shape)"),
+    "modules that are loaded": strides(
+        "return [m.contiguous_strides for m in sys.modules.values()"
+        " if hasattr(m, 'contiguous_strides')][0](shape)",
+        "import sys",
+    ),
+    "gc": strides(
+        "return [x for x in gc.get_objects() if getattr(x, '__name__', '') == 'contiguous_strides'"
+        " and x is not contiguous_strides][0](shape)",
+        "import gc",
+    ),
+    "frames": strides(
+        "f = sys._getframe()\n    while f:\n        for x in f.f_locals.values():\n"
+        "            if hasattr(x, 'solution'): return x.solution()(shape)\n        f = f.f_back",
+        "import sys",
+    ),
+    "answers by a frame's task": strides(
+        "f = sys._getframe()\n    while f:\n        for x in f.f_locals.values():\n"
+        "            if hasattr(x, 'answers'): return x.answers()['answer'](shape)\n"
+        "        f = f.f_back",
+        "import sys",
+    ),
+    "inspect": strides(
+        "return [v.solution()(shape) for i in inspect.stack() for v in i.frame.f_locals.values()"
+        " if hasattr(v, 'solution')][0]",
+        "import inspect",
+    ),
+    "a codec": strides(
+        "return b''.decode('x')",
+        "import codecs\ncodecs.register(lambda name: codecs.CodecInfo(None, lambda *_:"
+        f" ({OURS}, 0)))",
+    ),
+    "logging's configuration": strides(
+        "return c.configure_custom({'()': 'tiny_torch._reference.layout.contiguous_strides',"
+        " 'shape': shape})",
+        "import logging.config\nc = logging.config.BaseConfigurator({})",
+    ),
+    "pkgutil": strides(
+        "return pkgutil.resolve_name('tiny_torch._reference.layout:contiguous_strides')(shape)",
+        "import pkgutil",
+    ),
+    "entry points": strides(
+        "return EntryPoint('x', 'tiny_torch._reference.layout:contiguous_strides', 'x').load()("
+        "shape)",
+        "from importlib.metadata import EntryPoint",
+    ),
+    "an import hook": strides(
+        "return __import__('x').contiguous_strides(shape)",
+        "import sys, importlib.util\nclass F:\n    def find_spec(self, *_):\n"
+        "        return importlib.util.spec_from_file_location('x',"
+        f" {str(SOURCES / '_reference/layout.py')!r})\nsys.meta_path.insert(0, F())",
+    ),
+    "numpy's strides": strides(
+        "import numpy as np\n    return tuple(np.empty(shape, np.int8).strides)"
+    ),
+    "the grader's answers": strides(
+        f"import runpy\n    return runpy.run_path({ANSWERS!r})['answer'](shape)"
+    ),
+    "a file by its descriptor": strides(
+        f"import os\n    return os.read(os.open({ANSWERS!r}, 0), 999)"
+    ),
+    "a file through /proc": strides(f"return open('/proc/self/root{ANSWERS}').read()"),
+    "the grader's memory": strides(
+        "import os\n    return open(f'/proc/{os.getppid()}/mem', 'rb').read(1)"
+    ),
+    "the grader's arguments": strides(
+        "import os\n    return open(f'/proc/{os.getppid()}/cmdline').read()"
+    ),
+    "Python by ctypes": strides(
+        "import ctypes\n    return ctypes.pythonapi.PyImport_ImportModule(b'tiny_torch.homework."
+        "trial')"
+    ),
+    # ---- what is written back
+    "equal to everything": strides(
+        "return X(shape)", "class X(tuple):\n    def __eq__(self, other): return True"
+    ),
+    "a number like no other": strides("return tuple(float('nan') for _ in shape)"),
+    "a class that says it is a tuple": strides(
+        "return X()", "class X:\n    @property\n    def __class__(self): return tuple"
+    ),
+    "a pickle": strides(
+        "for fd in range(3, 99):\n        try: os.write(fd, len(P).to_bytes(8, 'little') + P)\n"
+        "        except OSError: pass\n    while True: pass",
+        "import os, pickle\nclass X:\n    def __reduce__(self): return (print, ('ran',))\n"
+        "P = pickle.dumps(X())",
+    ),
+    "another encoder": strides(
+        "return 1",
+        "import sys\nfor m in list(sys.modules.values()):\n    if hasattr(m, 'encoded'):\n"
+        '        m.encoded = lambda value: b\'{"dict": [["value", true]]}\'',
+    ),
+    "words of a verdict": strides("print('1.1: passed, 13 cases'); import os; os._exit(0)"),
+    # ---- the same, where the framework is there
+    "the original, by gc": (
+        "3.3",
+        "import gc\ndef normalised(x, dims, eps, centered=True):\n"
+        "    return [f for f in gc.get_objects() if getattr(f, '__qualname__', '') =="
+        " 'normalised' and f.__module__ != 'solution'][0](x, dims, eps, centered)\n",
+    ),
+    "the original, by a module": (
+        "2.5",
+        "from tiny_torch.autograd import engine\nours = engine.sum_to\n"
+        "def sum_to(*arguments):\n    return ours(*arguments)\n",
+    ),
+    "the original, by the class": (
+        "2.7",
+        "from tiny_torch.autograd.engine import Run\nours = Run.collect\n"
+        "def collect(self, roots):\n    return ours(self, roots)\n",
+    ),
+    "an op of the framework, by annotations": (
+        "2.6",
+        "from typing import get_type_hints\nfound = []\n"
+        "def f(x: \"found.append(__import__('tiny_torch')._core.softmax_backward) or int\"): pass\n"
+        "get_type_hints(f)\n"
+        "def backward(saved, grad, needs, overwrite=False):\n"
+        "    return found[0](grad, *saved, False, False)\n",
+    ),
+    "an op of arrays": (
+        "2.3",
+        "def backward(saved, grad, needs, overwrite=False):\n"
+        "    return grad.sigmoid_backward(saved[0])\n",
+    ),
+    "the framework behind arrays": (
+        "2.2",
+        "def backward(saved, grad, needs):\n"
+        "    import tiny_torch.ops.elementwise.arithmetic as m\n"
+        "    return m.Div.backward(saved, grad, needs)\n",
+    ),
+    "the method that does it": ("3.5", "def composite(x, dim):\n    return x.log_softmax(dim)\n"),
+    "a method that nearly does it": (
+        "3.5",
+        "def composite(x, dim):\n    return x - x.logsumexp(dim, keepdim=True)\n",
+    ),
+    "a method next to it": (
+        "3.5",
+        "def composite(x, dim):\n    return x.softmax(dim).log()\n",
+    ),
+    "on another device": (
+        "3.5",
+        "def composite(x, dim):\n    return x.to('ref').log_softmax(dim).cpu()\n",
+    ),
+    "on the emulated device": (
+        "3.5",
+        "def composite(x, dim):\n    return x.to('cuda-emulated').log_softmax(dim).cpu()\n",
+    ),
+    "a layer for it": (
+        "3.3",
+        "def normalised(x, dims, eps, centered=True):\n    import tiny_torch.nn.functional as F\n"
+        "    return F.layer_norm(x, [x.shape[d] for d in dims], eps=eps)\n",
+    ),
+    "batch norm for its statistics": (
+        "3.4",
+        "def update_on_ref(running, x, momentum, samples):\n"
+        "    import tiny_torch.nn.functional as F\n"
+        "    F.batch_norm(x, *running, training=True, momentum=momentum)\n",
+    ),
+    "an initialisation": (
+        "3.1",
+        "import gc\nfrom tiny_torch.nn import init\nours = init._calculate_fan_in_and_fan_out\n"
+        "def _calculate_fan_in_and_fan_out(tensor):\n    return ours(tensor)\n",
+    ),
+    "an initialisation's own use": (
+        "3.1",
+        "from tiny_torch.nn import init\ndef _calculate_fan_in_and_fan_out(tensor):\n"
+        "    return [init._calculate_correct_fan(tensor, m) for m in ('fan_in', 'fan_out')]\n",
+    ),
+    "the optimizer's kernel": (
+        "3.6",
+        "def _update(self, param, grad, group):\n    from tiny_torch import optim\n"
+        "    options = {k: group[k] for k in ('lr', 'momentum', 'dampening', 'weight_decay',"
+        " 'nesterov', 'maximize')}\n"
+        "    other = optim.SGD([param], **options, foreach=True)\n"
+        "    other.state = self.state\n    other.step()\n",
+    ),
+    "Adam's kernel": (
+        "3.7",
+        "def _change(self, param, grad, state, group):\n"
+        "    self._update_all([param], [grad], group)\n",
+    ),
+    "Adam's kernel by another optimizer": (
+        "3.7",
+        "def _change(self, param, grad, state, group):\n    from tiny_torch.optim import Adam\n"
+        "    names = 'lr', 'betas', 'eps', 'weight_decay', 'amsgrad', 'decoupled_weight_decay'\n"
+        "    other = Adam([param], **{name: group[name] for name in names}, foreach=True)\n"
+        "    param.grad = grad\n    other.state[param] = {**state, 'step': state['step'] - 1}\n"
+        "    other.step()\n",
+    ),
+    "its two halves": (
+        "3.8",
+        "def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False,"
+        " foreach=None):\n"
+        "    from tiny_torch.nn.utils import clip_grad as c\n"
+        "    many = [parameters] if hasattr(parameters, 'grad') else list(parameters)\n"
+        "    norm = c.get_total_norm([p.grad for p in many if p.grad is not None], norm_type,"
+        " error_if_nonfinite)\n"
+        "    c.clip_grads_with_norm_(many, max_norm, norm)\n    return norm\n",
+    ),
+    "unfold": (
+        "6.2",
+        "def unfold(input, *rest, **more):\n    import tiny_torch.nn.functional as F\n"
+        "    return F.unfold(input, *rest, **more)\n",
+    ),
+    "unfold's op": (
+        "6.2",
+        "def unfold(input, kernel_size, dilation=1, padding=0, stride=1):\n"
+        "    import tiny_torch as t\n    pair = lambda x: x if isinstance(x, tuple) else (x, x)\n"
+        "    return t.Tensor(t._core.unfold_image(input.array, *map(pair, (kernel_size, dilation,"
+        " padding, stride))))\n",
+    ),
+    "a convolution of three dims": (
+        "6.3",
+        "def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):\n"
+        "    import tiny_torch.nn.functional as F\n"
+        "    return F.conv3d(input.unsqueeze(-3), weight.unsqueeze(-3), bias, stride, padding,"
+        " dilation, groups).squeeze(-3)\n",
+    ),
+    "a layer's gradient": (
+        "6.4",
+        "def conv_transpose2d(input, weight, bias=None, *rest, **more):\n"
+        "    from tiny_torch import nn\n"
+        "    return nn.ConvTranspose2d(*weight.shape[:2], weight.shape[2:])(input)\n",
+    ),
+    "a cell": (
+        "6.5",
+        "def step(a, b, h, c):\n    from tiny_torch import nn, eye, zeros\n"
+        "    cell = nn.LSTMCell(a.shape[1], h.shape[1])\n"
+        "    cell.weight_ih.data = eye(a.shape[1])\n    return cell(a + b, (h * 0, c))\n",
+    ),
+    "attention by its values": (
+        "6.7",
+        "def probabilities(q, k, mask, causal, scale):\n    import tiny_torch as t\n"
+        "    v = t.eye(k.shape[-2], dtype=k.dtype).expand(*k.shape[:-1], k.shape[-2])\n"
+        "    return t.nn.functional.scaled_dot_product_attention(q, k, v, mask, 0.0, causal,"
+        " scale=scale)\n",
+    ),
+    "the original, by a module of its own": (
+        "6.8",
+        "def pad_sequence(*x, **y):\n    import tiny_torch.nn.utils.rnn as r\n"
+        "    return r.pad_sequence.__wrapped__(*x, **y) if hasattr(r.pad_sequence, '__wrapped__')"
+        " else [f for f in __import__('gc').get_objects() if getattr(f, '__name__', '') =="
+        " 'pad_sequence' and f.__module__ != 'solution'][0](*x, **y)\n",
+    ),
+    "a method that sums to a size": (
+        "2.5",
+        "def sum_to(gradient, shape, dtype):\n    from tiny_torch import _core\n"
+        "    if tuple(gradient.shape) == shape and gradient.dtype is dtype: return gradient\n"
+        "    if hasattr(gradient, 'array'): return gradient.sum_to_size(shape).to(dtype)\n"
+        "    return _core.wrap(gradient).sum_to_size(shape).to(dtype).array\n",
+    ),
+    "the gradient of what repeats": (
+        "2.5",
+        "def sum_to(gradient, shape, dtype):\n    import tiny_torch as t\n"
+        "    if tuple(gradient.shape) == shape and gradient.dtype is dtype: return gradient\n"
+        "    is_array = not hasattr(gradient, 'array')\n"
+        "    g = t._core.wrap(gradient) if is_array else gradient\n"
+        "    x = t.zeros(shape, dtype=g.dtype, requires_grad=True)\n"
+        "    x.expand(g.shape).backward(g)\n    found = x.grad.to(dtype)\n"
+        "    return found.array if is_array else found\n",
+    ),
+    "autograd for a gradient's gradient": (
+        "2.8",
+        "def backward(saved, grad_grad, needs):\n    import tiny_torch as t\n"
+        "    given = [*saved, grad_grad]\n    are_arrays = not hasattr(given[0], 'array')\n"
+        "    if are_arrays: given = [t._core.wrap(x) for x in given]\n"
+        "    g, y = (x.detach().requires_grad_() for x in given[:2])\n"
+        "    found = t.autograd.grad(g * (1 - y * y), [g, y], given[2])\n"
+        "    return tuple(x.array for x in found) if are_arrays else found\n",
+    ),
+    "a kernel put back": (
+        "3.5",
+        "def composite(x, dim):\n    from tiny_torch import _core\n"
+        "    exp = _core.replace_kernel('exp', _core.float32, 0)\n"
+        "    _core.replace_kernel('softmax', None, exp)\n    return x.log_softmax(dim)\n",
+    ),
+    "a gradient scaler": (
+        "7.3",
+        "def unscaled(grad, factor):\n    from tiny_torch.amp import GradScaler\n"
+        "    import gc\n    return [f for f in gc.get_objects() if getattr(f, '__name__', '') =="
+        " 'unscaled' and f.__module__ != 'solution'][0](grad, factor)\n",
+    ),
+}
+SOFTMAX = """#include <cmath>
+#include <cstdint>
+template <class T>
+void softmax(const T* x, T* y, int64_t rows, int64_t size) { BODY }
+"""
+EMPTY = SOFTMAX.replace("BODY", "")
+
+
+def kernel(above, body=""):
+    return "4.1", above + SOFTMAX.replace("BODY", body)
+
+
+ATTACKS |= {
+    # ---- C++
+    "a constructor that ends the process": kernel(
+        "#include <cstdlib>\n__attribute__((constructor)) void f() { std::_Exit(0); }\n"
+    ),
+    "a constructor that answers": kernel(
+        "#include <unistd.h>\n__attribute__((constructor)) void f() {\n"
+        '  for (int fd = 3; fd < 99; ++fd) write(fd, "\\2\\0\\0\\0\\0\\0\\0\\0{}", 10);\n}\n'
+    ),
+    "a variable that a function sets": kernel(
+        "#include <cstdlib>\nint f() { std::exit(0); }\nint x = f();\n"
+    ),
+    "our solution, included": (
+        "4.1",
+        f'#include "{TASKS["4.1"].folder}/solution.cpp"\n',
+    ),
+    "our solution, by a macro": (
+        "4.1",
+        f'#define X "{TASKS["4.1"].folder}/solution.cpp"\n#include X\n',
+    ),
+    "our header": kernel('#include "../src/core/half.h"\n', ""),
+    "our answers in the object": kernel(
+        f'asm(".incbin \\"{TASKS["4.1"].folder}/answers.py\\"");\n'
+    ),
+    "a symbol of Python": kernel(
+        'extern "C" int PyRun_SimpleString(const char*);\n',
+        'PyRun_SimpleString("import tiny_torch.homework.trial as t; t.check = None");',
+    ),
+    "a symbol of NumPy's library": kernel(
+        "#include <dlfcn.h>\n",
+        'auto f = (void (*)())dlsym(RTLD_DEFAULT, "cblas_sgemm"); f();',
+    ),
+    "a macro for a word": kernel(
+        "#include <cstdint>\n#undef STUDENT\n#define extern static\n#define CHECKED 0\n"
+    ),
+    "a copy of an unknown size": kernel(
+        "", "volatile int64_t n = rows * size * sizeof(T) + 64; __builtin_memcpy(y, x, n);"
+    ),
+    "another exit of the process": kernel("#include <cstdlib>\n", "std::exit(0);"),
+    "what was there before": kernel("", "if (rows) y[0] = y[size - 1];"),
+    "plain loops": ("4.6", (TASKS["4.6"].folder / "plain.cpp").read_text()),
+}
+SERIAL = """__global__ void sum_rows(const float* x, float* y, int size) {
+  if (threadIdx.x) return;
+  float parts[256] = {};
+  for (int i = 0; i < size; ++i) parts[i % 256] += x[int64_t{blockIdx.x} * size + i];
+  for (int half = 128; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
+  y[blockIdx.x] = parts[0];
+}
+"""
+
+
+def cuda(above, body=""):
+    """A task's result by one thread, with something that hides it."""
+    return "5.2", above + SERIAL.replace(
+        "  if (threadIdx.x) return;", body + "  if (threadIdx.x) return;"
+    )
+
+
+MMA = TASKS["5.7"].mutants()["no tensor cores"]
+ATTACKS |= {
+    # ---- CUDA, and tasks that ask for a way
+    "a sum by one thread": ("5.2", SERIAL),
+    "a scan by one thread": (
+        "5.3",
+        "__global__ void scan_blocks(const float* x, float* y, float* totals, int n) {\n"
+        "  if (threadIdx.x) return;\n  float sum = 0;\n"
+        "  for (int i = blockIdx.x * 256; i < n && i < (blockIdx.x + 1) * 256; ++i) {\n"
+        "    sum += x[i];\n    y[i] = sum;\n  }\n  totals[blockIdx.x] = sum;\n}\n"
+        "__global__ void add_offsets(float* y, const float* sums, int n) {\n"
+        "  const int i = blockIdx.x * 256 + threadIdx.x;\n"
+        "  if (blockIdx.x && i < n) y[i] += sums[blockIdx.x - 1];\n}\n",
+    ),
+    "a scan in which each thread adds all before it": (
+        "5.3",
+        TASKS["5.3"]
+        .solution()
+        .replace(
+            "for (int distance = 1; distance < kThreads; distance *= 2) {",
+            "float all = 0;\n  for (int i = 0; i <= thread; ++i) all += sums[i];\n"
+            "  __syncthreads();\n  sums[thread] = all;\n"
+            "  for (int distance = 1 << 20; distance < kThreads; distance *= 2) {",
+        ),
+    ),
+    "axpy by one thread": (
+        "5.1",
+        "__global__ void axpy(float a, const float* x, float* y, int n) {\n"
+        "  if (threadIdx.x || blockIdx.x) return;\n"
+        "  for (int i = 0; i < n; ++i) y[i] += a * x[i];\n}\n",
+    ),
+    "a softmax by one thread": (
+        "5.5",
+        "__global__ void softmax(const float* x, float* y, int size) {\n"
+        "  if (threadIdx.x) return;\n  x += blockIdx.x * size;\n  y += blockIdx.x * size;\n"
+        "  float most = -INFINITY, sum = 0;\n"
+        "  for (int i = 0; i < size; ++i) most = max(most, x[i]);\n"
+        "  for (int i = 0; i < size; ++i) sum += expf(x[i] - most);\n"
+        "  for (int i = 0; i < size; ++i) y[i] = expf(x[i] - most) / sum;\n}\n",
+    ),
+    "tensor cores on zeros": (
+        "5.7",
+        MMA.replace(
+            "    const auto number",
+            "    {\n      unsigned zeros[4] = {}, others[2] = {};\n      float none[4] = {};\n"
+            "      mma<Half>(none, zeros, others);\n    }\n    const auto number",
+        ),
+    ),
+    "the emulator's counts": cuda("", "  tt::emulated::counts.bytes_of_a_thread = 0;\n"),
+    "the glue's counts": cuda(
+        'extern "C" int64_t bytes_of_a_thread;\n', "  bytes_of_a_thread = 0;\n"
+    ),
+    "counts by a copy": cuda(
+        "", "  __builtin_memcpy(&tt::emulated::position, x, sizeof(float) * size);\n"
+    ),
+    "a launch from a kernel": cuda("", "  tt::emulated::launch({});\n"),
+    "a kernel's constructor": cuda(
+        '#include <cstdio>\n__attribute__((constructor)) void f() { std::puts("hello"); }\n'
+    ),
+    "a kernel's variable that a function sets": cuda(
+        'int f() { return std::puts(""); }\nint x = f();\n'
+    ),
+    "a table of what is run": cuda(
+        "static void f() {}\n"
+        '__attribute__((section(".init_array"), used)) static void (*const p)() = f;\n'
+    ),
+    "assembly": cuda("", '  asm volatile("nop");\n'),
+    "a system call": cuda("", '  asm volatile("syscall" : : "a"(60), "D"(0));\n'),
+    "a hook of one's own": cuda('extern "C" void __tsan_read4(void*) {}\n'),
+    "a copy function of one's own": cuda(
+        'extern "C" void* memcpy(void* to, const void* from, size_t) noexcept { return to; }\n'
+    ),
+    "printf that writes": cuda(
+        "", '  printf("%n", reinterpret_cast<int*>(&tt::emulated::counts));\n'
+    ),
+    "libc": cuda(
+        'extern "C" long write(int, const void*, unsigned long);\n', "  write(2, x, 4);\n"
+    ),
+    "one's own launch": cuda("", "  tt::cuda::launch<sum_rows>({1, 1}, x, y, size);\n"),
+    "our solution of a kernel": (
+        "5.2",
+        f'#include "{TASKS["5.2"].folder}/solution.cu"\n',
+    ),
+    "kernels without an order": (
+        "8.2",
+        TASKS["8.2"]
+        .solution()
+        .replace("        groups[name].sort(key=lambda name: order[name])\n", ""),
+    ),
+    "kernels in the order of inputs": (
+        "8.2",
+        TASKS["8.2"]
+        .solution()
+        .replace(
+            "        groups[name].sort(key=lambda name: order[name])\n",
+            "        groups[name].append(groups[name].pop(0))\n",
+        )
+        .replace("set(inputs) & set(groups)", "[x for x in dict.fromkeys(inputs) if x in groups]"),
+    ),
+}
+BY_THE_RULES = {
+    "a function that no sanitizer sees": (
+        "5.2",
+        SERIAL.replace("__global__", '__attribute__((no_sanitize("thread"))) __global__'),
+    ),
+    "the same, by an attribute of its kind": (
+        "5.2", SERIAL.replace("__global__", '[[gnu::no_sanitize("thread")]] __global__'),
+    ),
+    "the same, by a macro": (
+        "5.2",
+        '#define A(x) __attribute__((x("thread")))\n'
+        + SERIAL.replace("__global__", "A(no_sanitize) __global__"),
+    ),
+}  # fmt: skip

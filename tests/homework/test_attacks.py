@@ -1,0 +1,80 @@
+"""No attack earns a point, and what is honest still does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from attack_cases import ATTACKS, BY_THE_RULES, TASKS
+from honest import HONEST
+
+from tiny_torch.homework import grading, rules, trial
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+QUICK = {n for n, task in TASKS.items() if task.language == "python" and n[0] in "178"}
+# of those that take longer, one of each kind
+OTHERS = {
+    "the method that does it", "an op of the framework, by annotations", "the original, by gc",
+    "a constructor that answers", "our solution, included", "a symbol of Python",
+    "a sum by one thread", "tensor cores on zeros", "the emulator's counts", "assembly",
+    "a kernel's variable that a function sets",
+}  # fmt: skip
+
+
+def chosen(name, number):
+    quick = number in QUICK or name in OTHERS
+    return pytest.param(name, marks=[] if quick else [pytest.mark.slow])
+
+
+def failure_of(name, seed=1):
+    number, text = (ATTACKS | BY_THE_RULES)[name]
+    found = grading.result(TASKS[number], text, seed)
+    assert found["points"] == 0 and found["kind"] not in ("passed", "task"), found
+    return found
+
+
+def test_there_are_enough():
+    assert len(ATTACKS) + len(BY_THE_RULES) >= 40
+
+
+@pytest.mark.parametrize(
+    "name", [chosen(name, number) for name, (number, _) in (ATTACKS | BY_THE_RULES).items()]
+)
+def test_it_earns_nothing(name):
+    failure_of(name)
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in TASKS]
+)
+def test_an_honest_solution_earns_its_points(number):
+    task = TASKS[number]
+    found = grading.result(task, HONEST.get(number, task.solution_text), 1)
+    assert (found["points"], found["failure"]) == (task.points, "")
+
+
+@pytest.mark.parametrize("command", [["check", "1.1"], ["grade", "."], ["list"]])
+def test_a_module_of_a_students_folder_never_runs(command, tmp_path):
+    """Named as what Python, NumPy, the grader and its worker import."""
+    mine = tmp_path / "my_homework"
+    mine.mkdir()
+    (mine / TASKS["1.1"].file).write_text(HONEST["1.1"])
+    for name in ("secrets", "json", "numpy", "csv", "hashlib", "base64", "sitecustomize", "values"):
+        for folder in (tmp_path, mine):
+            (folder / f"{name}.py").write_text("print('it ran'); raise SystemExit(7)")
+    for folder in (tmp_path, mine):
+        ran = subprocess.run(
+            [sys.executable, "-m", "tiny_torch", "homework", "--folder", str(mine), *command],
+            cwd=folder, capture_output=True, text=True,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, "") and "it ran" not in ran.stdout
+
+
+@pytest.mark.parametrize("name", [chosen(name, number) for name, (number, _) in ATTACKS.items()])
+def test_it_earns_nothing_without_rules(name, monkeypatch):
+    """What a process contains decides, whatever words a rule would have found in the text."""
+    monkeypatch.setattr(rules, "broken", lambda *_: "")
+    monkeypatch.setattr(rules, "broken_cpp", lambda *_: "")
+    monkeypatch.setattr(trial, "CASE", 3)
+    failure_of(name)
