@@ -107,7 +107,8 @@ PyObject* changed_inputs(PyObject* const* inputs, PyObject* edges, PyObject* res
 }
 
 // What a node has to hold of `saved`: None in place of what no gradient will be computed from,
-// because the inputs that used_by names for it have no edge.
+// because the inputs that used_by names for it have no edge; and in place of a function its answer,
+// which only a node asks for.
 PyObject* kept_values(PyObject* used_by, PyObject* saved, PyObject* edges) {
   if (!PyTuple_Check(used_by) || !PyTuple_Check(saved))
     return PyErr_Format(PyExc_TypeError, "used_by and saved are tuples");
@@ -121,15 +122,23 @@ PyObject* kept_values(PyObject* used_by, PyObject* saved, PyObject* edges) {
     }
     return false;
   };
+  auto is_kept = [=](Py_ssize_t k) {
+    return is_wanted(k) && !PyCallable_Check(PyTuple_GET_ITEM(saved, k));
+  };
   Py_ssize_t first = 0;
-  while (first < places && is_wanted(first)) ++first;
+  while (first < places && is_kept(first)) ++first;
   if (first == places) return Py_NewRef(saved);
-  PyObject* const kept = PyTuple_New(size);
-  for (Py_ssize_t k = 0; kept && k < size; ++k)
-    PyTuple_SET_ITEM(
-        kept, k,
-        Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
-  return kept;
+  Owned kept(PyTuple_New(size));
+  for (Py_ssize_t k = 0; kept && k < size; ++k) {
+    PyObject* const value = PyTuple_GET_ITEM(saved, k);
+    const bool whole = k < first || k >= places || is_kept(k);
+    PyObject* const own = whole          ? Py_NewRef(value)
+                          : is_wanted(k) ? PyObject_CallNoArgs(value)
+                                         : Py_NewRef(Py_None);
+    if (!own) return nullptr;
+    PyTuple_SET_ITEM(kept.get(), k, own);
+  }
+  return kept.release();
 }
 
 // ---------------------------------------------------------------------------------------- apply

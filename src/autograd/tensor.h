@@ -34,6 +34,7 @@ PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference;
 constexpr long kWatched = 16, kRecorded = 32, kSeen = kWatched | kRecorded;
 long thread_modes();
+void set_thread_modes(long bits);  // all but kSeen
 void set_recorded(bool on);
 // Whether a mode wants to see the op, or the function, of this name: `__name__`.
 bool is_watched(PyObject* op);
@@ -59,6 +60,7 @@ void register_answers(PyTypeObject* size, PyObject* devices);
 void add_apply(PyObject* module);
 void add_graph(PyObject* module);
 void add_record(PyObject* module);
+void add_scope(PyObject* module);
 void add_size(PyObject* module);
 void add_tensor(PyObject* module);
 

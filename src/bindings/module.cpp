@@ -127,6 +127,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_arguments(module.ptr());
   py::add_size(module.ptr());
   py::add_tensor(module.ptr());
+  py::add_scope(module.ptr());
   py::add_graph(module.ptr());
   py::add_record(module.ptr());
   py::add_functions(module.ptr(), py::functions);

@@ -13,6 +13,7 @@ from collections import OrderedDict
 
 from tiny_torch import _core
 from tiny_torch.autograd.engine import through_composite
+from tiny_torch.autograd.grad_mode import UNRECORDED
 from tiny_torch.autograd.graph import Node, Op, edge_of, run
 from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.seen import hidden
@@ -163,9 +164,10 @@ def evened(memory, origin, offset):
     shape, strides, _ = origin
     if not overlaps_itself(shape, strides):
         return memory
-    number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
+    ones = memory.new_full(shape, 1).astype(_core.float32)  # a half counts to 256 or 2048 only
+    number = placed(ones, memory.size, shape, strides, offset)
     number.masked_fill_(number == 0, 1)
-    return memory / number
+    return (memory / number).astype(memory.dtype)
 
 
 class Region(Op):
@@ -212,11 +214,11 @@ class CopySlices(Op):
         region = run(Region, grad, origin, *geometry)
         if hasattr(grad, "array") and node.op.composite is not None and 0 in node.op.saves:
             inner = through_composite(node, region, needs)
-        else:
-            values = node.unpack(hasattr(grad, "array"), shown and shown())
-            inner = node.op.backward(values, region, needs)
-            if node.op.takes_tensors and not hasattr(grad, "array"):
-                inner = hidden(inner)
+        elif hasattr(grad, "array"):
+            inner = node.op.backward(node.unpack(True, shown and shown()), region, needs)
+        else:  # which may call a user's Function, or hooks on what was saved
+            values = _core.within(UNRECORDED, node.unpack, False, shown and shown())
+            inner = hidden(_core.within(UNRECORDED, node.op.backward, values, region, needs))
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import tiny_torch as torch
 
 from .. import _core
-from ..autograd import enable_grad, set_grad_enabled
+from ..autograd.grad_mode import enable_grad, recording
 from ..cuda.graphs import check_capture
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
@@ -80,7 +80,7 @@ class ForeachOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults["differentiable"])):
+        with recording(bool(self.defaults["differentiable"])):
             self._update_groups()
         return loss
 
