@@ -314,11 +314,8 @@ class Reader(ast.NodeVisitor):
                 ast.Name("getattr"), [owner, ast.Constant(str(part)), ast.Constant(None | False)]
             ):
                 return False if self.has(owner, part) is False else None
-            case ast.Compare(found, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
-                is_name = isinstance(found, ast.Name)  # then False is no None
-                return (
-                    isinstance(op, ast.Is) if not is_name and self.truth(found) is False else None
-                )
+            case ast.Compare(ast.Call() | ast.NamedExpr() as found, [op], [ast.Constant(None)]):
+                return isinstance(op, ast.Is | ast.Eq) if self.truth(found) is False else None
             case ast.NamedExpr(_, inner):
                 return self.truth(inner)
             case ast.Name(name):
