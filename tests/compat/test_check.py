@@ -109,6 +109,16 @@ CASES = {
     "import torch\ngetattr(torch, 'nosuch', None)\ngetattr(torch, 'nosuch')\n": [
         (3, "torch.nosuch", True)
     ],
+    "import torch\nif 'nosuch' in dir(torch): torch.nosuch\n": [],
+    "import torch\nif 'nosuch' not in dir(torch): x = 1\nelse: torch.nosuch\n": [],
+    "import torch\nif getattr(torch, 'nosuch', None): torch.nosuch\n": [],
+    "import torch\nif getattr(torch, 'nosuch', None) is not None: torch.nosuch\n": [],
+    "import torch as T\nif (f := getattr(T, 'nosuch', None)) is None: f = 3\nelse: T.nosuch\n": [],
+    "import torch\nif getattr(args, 'fast', None): torch.nosuch\n": [(2, "torch.nosuch", True)],
+    "import torch\nif getattr(torch, 'relu', None) is None: torch.nosuch\n": [
+        (2, "torch.nosuch", True)
+    ],
+    "class A(B):\n    def f(self): return self.stft(self.window)\n": [],
     "def f(x):\n    if hasattr(x, 'to_sparse'): x.to_sparse()\n": [],
     "try:\n    import torchtext\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
     "import torch\nif HAS: torch.nosuch\n": [(2, "torchtext", False)],

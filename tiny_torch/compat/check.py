@@ -32,6 +32,7 @@ from tiny_torch.compat.scopes import (
     Scopes,
     bound_by,
     defaults_of,
+    is_self,
     methods_of,
     names_caught,
     names_suppressed,
@@ -145,7 +146,7 @@ class Reader(ast.NodeVisitor):
         if name and not isinstance(node.ctx, ast.Load):
             self.given.add(name)
         elif not self.look_at(node):
-            if self.root(node) != ELSEWHERE:
+            if self.root(node) != ELSEWHERE and not is_self(node.value):
                 self.look_at_method(node)
             self.visit(node.value)
 
@@ -304,15 +305,30 @@ class Reader(ast.NodeVisitor):
                 if decides in held_parts:
                     return decides
                 return None if None in held_parts else not decides
-            case ast.Call(ast.Name("hasattr"), [owner, ast.Constant(str(attribute))]):
-                name = self.full_name(owner)
-                return not self.missing(f"{name}.{attribute}")[0] if name else None
+            case ast.Call(ast.Name("hasattr"), [owner, ast.Constant(str(part))]):
+                return self.has(owner, part)
+            case ast.Compare(ast.Constant(str(part)), [op], [ast.Call(ast.Name("dir"), [owner])]):
+                held = self.has(owner, part)
+                return held if held is None or isinstance(op, ast.In) else not held
+            case ast.Call(
+                ast.Name("getattr"), [owner, ast.Constant(str(part)), ast.Constant(None | False)]
+            ):
+                return False if self.has(owner, part) is False else None
+            case ast.Compare(ast.Call() | ast.NamedExpr() as found, [op], [ast.Constant(None)]):
+                return isinstance(op, ast.Is | ast.Eq) if self.truth(found) is False else None
+            case ast.NamedExpr(_, inner):
+                return self.truth(inner)
             case ast.Name(name):
                 meaning = self.scopes.meaning(name)
                 return meaning if isinstance(meaning, bool) else None
             case ast.Constant(bool(held)) if self.optional:  # `HAS_X = True` after an import
                 return held
         return None
+
+    def has(self, owner: ast.expr, attribute: str) -> bool | None:
+        """Whether an expression has an attribute; None where it is nothing of PyTorch's."""
+        name = self.full_name(owner)
+        return not self.missing(f"{name}.{attribute}")[0] if name else None
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)

@@ -102,6 +102,11 @@ def bound_by(node: ast.AST) -> list[str]:
     return []
 
 
+def is_self(node: ast.expr) -> bool:
+    """Whether a method's own object is meant, which is hardly a tensor."""
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
 def defaults_of(arguments: ast.arguments) -> list[ast.expr]:
     return [*arguments.defaults, *filter(None, arguments.kw_defaults)]
 
