@@ -63,7 +63,7 @@ bool is_sole(PyObject* value) {
          array_of(value).is_dense();
 }
 
-// What a node saved, at once: 0 no arrays, 1 one of them was written after `sequence`, 2 arrays,
+// What a node saved, at once: 0 no arrays, 1 one of them was written or replaced, 2 arrays,
 // 3 arrays of which nobody else has the first, which is large enough to be written once more.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[0]))
@@ -75,8 +75,10 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   long state = 0;
   Py_ssize_t first_array = -1;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
-    const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
-    if (stamp > sequence) return PyLong_FromLong(kStale);
+    PyObject* const value = PyTuple_GET_ITEM(args[0], i);
+    const int64_t stamp = stamp_of(value);
+    if (stamp > sequence || (is_array(value) && reinterpret_cast<ArrayObject*>(value)->replaced))
+      return PyLong_FromLong(kStale);
     if (stamp >= 0) {
       if (first_array < 0) first_array = i;
       state = kFresh;
