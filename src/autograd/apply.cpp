@@ -182,10 +182,11 @@ PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
 PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                    bool as_view);
 
-// The tensors that an op answers, and its node if an input has a history. `arity` of the arguments
-// are inputs, op.arity if it is negative. Any mode but those that switch recording off, unless it
-// does not want to see this op, and any other device, is Python's: apply.py, where this stands once
-// more to be read. `in_row`: the call is a row of the thread's record already.
+// Calls an op, records its node if an input has a history, and answers its tensors. The first
+// `arity` arguments are inputs (negative: op.arity). `in_row`: the call is a row of the thread's
+// record already. A device whose arrays are not C++'s goes to Python (apply.py, where this can be
+// read, too); so does a mode that wants to see the op, and any that does more than switch recording
+// off.
 PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                   bool as_view, bool in_row = false) {
   const bool elsewhere =

@@ -53,11 +53,12 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
-    # The forms of an op without gradient that take what requires grad and leave its history be.
+    # An op without a gradient refuses to write where something requires grad, but in these forms:
+    # there it takes such tensors, and their history stays as it is.
     unrecorded: tuple[str, ...] = ()  # "out", "in place"
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
-    # Whether backward frees what was saved though it holds no array, as in PyTorch, which keeps a
-    # number as a tensor, or its input for the shape.
+    # Whether a second backward is refused though no array was saved. PyTorch's node has saved one
+    # here: a number as a tensor, or the input for its shape.
     once = False
     # Its gradient depends in steps on the first input. Recorded, that gradient has one of zeros for
     # the input, as PyTorch's has, and not none.
