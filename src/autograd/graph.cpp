@@ -64,7 +64,8 @@ bool is_sole(PyObject* value) {
 }
 
 // check_saved(saved, sequence): the state of what a node saved. 0: no arrays. 1: one of them was
-// written after `sequence`. 2: none was. 3: none was, and the first is large and the node's alone.
+// written after `sequence`, or replaced. 2: none was. 3: none was, and the first is large and the
+// node's alone.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[0]))
     return PyErr_Format(PyExc_TypeError, "check_saved expects a tuple and a number");
@@ -75,8 +76,10 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   long state = 0;
   Py_ssize_t first_array = -1;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
-    const int64_t stamp = stamp_of(PyTuple_GET_ITEM(args[0], i));
-    if (stamp > sequence) return PyLong_FromLong(kStale);
+    PyObject* const value = PyTuple_GET_ITEM(args[0], i);
+    const int64_t stamp = stamp_of(value);
+    if (stamp > sequence || (is_array(value) && reinterpret_cast<ArrayObject*>(value)->replaced))
+      return PyLong_FromLong(kStale);
     if (stamp >= 0) {
       if (first_array < 0) first_array = i;
       state = kFresh;

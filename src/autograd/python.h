@@ -24,6 +24,7 @@ std::string type_name(PyObject* object);
 // ------------------------------------------------------------------------------ arrays and dtypes
 struct ArrayObject {
   PyObject_HEAD NDArray array;
+  bool replaced;  // a tensor that had it was given other `.data` since
 };
 extern PyTypeObject* array_type;
 

@@ -27,7 +27,10 @@ PyTypeObject* array_type = nullptr;
 
 PyObject* to_python(NDArray&& array) {
   ArrayObject* object = PyObject_New(ArrayObject, array_type);
-  if (object) new (&object->array) NDArray(std::move(array));
+  if (object) {
+    new (&object->array) NDArray(std::move(array));
+    object->replaced = false;
+  }
   return reinterpret_cast<PyObject*>(object);
 }
 
@@ -64,6 +67,13 @@ PyObject* get_data_ptr(PyObject* self, void*) {
   const NDArray& array = array_of(self);
   return PyLong_FromVoidPtr(array.numel() && array.device().has_data ? array.data() : nullptr);
 }
+PyObject* get_replaced(PyObject* self, void*) {
+  return PyBool_FromLong(reinterpret_cast<ArrayObject*>(self)->replaced);
+}
+PyObject* mark_replaced(PyObject* self, PyObject*) {
+  reinterpret_cast<ArrayObject*>(self)->replaced = true;
+  Py_RETURN_NONE;
+}
 PyObject* get_storage_id(PyObject* self, void*) {
   return PyLong_FromVoidPtr(array_of(self).storage().get());
 }
@@ -86,6 +96,7 @@ PyGetSetDef attributes[] = {
      nullptr},
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
     {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
+    {"replaced", get_replaced, nullptr, "whether a tensor that had it has other data now", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
@@ -270,6 +281,7 @@ PyMethodDef methods[] = {
     method<same_shape>("same_shape"),
     method<overlaps>("overlaps"),
     method<&NDArray::mark_written>("mark_written"),
+    {"mark_replaced", mark_replaced, METH_NOARGS, nullptr},
     method<empty_like>("empty_like"),
     method<new_full_array>("new_full"),
     method<&NDArray::alias>("alias"),

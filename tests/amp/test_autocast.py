@@ -153,6 +153,16 @@ def test_recurrent_layers_and_cells_answer_pytorchs_dtypes(name, dtype):
     assert found == expected
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_lstm_of_the_cpu_has_no_float16(dtype):
+    layer = torch.nn.LSTM(4, 3).to(getattr(torch, dtype))
+    x = torch.ones(2, 4, dtype=getattr(torch, dtype))
+    with torch.autocast("cpu", torch.float16), pytest.raises(RuntimeError, match="LSTM"):
+        layer(x)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(x)[0].dtype is torch.bfloat16
+
+
 @pytest.mark.parametrize("half", HALVES)
 def test_what_is_joined_takes_the_widest_dtype(half):
     a, low = torch.ones(2), torch.ones(2, dtype=getattr(torch, half))
@@ -160,8 +170,11 @@ def test_what_is_joined_takes_the_widest_dtype(half):
     with torch.autocast("cpu", low.dtype):
         assert torch.cat((low, a)).dtype is torch.stack((low, a)).dtype is torch.float32
         assert torch.cat((low, low)).dtype is low.dtype
-        with pytest.raises(RuntimeError, match="Unexpected floating ScalarType"):
-            torch.cat((other, other))
+        for wrong in ((other, other), (other, a), (low, other, a)):
+            with pytest.raises(RuntimeError, match="Unexpected floating ScalarType"):
+                torch.cat(wrong)
+        for join in (torch.cat, torch.stack, torch.hstack):  # after float32 anything goes
+            assert join((a, other)).dtype is join((low, a, other)).dtype is torch.float32
 
 
 def test_forms_that_write_and_float64_and_integers_are_left_alone():

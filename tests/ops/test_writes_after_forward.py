@@ -1,5 +1,5 @@
 """What is written between an op and its backward: refused where PyTorch refuses it, or where our
-formula reads the value. PyTorch may refuse more.
+formula reads the value. PyTorch may refuse more. And what is set as `.data`: PyTorch's gradient.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import itertools
 import gradient_cases
 import pytest
 from all_cases import CASES
-from helpers import CONTIGUOUS, by_name, is_float, operands, outcome
+from helpers import CONTIGUOUS, by_name, compare, is_float, operands, outcome
 from op_cases import SHAPES
 
 import tiny_torch
@@ -82,3 +82,82 @@ def test_after_an_operator_with_a_number(oracle, operator, number, left):
     text = f"{number} {operator} x" if left else f"x {operator} {number}"
     calls = [(lambda x: eval(text), [m.tensor([0.5, 2.0])]) for m in (tiny_torch, oracle)]
     check(text, *calls)
+
+
+# Ops that are several in PyTorch, or one here: one of them has kept what was made of the old data.
+MADE_OF_OLD_DATA = (
+    "addcdiv", "addcmul", "addr", "cumprod", "i1", "log_sigmoid",
+)  # fmt: skip
+
+
+@by_name([c for c in CASES if c.gradient and "float64" in c.dtypes and c.shapes is None])
+def test_gradients_read_the_data_that_a_leaf_was_given_since(oracle, case):
+    if case.function in MADE_OF_OLD_DATA:
+        return
+    for place in range(case.arity):
+        answers = []
+        for m in (tiny_torch, oracle):
+            layouts, dtypes = CONTIGUOUS[: case.arity], ["float64"] * case.arity
+            inputs = operands(m, case.domains, SHAPES[case.arity][0], layouts, dtypes)
+            xs = [x.detach().requires_grad_() for x in inputs]
+            error, ys = outcome(lambda m=m, xs=xs: case(m, *xs))
+            ys = [y for y in ys if is_float(y) and y.requires_grad]
+            if error is not None or not ys:
+                return
+            xs[place].data = xs[place].data * 0.5 + 0.25
+            error, _ = outcome(sum([y.sum() for y in ys]).backward)
+            answers.append([type(error), *[x.grad for x in xs]])
+        for ours, theirs in zip(*answers, strict=True):
+            if hasattr(ours, "array") and theirs is not None:
+                compare(ours, theirs, f"{case.name}, data of {place} set", ulps=2**30)
+            elif hasattr(theirs, "numpy"):
+                assert not theirs.any(), case.name
+            else:
+                assert ours is theirs or theirs is None, case.name
+
+
+def test_data_that_was_set_is_read_by_backward(oracle):
+    """By an op, not by its `detach`, in another dtype, in a gradient's graph, by modules."""
+
+    def answers(m):
+        def leaves():
+            return m.tensor([1.0, 2.0]).requires_grad_(), m.tensor([3.0, 5.0]).requires_grad_()
+
+        x, w = leaves()
+        y = x * w * w
+        other = w.detach()
+        z = x * other  # which keeps its own
+        w.data = m.tensor([7.0, -1.0])
+        found = [*m.autograd.grad(y.sum(), [x, w]), *m.autograd.grad(z.sum(), [x])]
+        x, w = leaves()
+        y = x * w
+        w.data = w.data.half()
+        found += [*m.autograd.grad(y.sum(), [x])]
+        x, w = leaves()
+        (first,) = m.autograd.grad((x * w * w).sum(), x, create_graph=True)
+        w.data = m.zeros(2)
+        found += [*m.autograd.grad(first.sum(), w)]
+        layer, x = m.nn.Linear(2, 2), m.ones(1, 2, requires_grad=True)
+        before = layer.weight.detach().clone()
+        y = layer(x)
+        layer.weight.data = m.zeros(2, 2)
+        found += [m.autograd.grad(y.sum(), x)[0] - before.sum(0)]
+        conv, image = m.nn.Conv2d(1, 1, 2), m.ones(1, 1, 3, 3, requires_grad=True)
+        y = conv(image)
+        conv.weight.data = m.full((1, 1, 2, 2), 2.0)
+        found += [*m.autograd.grad(y.sum(), image)]
+        return found
+
+    for i, (ours, theirs) in enumerate(zip(answers(tiny_torch), answers(oracle), strict=True)):
+        compare(ours, theirs, f"answer {i}")
+
+
+@pytest.mark.parametrize("change", ["write", "shape"])
+def test_data_that_was_set_and_does_not_fit_is_refused(change):
+    x = tiny_torch.ones(3, requires_grad=True)
+    y = x * x
+    x.data = tiny_torch.zeros(2 if change == "shape" else 3)
+    with tiny_torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace|data of an input was set"):
+        y.sum().backward()

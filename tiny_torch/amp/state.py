@@ -56,9 +56,12 @@ class Casts(OpMode):
         where = device_among(arguments)
         if where not in self.enabled:
             return call(op, arguments)
-        policy = POLICIES[where].get(name_in_table(op.__name__, arguments))
+        name = name_in_table(op.__name__, arguments)
+        policy = POLICIES[where].get(name)
         if policy is None:
             return call(op, arguments)
+        if name == "LSTM" and where == "cpu":
+            self.check_lstm(arguments[1])
         if policy is BANNED:
             raise RuntimeError(SAFER)
         dtype = _core.float32
@@ -70,6 +73,14 @@ class Casts(OpMode):
         if policy is ROUNDED:
             return self.cast(result, self.dtypes[where], where, op.__name__)
         return result
+
+    def check_lstm(self, x: Tensor) -> None:
+        """PyTorch's kernel of the CPU has no float16, but on the newest machines."""
+        if self.dtypes["cpu"] is _core.float16 and x.array.dtype is not _core.float16:
+            raise RuntimeError(
+                "could not create a primitive descriptor for the LSTM forward propagation "
+                "primitive: autocast on the cpu has no float16 for it; take bfloat16"
+            )
 
     def cast(self, x: Any, dtype: Any, where: str, name: str) -> Any:
         if not isinstance(x, Tensor):
@@ -125,20 +136,22 @@ def is_cast_on(x: Tensor) -> bool:
     return isinstance(x, Tensor) and x.array.device in state.enabled
 
 
-def widest(arguments: Any, where: str) -> Any:
-    """float32 if an input is that, else the block's dtype. RuntimeError for the other half."""
-    lower = dtype = state.dtypes[where]
+def widest(arguments: Any, where: str, dtype: Any = None) -> Any:
+    """float32 from the first input on that is that, until then the block's dtype.
+
+    RuntimeError for the other half before any float32, as in PyTorch.
+    """
+    lower = state.dtypes[where]
+    dtype = dtype or lower
     for x in arguments:
         if isinstance(x, (tuple, list)):
-            found = widest(x, where)
+            dtype = widest(x, where, dtype)
         elif not is_eligible(x, where) or x.dtype is _core.float64:
             continue
-        elif x.dtype not in (lower, _core.float32):
+        elif x.dtype is _core.float32:
+            dtype = x.dtype
+        elif x.dtype is not lower and dtype is lower:
             raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
-        else:
-            found = x.dtype
-        if found is _core.float32:
-            dtype = found
     return dtype
 
 

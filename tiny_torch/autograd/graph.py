@@ -43,6 +43,9 @@ class Op:
     # For each of them, the inputs whose gradients are computed from it; (): all are. Where that is
     # said, what is saved may be a function, which is called for it where the op is recorded.
     used_by: tuple[tuple[int, ...], ...] = ()
+    # The places in `saved` of inputs whose views or results PyTorch saves: they keep the data that
+    # they had, where `.data` is set anew.
+    keeps_data: tuple[int, ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
     suffix = "Backward0"  # of the node's name
@@ -106,8 +109,32 @@ class Node(_core.NodeBase):
         if type(saved) is not tuple:
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
-            raise RuntimeError(written_since(self, saved))
+            saved = self.with_new_data(saved)
         return self.as_tensors(saved, shown or self) if as_tensors else saved
+
+    def with_new_data(self, saved):
+        """`saved`, but of a leaf whose `.data` was set since, the new data, as in PyTorch.
+
+        Raises RuntimeError where a value was written, or the new data has another shape.
+        """
+        values = list(saved)
+        for k, place in enumerate(self.op.saves):
+            before = saved[k]
+            if place is None or place < 0 or k in self.op.keeps_data:
+                continue
+            edge = self.edges[place]
+            if edge is None or isinstance(edge[0], Node) or not getattr(before, "replaced", False):
+                continue
+            now = edge[0].array
+            if now.shape != before.shape or now.device != before.device:
+                raise RuntimeError(
+                    f"{self.name()}: the data of an input was set to {list(now.shape)} on "
+                    f"{now.device} since, it was {list(before.shape)} on {before.device}"
+                )
+            values[k] = now if now.dtype is before.dtype else now.astype(before.dtype)
+        if any(getattr(value, "stamp", -1) > self.sequence for value in values):
+            raise RuntimeError(written_since(self, tuple(values)))
+        return tuple(values)
 
     def as_tensors(self, saved, shown):
         places = self.op.saves

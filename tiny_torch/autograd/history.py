@@ -161,7 +161,9 @@ def set_data(self: Tensor, value: Tensor) -> None:
         )
     if self._view is not None and self._view.stamp < 0:
         edge_of(self)
-    self.array = value.array.alias()
+    before, self.array = self.array, value.array.alias()
+    if type(before) is _core.NDArray:  # nodes that saved it read the new data: Node.with_new_data
+        before.mark_replaced()
     if self._view is not None:
         self._view.stamp = self.array.stamp
 

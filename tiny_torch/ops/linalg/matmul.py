@@ -108,6 +108,7 @@ class Linear(Op):
 
     arity = 3
     saves = (0, 1)
+    keeps_data = (1,)
     used_by = ((1,), (0,))
 
     @staticmethod

@@ -21,6 +21,7 @@ class CrossEntropy(Op):
 
     arity = 3
     saves = (0, 1, 2)
+    keeps_data = (0, 1, 2)
     overwrites = True  # the logits by their gradient: in a language model the largest array of all
 
     @staticmethod

@@ -25,7 +25,7 @@ class Loss(Op):
     """A record of ops.def, its elements added up in the same pass; `reduction` is a word."""
 
     arity = 2
-    saves = (0, 1)
+    saves: tuple[int | None, ...] = (0, 1)
 
     def __init_subclass__(cls, record: str = "") -> None:
         if not record:  # it adds to what such losses share
