@@ -136,9 +136,10 @@ def place_of(function: str, out: Any) -> Any:
 
 
 def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
-    """The op's result: in `out`'s own memory, if it is of the result's shape and dtype there.
+    """The op's result. It lies in `out`'s own memory if `out` has its shape and dtype.
 
-    To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
+    `into`, to which the caller hands it, copies a result that lies elsewhere. Raises RuntimeError
+    where `out` or an input has a history.
     """
     result = offer(op, (out,), inputs, constants)
     if result is not None:

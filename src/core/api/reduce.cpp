@@ -146,7 +146,8 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
 NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                   const NDArray* wanted) {
   if (!is_floating(x.dtype()))
-    throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   const Split split = split_dims(x, dims, keepdim);
   const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), x.device(), {&x});
   if (x.numel() == 0)
