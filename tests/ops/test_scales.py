@@ -140,3 +140,22 @@ def test_gradients_of_norms_of_one_row():
     x = torch.tensor([1e30, 1e30], requires_grad=True)
     torch.cosine_similarity(x, x.detach(), 0).backward()
     assert float(x.grad.abs().max()) < 1e-36
+
+
+@pytest.mark.parametrize("dtype", EPS)
+def test_products_of_subnormals(dtype):
+    """What a factor below the normal numbers adds counts, and changes no other sum."""
+    rng = np.random.default_rng(0)
+    small = TINY[dtype] / 8
+    for rows, depth, columns in ((1, 50, 40), (2, 7, 3), (30, 70, 50), (13, 600, 33)):
+        a = torch.from_numpy(rng.uniform(-1, 1, (rows, depth))).to(getattr(torch, dtype))
+        b = torch.from_numpy(rng.uniform(-1, 1, (depth, columns))).to(a.dtype)
+        product, tiny, large = a @ b, (a.double() * small).to(a.dtype), b * 6e4
+        right = tiny.double() @ large.double()
+        error = ((tiny @ large).double() - right).abs().max() / right.abs().max()
+        assert float(error) < 6 * EPS[dtype], (dtype, rows, float(error))
+        if rows > 1:
+            a[1, 3], b[5, 2] = small, small
+            changed = a @ b
+            kept = [c for c in range(columns) if c != 2]
+            assert changed[0][kept].equal(product[0][kept])

@@ -81,11 +81,15 @@ struct Memory {
   }
 };
 
+// A tile's rows: as many as a part's last rows need.
+inline int tile_rows(int64_t rows) {
+  return rows > kRows * 2 / 3 ? kRows : rows > kRows / 3 ? kRows * 2 / 3 : kRows / 3;
+}
 template <class Entry, int Vectors>
 auto tile_of(int64_t rows) {
-  return rows > kRows * 2 / 3 ? multiply_panels<Entry, kRows, Vectors>
-         : rows > kRows / 3   ? multiply_panels<Entry, kRows * 2 / 3, Vectors>
-                              : multiply_panels<Entry, kRows / 3, Vectors>;
+  return tile_rows(rows) == kRows           ? multiply_panels<Entry, kRows, Vectors>
+         : tile_rows(rows) == kRows * 2 / 3 ? multiply_panels<Entry, kRows * 2 / 3, Vectors>
+                                            : multiply_panels<Entry, kRows / 3, Vectors>;
 }
 
 // The sums of a block of k, [p, p + depth), for a part of C whose sums lie `sums_row` apart.
@@ -93,20 +97,30 @@ template <class Entry>
 void add_block(const Product<typename Entry::Half>& g, const Part& part, int64_t p, int64_t depth,
                const Memory<Entry>& memory, float* sums, int64_t sums_row, bool add) {
   const int64_t entries = blocks(depth, Entry::kGroup), size = panel_size<Entry>(g.depth);
+  bool loses = false;  // subnormals
   for_tiles(part.i, part.i_end, [&](auto height, int64_t i) {
-    pack_halves<Entry, decltype(height)::value>(memory.a + (i - part.i) / kRows * size,
-                                                g.a + i * g.a_row + p * g.a_col, g.a_col, g.a_row,
-                                                depth, g.m - i);
+    uint32_t* const panel = memory.a + (i - part.i) / kRows * size;
+    pack_halves<Entry, decltype(height)::value>(panel, g.a + i * g.a_row + p * g.a_col, g.a_col,
+                                                g.a_row, depth, g.m - i);
+    loses = loses || Entry::loses(panel, entries * height);
   });
   for (int64_t j = part.j; j < part.j_end; j += kWidth) {
     const bool narrow = part.j_end - j <= lanes<float>;
     const auto pack_strip = narrow ? pack_halves<Entry, lanes<float>> : pack_halves<Entry, kWidth>;
     pack_strip(memory.b, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, depth, g.n - j);
+    const int width = narrow ? lanes<float> : kWidth;
+    const bool strip_loses = loses || Entry::loses(memory.b, entries * width);
     for (int64_t i = part.i; i < part.i_end; i += kRows) {
       const int64_t rows = part.i_end - i;
       const auto multiply = narrow ? tile_of<Entry, 1>(rows) : tile_of<Entry, 2>(rows);
-      multiply(memory.a + (i - part.i) / kRows * size, memory.b, entries,
-               sums + (i - part.i) * sums_row + j - part.j, sums_row, add);
+      const uint32_t* const a = memory.a + (i - part.i) / kRows * size;
+      float* const to = sums + (i - part.i) * sums_row + j - part.j;
+      multiply(a, memory.b, entries, to, sums_row, add);
+      if constexpr (Entry::kGroup == 2) {
+        if (strip_loses)
+          Entry::add_subnormals(a, memory.b, entries, tile_rows(rows), narrow ? 1 : 2, to,
+                                sums_row);
+      }
     }
   }
 }

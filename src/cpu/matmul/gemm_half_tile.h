@@ -33,11 +33,12 @@ struct Widened {
   static void add_product(Vec<float>& sum, uint32_t x, Entries y) {
     sum += from_bits(splat(x)) * from_bits(y);
   }
+  static bool loses(const uint32_t*, int64_t) { return false; }
 };
 
 #ifdef __AVX512BF16__
 // A pair: its first half lies in the lower bits. Products of pairs are summed in float32, where
-// subnormals count as 0.
+// subnormals count as 0: what they add comes afterwards.
 struct Pair {
   using Half = BFloat16;
   static constexpr int kGroup = 2;
@@ -55,6 +56,58 @@ struct Pair {
     sum = reinterpret_cast<Vec<float>>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
                                                         reinterpret_cast<__m512bh>(splat(x)),
                                                         reinterpret_cast<__m512bh>(y)));
+  }
+  // Whether a panel has subnormal halves: twice their bits, less 2, are below 0xfe.
+  static bool loses(const uint32_t* panel, int64_t count) {
+    constexpr int n = lanes<float>;
+    const __m512i two = _mm512_set1_epi16(2);
+    __m512i least[2] = {_mm512_set1_epi16(-1), _mm512_set1_epi16(-1)};
+    const auto see = [&](int chain, int64_t i) {
+      const __m512i halves = _mm512_loadu_si512(panel + i);
+      const __m512i twice = _mm512_add_epi16(halves, halves);
+      least[chain] = _mm512_min_epu16(least[chain], _mm512_sub_epi16(twice, two));
+    };
+    int64_t i = 0;
+    for (; i + 4 * n <= count; i += 4 * n) {
+      see(0, i), see(1, i + n);
+      see(0, i + 2 * n), see(1, i + 3 * n);
+    }
+    for (; i < count; i += n) see(0, i);
+    const __m512i all = _mm512_min_epu16(least[0], least[1]);
+    return _mm512_cmplt_epu16_mask(all, _mm512_set1_epi16(0xfe)) != 0;
+  }
+  // What the products that have a subnormal factor add to a tile's sums, (rows, vectors * L).
+  static void add_subnormals(const uint32_t* a, const uint32_t* b, int64_t entries, int rows,
+                             int vectors, float* sums, int64_t sums_row) {
+    const __m512i exponent = _mm512_set1_epi32(0x7f800000), digits = _mm512_set1_epi32(0x7fffff);
+    const auto has_some = [](__m512i halves) {
+      return (_mm512_testn_epi16_mask(halves, _mm512_set1_epi16(0x7f80)) &
+              _mm512_test_epi16_mask(halves, _mm512_set1_epi16(0x7f))) != 0;
+    };
+    for (int64_t q = 0; q < entries; ++q, a += rows, b += vectors * lanes<float>) {
+      bool some = has_some(_mm512_maskz_loadu_epi32(__mmask16((1 << rows) - 1), a));
+      for (int v = 0; v < vectors; ++v) some |= has_some(_mm512_loadu_si512(b + v * lanes<float>));
+      if (!some) continue;
+      for (int v = 0; v < vectors; ++v) {
+        const Entries pairs = load(b + v * lanes<float>);
+        for (const bool upper : {false, true}) {
+          const Entries halves = upper ? pairs & 0xffff0000u : pairs << 16;
+          const __m512i y = reinterpret_cast<__m512i>(halves);
+          const __mmask16 subnormal =
+              _mm512_testn_epi32_mask(y, exponent) & _mm512_test_epi32_mask(y, digits);
+          for (int r = 0; r < rows; ++r) {
+            const uint32_t x = upper ? a[r] & 0xffff0000 : a[r] << 16;
+            const bool all = (x & 0x7f800000) == 0 && (x & 0x7fffffff) != 0;
+            if (!all && !subnormal) continue;
+            float* const to = sums + r * sums_row + v * lanes<float>;
+            const __mmask16 taken = all ? 0xffff : subnormal;
+            _mm512_storeu_ps(
+                to, _mm512_mask3_fmadd_ps(_mm512_set1_ps(float_of(x)), _mm512_castsi512_ps(y),
+                                          _mm512_loadu_ps(to), taken));
+          }
+        }
+      }
+    }
   }
 };
 #endif
