@@ -89,6 +89,13 @@ PyGetSetDef attributes[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
+// An array of Python's may know an operator. What else is no operand would be asked with an array,
+// which it must not see, instead of the tensor, whose operator asks it again.
+PyObject* answer_stranger(PyObject* object) {
+  if (PyObject_HasAttrString(object, "stamp")) Py_RETURN_NOTIMPLEMENTED;
+  throw TypeError("expected a Tensor or a number, got ", type_name(object));
+}
+
 template <Binary op>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   try {
@@ -98,7 +105,7 @@ PyObject* binary_slot(PyObject* a, PyObject* b) {
       return std::nullopt;
     };
     const auto x = operand(a), y = operand(b);
-    if (!x || !y) Py_RETURN_NOTIMPLEMENTED;
+    if (!x || !y) return answer_stranger(x ? b : a);
     return to_python(binary(op, *x, *y));
   } catch (...) {
     return raise_current();
