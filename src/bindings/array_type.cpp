@@ -89,13 +89,13 @@ PyGetSetDef attributes[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
-// An array of Python's may know an operator. What else is no operand would be asked with an array,
-// which it must not see, instead of the tensor, whose operator asks it again.
-PyObject* answer_stranger(Binary op, PyObject* object) {
-  if (PyObject_HasAttrString(object, "stamp")) Py_RETURN_NOTIMPLEMENTED;
-  const bool has_own_answer = PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
-  if ((op == Binary::eq || op == Binary::ne) && !has_own_answer) Py_RETURN_NOTIMPLEMENTED;
-  throw TypeError("expected a Tensor or a number, got ", type_name(object));
+// A class of a program's that knows the operator would be asked with an array, which it must not
+// see, instead of the tensor, whose operator asks it again. Arrays of Python's have a stamp.
+PyObject* answer_stranger(PyObject* object) {
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) &&
+      !PyObject_HasAttrString(object, "stamp"))
+    throw TypeError("expected a Tensor or a number, got ", type_name(object));
+  Py_RETURN_NOTIMPLEMENTED;
 }
 
 template <Binary op>
@@ -107,7 +107,7 @@ PyObject* binary_slot(PyObject* a, PyObject* b) {
       return std::nullopt;
     };
     const auto x = operand(a), y = operand(b);
-    if (!x || !y) return answer_stranger(op, x ? b : a);
+    if (!x || !y) return answer_stranger(x ? b : a);
     return to_python(binary(op, *x, *y));
   } catch (...) {
     return raise_current();
