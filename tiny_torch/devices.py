@@ -248,13 +248,14 @@ def cuda_accelerator() -> Any:
     """The table of core/accelerator.h of ``cuda``, which it loads; None in a build without CUDA."""
     if "cuda" in _accelerators:
         return _accelerators["cuda"]
-    with _loading:
+    library = cuda_library()
+    if library is None:
+        return None
+    path = str(library)
+    with _loading:  # a handler that asks meanwhile may have loaded it before the next line
         if "cuda" not in _accelerators:
-            library = cuda_library()
-            if library is None:
-                return None
-            _core.load_device("cuda", str(library))
-            _accelerators["cuda"] = _core.accelerator("cuda")
+            _core.load_device("cuda", path)
+        _accelerators["cuda"] = _core.accelerator("cuda")
     return _accelerators["cuda"]
 
 
@@ -311,7 +312,16 @@ class CoreArrays:
 modules: dict[str, Any] = {"cpu": _core, "meta": CoreArrays("meta")}
 LIBRARIES = Path(_core.__file__).parent / "lib"
 _accelerators: dict[str, Any] = {}
-_loading = threading.Lock()
+_loading = threading.RLock()
+
+
+def renew_lock() -> None:
+    """In a forked child: another thread of the parent may have held it."""
+    global _loading
+    _loading = threading.RLock()
+
+
+os.register_at_fork(after_in_child=renew_lock)
 
 
 def register(name: str, arrays: Any) -> None:

@@ -31,7 +31,8 @@ from tiny_torch import _core
 from tiny_torch.tensor import wrap
 
 SECONDS_TO_TAKE = 10
-making = threading.Lock()  # held while the socket at which others take tensors is made
+# Held while the socket at which others take tensors is made; a handler may send, too.
+making = threading.RLock()
 NON_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not "
     "support crossing process boundaries.  If you just want to transfer the data, call detach() on "
@@ -79,7 +80,10 @@ for _kind in (torch.Tensor, torch.nn.Parameter):
 def stay_reachable() -> None:
     """Keeps the socket at which others take what was sent: Python unlinks it as a process begins to
     end (0), while its queues are still sending (-5) and others still take (-10)."""
-    socket = resource_sharer._resource_sharer._listener._listener  # type: ignore[attr-defined]
+    listener = resource_sharer._resource_sharer._listener  # type: ignore[attr-defined]
+    if listener is None:  # a process is being started, which inherits the file
+        return
+    socket = listener._listener
     unlink = socket._unlink
     if unlink is not None and unlink._key[0] == 0:
         unlink.cancel()
@@ -109,7 +113,7 @@ def wait_at_the_end(_: Any = None) -> None:
     """Lets this process wait when it ends: before its socket is unlinked (0), and after its queues
     have sent everything (-5)."""
     global making
-    making = threading.Lock()  # a fork may have found it held
+    making = threading.RLock()  # a fork may have found it held
     util.Finalize(None, wait_for_the_socket, exitpriority=1)
     util.Finalize(None, wait_until_taken, exitpriority=-10)
 

@@ -64,6 +64,9 @@ PyObject* described(PyObject* value) {
     return shape ? Py_BuildValue("(NO)", shape, dtype_object(array_of(array).dtype())) : nullptr;
   }
   if (is_tensor(value)) return Py_NewRef(Py_None);  // on a device of Python's
+  // A function, or what has attributes, may hold tensors.
+  if (PyCallable_Check(value) || PyDict_Check(value) || PyObject_HasAttrString(value, "__dict__"))
+    return Py_NewRef(Py_None);
   if (!PyTuple_Check(value) && !PyList_Check(value)) return Py_NewRef(value);
   const Owned items(PySequence_Tuple(value));
   const Py_ssize_t size = items ? PyTuple_GET_SIZE(items.get()) : 0;

@@ -100,6 +100,15 @@ PyGetSetDef attributes[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
+// A class of a program's that knows the operator would be asked with an array, which it must not
+// see, instead of the tensor, whose operator asks it again. Arrays of Python's have a stamp.
+PyObject* answer_stranger(PyObject* object) {
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) &&
+      !PyObject_HasAttrString(object, "stamp"))
+    throw TypeError("expected a Tensor or a number, got ", type_name(object));
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 template <Binary op>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   try {
@@ -109,7 +118,7 @@ PyObject* binary_slot(PyObject* a, PyObject* b) {
       return std::nullopt;
     };
     const auto x = operand(a), y = operand(b);
-    if (!x || !y) Py_RETURN_NOTIMPLEMENTED;
+    if (!x || !y) return answer_stranger(x ? b : a);
     return to_python(binary(op, *x, *y));
   } catch (...) {
     return raise_current();

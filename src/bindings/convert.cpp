@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 
+#include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
 
@@ -78,6 +79,10 @@ std::optional<Scalar> scalar_from(PyObject* object) {
   if (!PyLong_Check(object) && (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0 ||
                                 is_of_pytorch(Py_TYPE(object))))
     throw TypeError("expected a Tensor or a number, got ", type_name(object));
+  // Others that can be made a number (Fraction, Decimal) have their own arithmetic.
+  if (!PyLong_Check(object) && std::strncmp(Py_TYPE(object)->tp_name, "numpy.", 6) != 0 &&
+      !is_tensor(object))
+    return std::nullopt;
   const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;
   if (number && number->nb_index) {
     const Owned index(PyNumber_Index(object));

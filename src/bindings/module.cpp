@@ -53,7 +53,7 @@ bool interrupted() {
   const PyGILState_STATE state = PyGILState_Ensure();
   bool stop = PyOS_InterruptOccurred();  // forgets the signal
   if (stop) {
-    const pybind11::module_ signals = pybind11::module_::import("signal");
+    const pybind11::module_ signals = pybind11::module_::import("_signal");  // C: runs no handler
     stop = signals.attr("getsignal")(SIGINT).is(signals.attr("default_int_handler"));
     if (!stop) PyErr_SetInterrupt();
   }

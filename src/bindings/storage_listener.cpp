@@ -9,6 +9,7 @@
 
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/generator.h"
 
 namespace tt::py {
 
@@ -21,7 +22,7 @@ struct Note {
 };
 
 PyObject* function = nullptr;  // under the GIL
-std::mutex notes_lock;
+ForkSafeLock notes_lock;
 std::vector<Note> notes;
 
 void call(const Note& note) {
@@ -36,13 +37,13 @@ void call(const Note& note) {
 
 void tell(const Note& note) {
   if (!PyGILState_Check()) {
-    const std::lock_guard<std::mutex> guard(notes_lock);
+    const std::lock_guard<ForkSafeLock> guard(notes_lock);
     notes.push_back(note);
     return;
   }
   std::vector<Note> earlier;
   {
-    const std::lock_guard<std::mutex> guard(notes_lock);
+    const std::lock_guard<ForkSafeLock> guard(notes_lock);
     earlier.swap(notes);
   }
   PyObject *type, *value, *trace;  // an exception may be on its way while objects die
@@ -65,10 +66,9 @@ constexpr StorageListener kListener{made, freed};
 
 void listen_to_storages(const pybind11::object& listener) {
   storage_listener.store(nullptr);
-  Py_XDECREF(function);
-  function = nullptr;
+  Py_CLEAR(function);  // first null: what dies with it may call this
   {
-    const std::lock_guard<std::mutex> guard(notes_lock);
+    const std::lock_guard<ForkSafeLock> guard(notes_lock);
     notes.clear();
   }
   if (listener.is_none()) return;

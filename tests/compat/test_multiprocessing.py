@@ -3,6 +3,8 @@
 import importlib
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -192,3 +194,80 @@ def test_the_names_are_pythons(torch):
     assert torch.multiprocessing.cpu_count() == os.cpu_count()
     assert torch.multiprocessing.get_sharing_strategy() == "file_descriptor"
     torch.multiprocessing.set_sharing_strategy("file_descriptor")
+
+
+PROGRAM = """
+import sys, time, torch
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self):
+        self.rows = torch.arange(40.0).reshape(10, 4)
+    def __len__(self):
+        return 10
+    def __getitem__(self, i):
+        mp.util.get_temp_dir()  # as whatever opens a connection does
+        return self.rows[i]
+
+def train(rank, model, queue, seen):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for rows in DataLoader(Rows(), batch_size=5):
+        optimizer.zero_grad()
+        model(rows).sum().backward()
+        optimizer.step()
+    seen[rank] += 1
+    queue.put(torch.full((3,), rank + 1.0))
+    queue.put(seen)
+
+def echo(pipe):
+    x = pipe.recv()
+    x.add_(1)
+    pipe.send(x * 2)
+
+if __name__ == "__main__":
+    method = sys.argv[1]
+    context = mp.get_context(method)
+    model, seen, queue = torch.nn.Linear(4, 2), torch.zeros(2).share_memory_(), context.Queue()
+    model.share_memory()
+    before = model.weight.clone()
+    processes = [context.Process(target=train, args=(i, model, queue, seen)) for i in range(2)]
+    for process in processes:
+        process.start()
+    print(sorted(x.sum().item() for x in [queue.get() for _ in range(4)] if len(x) == 3))
+    for process in processes:
+        process.join()
+    print([p.exitcode for p in processes], seen.tolist(), torch.equal(before, model.weight))
+    here, there = context.Pipe()
+    process = context.Process(target=echo, args=(there,))
+    process.start()
+    x = torch.zeros(2)
+    here.send(x)
+    print(here.recv().tolist(), x.tolist())
+    process.join()
+    loader = DataLoader(
+        Rows(), batch_size=4, num_workers=2, multiprocessing_context=method, persistent_workers=True
+    )
+    print([batch.sum().item() for batch in loader])
+    left = iter(DataLoader(Rows(), num_workers=2, multiprocessing_context=method))
+    next(left)
+"""
+PRINTED = """[3.0, 6.0]
+[0, 0] [1.0, 1.0] False
+[2.0, 2.0] [1.0, 1.0]
+[120.0, 376.0, 284.0]
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_a_script_by_each_way_to_start(method, tmp_path):
+    """Arguments, queues, pipes and loaders, from a process that has sent nothing before."""
+    script, folder = tmp_path / "script.py", tmp_path / "tmp"
+    script.write_text(PROGRAM)
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "tiny_torch", "run", str(script), method],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "TMPDIR": str(folder)},
+    )  # fmt: skip
+    assert done.stdout == PRINTED, done.stderr
+    assert done.returncode == 0 and list(folder.iterdir()) == []

@@ -113,6 +113,20 @@ def test_a_handler_runs_when_the_kernel_is_done():
     assert run(text).splitlines() == ["handled", f"{2.0**34}"]
 
 
+def test_a_handler_draws_while_numbers_are_drawn():
+    """Both signals wait; the kernel looks for Ctrl-C while it has the generator's lock."""
+    text = """
+    signal.signal(signal.SIGALRM, lambda *_: torch.rand(3))
+    signal.signal(signal.SIGINT, lambda *_: torch.rand(3))
+    after(0.2)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.01)
+    torch.empty(2**26).exponential_(), torch.randperm(2**23)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print("drawn")
+    """
+    assert run(text) == "drawn"
+
+
 def test_another_thread_is_not_stopped():
     text = """
     found = []

@@ -2,6 +2,7 @@
 
 import decimal
 import enum
+import itertools
 from collections import OrderedDict, UserDict, UserList, defaultdict
 
 import numpy as np
@@ -330,3 +331,12 @@ def test_collate_with_other_functions():
     assert collating.collate([subclass("a")], collate_fn_map={(int, str): join}) == "a"
     with pytest.raises(TypeError, match="found <class 'int'>"):
         collating.collate([1, 2])
+
+
+def test_samplers_are_lazy(torch):
+    sampler = torch.utils.data.RandomSampler
+    for replacement in (True, False):
+        torch.manual_seed(0)
+        drawn = list(itertools.islice(sampler(range(5), replacement, 10**10), 100))
+        torch.manual_seed(0)
+        assert drawn == list(sampler(range(5), replacement, 100))

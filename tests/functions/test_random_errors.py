@@ -113,3 +113,34 @@ def test_errors_come_before_the_first_draw(error, call):
 def test_errors_are_those_of_torch(oracle, error, call):
     with pytest.raises(error):
         call(oracle, generator(oracle))
+
+
+INF, NAN = float("inf"), float("nan")
+# {call: what it draws}: PyTorch rejects one candidate after the other, for ever, or casts inf.
+ENDLESS = {
+    "torch.binomial(full(INF), full(0.3))": INF,
+    "torch.binomial(full(INF), full(0.7))": INF,
+    "torch.binomial(full(NAN), full(0.3))": NAN,
+    "torch.binomial(full(NAN), full(1.0))": NAN,
+    "torch.binomial(full(3.0), full(NAN))": NAN,
+    "torch.binomial(full(-INF), full(0.3))": 0,
+    "torch.poisson(full(INF))": INF,
+    "torch._standard_gamma(full(INF))": INF,
+    "torch._standard_gamma(full(NAN))": NAN,
+    "torch._standard_gamma(full(-5.0))": NAN,
+    "torch._sample_dirichlet(full(NAN))": NAN,
+    "torch.distributions.Gamma(full(NAN), full(1.0), validate_args=False).sample()": NAN,
+    "torch.distributions.Beta(full(NAN), full(1.0), validate_args=False).sample()": NAN,
+}
+
+
+@pytest.mark.parametrize("call", ENDLESS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_draws_end(call, dtype):
+    def full(value):
+        return torch.full((20,), value, dtype=getattr(torch, dtype))
+
+    torch = tiny_torch
+    drawn = eval(call)
+    wanted = torch.full((20,), ENDLESS[call], dtype=drawn.dtype)
+    assert torch.equal(drawn.nan_to_num(-1), wanted.nan_to_num(-1)), drawn

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.profiler import command, report
 from tiny_torch.profiler.limits import Limits
 
@@ -141,3 +142,49 @@ def test_nothing_to_show():
     watch = command.Watch()
     watch.begin()
     assert "0 calls" in report.page(watch.totals(LIMITS), watch.changes, "nothing")
+
+
+def test_no_script_leaves_the_page_that_is_there(profiled, tmp_path):
+    (tmp_path / "profile.html").write_text("the last one")
+    done = profiled("nofile.py")
+    assert done.returncode == 2 and "can't open file" in done.stderr
+    assert (tmp_path / "profile.html").read_text() == "the last one"
+
+
+def test_a_record_keeps_no_memory_alive():
+    """What a Function is given that holds tensors: a hook's gate, an object, a dict."""
+
+    class Holder:
+        def __init__(self, x):
+            self.x = x
+
+    class Pass(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *others):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None, None, None
+
+    layer = torch.nn.Linear(64, 64)
+    layer.register_full_backward_hook(lambda *_: None)
+    watch, in_use = command.Watch(), []
+    watch.begin()
+    try:
+        for _ in range(4):
+            large = torch.ones(64, 64)
+            Pass.apply(large, Holder(large), lambda large=large: large, {"x": large})
+            layer(large.requires_grad_()).sum().backward()
+            in_use.append(_core.memory_statistics()["allocated"])
+    finally:
+        watch.end()
+    assert in_use[3] - in_use[1] < 64 * 64 * 4
+
+
+def test_the_curve_has_axes(profiled, tmp_path):
+    profiled("script.py")
+    page = (tmp_path / "profile.html").read_text()
+    sizes, times = re.search(r'class="sizes">(.*?)</div>.*class="times">(.*?)</div>', page).groups()
+    assert re.fullmatch(r"(<span>[\d.]+ [KM]?B</span>){3}", sizes) and "0 B" in sizes
+    assert re.fullmatch(r"(<span>[\d.]+[mu]?s</span>){5}", times)

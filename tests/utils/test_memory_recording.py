@@ -224,3 +224,11 @@ def test_a_process_may_end_while_it_records():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_views_without_a_history():
+    x = torch.ones(4, 4, requires_grad=True)
+    with memory.record() as recording, torch.no_grad():
+        views = x[0], x.view(2, 8), *x.unbind(0), x.t(), x.detach()
+        (x * 2)[0]
+    assert len(views) == 8 and of(recording, op="Mul")

@@ -65,10 +65,7 @@ def is_half(value: Any) -> bool:
 
 def is_operand(value: Any) -> bool:
     """Whether ops take it as it is: a tensor or a number."""
-    if isinstance(value, OPERANDS):
-        return True
-    # np.str_ has it, too
-    return hasattr(type(value), "__float__") and not isinstance(value, np.ndarray | np.generic)
+    return isinstance(value, OPERANDS)
 
 
 def check_operand(function: str, argument: str, position: int, value: Any) -> None:

@@ -41,6 +41,14 @@ from tiny_torch.ops.elementwise.comparison import (
 from tiny_torch.tensor import Tensor, wrap
 
 
+def is_ours_to_refuse(other: Any) -> bool:
+    """Whether an error is not about its kind, or names PyTorch's tensors, which look like ours."""
+    return is_operand(other) or any(
+        base.__module__ == "torch._C" and base.__name__ == "TensorBase"
+        for base in type(other).__mro__
+    )
+
+
 def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
     """A number operator of Tensor. A NumPy array on its right computes, as it does in PyTorch."""
 
@@ -48,7 +56,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
         try:
             return apply(op, other, self) if swapped else apply(op, self, other)
         except TypeError:
-            if is_operand(other):  # so the error is not about its kind
+            if is_ours_to_refuse(other):
                 raise
         if isinstance(other, np.ndarray):
             if op is Eq or op is Ne:
@@ -64,7 +72,7 @@ def reflected_power(self: Tensor, base: Any = NotImplemented) -> Tensor:
     try:
         return rpow(self, base)
     except TypeError:
-        if is_operand(base):
+        if is_ours_to_refuse(base):
             raise
     return NotImplemented
 
@@ -77,7 +85,7 @@ def inplace_operator(op: type[Op]) -> Callable[[Any, Any], Any]:
         try:
             return apply_inplace(written, self, other)
         except TypeError:
-            if is_operand(other):
+            if is_ours_to_refuse(other):
                 raise
         return NotImplemented
 

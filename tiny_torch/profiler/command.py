@@ -145,6 +145,8 @@ def main(arguments: list[str]) -> int:
     if not os.path.isdir(os.path.dirname(target)):
         print(f"profile: there is no folder for {target}", file=sys.stderr)
         return 2
+    if arguments[0] != "-m" and not os.path.exists(arguments[0]):
+        return run.main(arguments)  # says so, and leaves the page that is there
     watch = Watch()
     os.register_at_fork(after_in_child=watch.end)  # whose time is its own
     watch.begin()

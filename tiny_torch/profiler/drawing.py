@@ -9,7 +9,7 @@ import html
 import math
 from collections.abc import Iterable
 
-from tiny_torch.autograd._profiler.table import format_time
+from tiny_torch.autograd._profiler.table import format_memory, format_time
 from tiny_torch.profiler.limits import Limits
 from tiny_torch.profiler.peak import Peak
 from tiny_torch.profiler.totals import Sum
@@ -42,12 +42,18 @@ def curve(peak: Peak, start: int, stop: int) -> str:
         columns[column] = max(count, columns.get(column, 0))
     points = " ".join(f"{x},{200 - 190 * y / most:.1f}" for x, y in columns.items())
     mark = (peak.time - start) * POINTS // span
+    # The svg is stretched; the axes beside it are not. 190 of its 200 rows are the peak's.
+    sizes = "".join([f"<span>{format_memory(size)}</span>" for size in (most, most // 2, 0)])
+    times = "".join([f"<span>{format_time(span * i / 4000)}</span>" for i in range(5)])
+    lines = "".join([f'<path d="M0 {y}H{POINTS}" class="grid"/>' for y in (10, 105)])
     return (
+        f'<div class="axes"><div class="sizes">{sizes}</div>'
         f'<svg class="curve" viewBox="0 0 {POINTS} 200" preserveAspectRatio="none" role="img" '
         f'aria-label="bytes in use over time"><polyline points="{points}" fill="none" '
         'stroke="var(--curve)" stroke-width="2" vector-effect="non-scaling-stroke"/>'
         f'<line x1="{mark}" x2="{mark}" y1="0" y2="200" stroke="var(--mark)" '
-        'stroke-dasharray="4 3" vector-effect="non-scaling-stroke"/></svg>'
+        'stroke-dasharray="4 3" vector-effect="non-scaling-stroke"/>'
+        f'{lines}</svg><div class="times">{times}</div></div>'
     )
 
 

@@ -36,7 +36,13 @@ th:first-child, td:first-child { text-align: left; white-space: normal; min-widt
 .p0 { background: #4269d0; } .p1 { background: #3ca951; } .p2 { background: #a463f2; }
 .p3 { background: #efb118; } .p4 { background: #ff8a6b; } .p5 { background: #d9480f; }
 svg { width: 100%; display: block; }
-.curve { height: 220px; border-bottom: 1px solid var(--line); }
+.axes { display: grid; grid-template-columns: max-content 1fr; gap: 4px 8px; font-size: 12px;
+  color: var(--dim); margin-top: 12px; }
+.curve { height: 220px; border: solid var(--line); border-width: 0 0 1px 1px; }
+.curve .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
+.sizes, .times { display: flex; justify-content: space-between; }
+.sizes { flex-direction: column; text-align: right; height: 224px; padding-top: 3px;
+  box-sizing: border-box; } .times { grid-column: 2; }
 .roof { min-width: 600px; }
 .roof text { fill: var(--dim); font-size: 12px; } .roof .label { fill: var(--fg); }
 .grid line { stroke: var(--line); }

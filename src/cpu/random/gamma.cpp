@@ -18,7 +18,7 @@ namespace {
 
 // From 10 on by transformed rejection (Hoermann 1993), below by multiplying uniforms.
 double poisson_draw(Generator& generator, double rate) {
-  if (rate == 0) return 0;
+  if (rate == 0 || std::isinf(rate)) return rate;
   if (rate < 10) {
     const double limit = std::exp(-rate);
     double product = unit<double>(generator), count = 0;
@@ -100,6 +100,7 @@ double gamma_draw(Generator& generator, T alpha) {
     alpha += 1.0f;
   }
   const double d = alpha - 1.0f / 3.0f;
+  if (!(d >= 0)) return NAN;  // PyTorch rejects for ever
   const double c = 1 / std::sqrt(9 * d);
   for (;;) {
     double x, y;
@@ -113,6 +114,16 @@ double gamma_draw(Generator& generator, T alpha) {
     if (u < 1 - 0.0331f * square * square || std::log(u) < 0.5 * square + d * (1 - v + std::log(v)))
       return scale * d * v;
   }
+}
+
+// NaN stays.
+template <class T>
+T at_least(T x, T low) {
+  return x < low ? low : x;
+}
+template <class T>
+T at_most(T x, T high) {
+  return x > high ? high : x;
 }
 
 // out = f(x, ...) of float32 or float64.
@@ -140,8 +151,8 @@ void binomial(Generator& generator, const NDArray& out, const NDArray& count, co
   Guard guard(generator.mutex());
   const auto draw = [&](double n, double q) -> double {
     if (n <= 0 || q <= 0) return 0;
-    if (q >= 1) return n;
     if (std::isnan(q)) return NAN;
+    if (q >= 1 || !std::isfinite(n)) return n;  // PyTorch rejects for ever
     return q <= 0.5 ? binomial_draw(generator, n, q) : n - binomial_draw(generator, n, 1 - q);
   };
   compute("binomial", draw, out, count, p);
@@ -152,8 +163,8 @@ void standard_gamma(Generator& generator, const NDArray& out, const NDArray& alp
     using T = decltype(zero);
     Guard guard(generator.mutex());
     const auto draw = [&](double a) {
-      return std::max(std::numeric_limits<T>::min(),
-                      static_cast<T>(gamma_draw(generator, static_cast<T>(a))));
+      return at_least(static_cast<T>(gamma_draw(generator, static_cast<T>(a))),
+                      std::numeric_limits<T>::min());
     };
     map<T>(out, draw, alpha);
   });
@@ -182,7 +193,7 @@ void dirichlet(Generator& generator, const NDArray& out, const NDArray& alpha) {
     {
       Guard guard(generator.mutex());
       const auto draw = [&](double a) {
-        gammas.push_back(std::max(std::numeric_limits<double>::min(), gamma_draw(generator, a)));
+        gammas.push_back(at_least(gamma_draw(generator, a), std::numeric_limits<double>::min()));
         return 0.0;
       };
       map<T>(out, draw, alpha);
@@ -193,8 +204,9 @@ void dirichlet(Generator& generator, const NDArray& out, const NDArray& alpha) {
       double sum = 0;
       for (int64_t j = 0; j < width; ++j) sum += gammas[row + j];
       for (int64_t j = 0; j < width; ++j)
-        put(to + row + j, std::min(below_one, std::max(std::numeric_limits<T>::min(),
-                                                       static_cast<T>(gammas[row + j] / sum))));
+        put(to + row + j,
+            at_most(at_least(static_cast<T>(gammas[row + j] / sum), std::numeric_limits<T>::min()),
+                    below_one));
     }
   });
 }

@@ -165,6 +165,7 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     https://pytorch.org/docs/stable/generated/torch.pow.html
     """
     if not isinstance(input, Tensor):
+        check_operand("pow", "input", 1, input)
         check_tensor("pow", "exponent", 2, exponent)
         return into(out, rpow(exponent, input))
     if not isinstance(exponent, Tensor):

@@ -95,8 +95,9 @@ class RandomSampler(Sampler[int]):
             generator = torch.Generator().manual_seed(draw_seed(None))
         rounds, rest = divmod(self.num_samples, 32 if self.replacement else count)
         if self.replacement:
-            for size in [32] * rounds + [rest]:  # in PyTorch's portions
-                yield from torch.randint(count, (size,), generator=generator).tolist()
+            for _ in range(rounds):  # in PyTorch's portions
+                yield from torch.randint(count, (32,), generator=generator).tolist()
+            yield from torch.randint(count, (rest,), generator=generator).tolist()
             return
         for _ in range(rounds):
             yield from torch.randperm(count, generator=generator).tolist()

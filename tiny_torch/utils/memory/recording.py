@@ -134,8 +134,9 @@ class Recording(OpMode):
         finally:
             self._sites.pop()
         for tensor in result if isinstance(result, tuple) else (result,):
-            if isinstance(tensor, Tensor) and tensor.requires_grad:
-                self._note_saved(edge_of(tensor)[0], site)
+            edge = edge_of(tensor) if isinstance(tensor, Tensor) else None
+            if edge is not None:  # a view under no_grad requires grad, but has none
+                self._note_saved(edge[0], site)
         return result
 
     def _note_saved(self, node: Any, site: Site) -> None:

@@ -17,7 +17,7 @@ import weakref
 from collections import deque
 from collections.abc import Collection, Iterator
 from functools import partial
-from multiprocessing import connection
+from multiprocessing import connection, util
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
@@ -146,7 +146,9 @@ class _Worker:
         return RuntimeError(f"DataLoader worker (pid {self.pid}) {text}")
 
 
-def close_workers(workers: list[_Worker], owner: int) -> None:
+def close_workers(
+    workers: list[_Worker], owner: int, seconds: float = worker.CHECK_SECONDS
+) -> None:
     """Ends the processes: each finishes what it does; one that takes too long is stopped."""
     if os.getpid() != owner:  # a fork, whose children they are not
         return
@@ -154,7 +156,7 @@ def close_workers(workers: list[_Worker], owner: int) -> None:
     try:
         for w in workers:
             w.channel.close()
-        deadline = time.monotonic() + worker.CHECK_SECONDS
+        deadline = time.monotonic() + seconds
         for process in processes:
             process.join(max(0, deadline - time.monotonic()))
     finally:
@@ -165,6 +167,25 @@ def close_workers(workers: list[_Worker], owner: int) -> None:
             for process in alive:
                 process.join(1)
         workers.clear()
+
+
+opened: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # by which process
+
+
+def close_soon() -> None:
+    """At the exit, before Python terminates them: one that ends by itself leaves no folder."""
+    mine = [
+        w for batches, owner in opened.items() if owner == os.getpid() for w in batches._workers
+    ]
+    close_workers(mine, os.getpid(), worker.SECONDS_TO_END)
+
+
+def close_at_exit(_: Any = None) -> None:
+    util.Finalize(None, close_soon, exitpriority=10)
+
+
+close_at_exit()
+util.register_after_fork(close_at_exit, close_at_exit)
 
 
 class WorkerBatches(Batches):
@@ -191,7 +212,8 @@ class WorkerBatches(Batches):
         )
         self._workers: list[_Worker] = []
         self._close = weakref.finalize(self, close_workers, self._workers, os.getpid())
-        self._close.atexit = False  # then multiprocessing stops them, at once
+        opened[self] = os.getpid()
+        self._close.atexit = False  # then it is close_soon that ends them
         context = loader.multiprocessing_context or multiprocessing
         for number in range(loader.num_workers):
             self._workers.append(_Worker(context, job, number))

@@ -8,6 +8,7 @@ import os
 import pickle
 import queue
 import random
+import shutil
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ import numpy as np
 import tiny_torch as torch
 from tiny_torch.utils.data._utils.channel import Channel
 
+SECONDS_TO_END = 1.0  # of a worker whose main process is dead
 CHECK_SECONDS = 5.0  # how often each side looks whether the other lives: mostly it is told earlier
 
 
@@ -126,6 +128,7 @@ def _receive(channel: Channel, tasks: queue.SimpleQueue[Any]) -> None:
     in turn waits to be read; and it sees when that process dies, whatever the dataset is busy with.
     """
     parent = multiprocessing.parent_process(), os.getppid()
+    inherited = temporary_folder()
     try:
         while True:
             if connection.wait([channel], CHECK_SECONDS):  # type: ignore[list-item]
@@ -138,7 +141,15 @@ def _receive(channel: Channel, tasks: queue.SimpleQueue[Any]) -> None:
         tasks.put(None)
     while _lives(*parent):
         time.sleep(1)
+    threading.main_thread().join(SECONDS_TO_END)  # it ends by itself unless the dataset is busy
+    if temporary_folder() != inherited:
+        shutil.rmtree(temporary_folder(), ignore_errors=True)
     os._exit(1)
+
+
+def temporary_folder() -> Any:
+    """That of this process's connections, or its parent's; None before there is one."""
+    return multiprocessing.current_process()._config.get("tempdir")  # type: ignore[attr-defined]
 
 
 def _lives(parent: Any, pid: int) -> bool:
