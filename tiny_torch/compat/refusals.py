@@ -54,6 +54,7 @@ def are_tensors(value: Any) -> bool:
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "Tensor": ("Tensor", lambda value: isinstance(value, Tensor)),
     "Tensors": ("tuple of Tensors", are_tensors),
+    "Sequence": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
     "Out": ("Tensor", lambda value: isinstance(value, Tensor) or are_tensors(value)),
     "int": ("int", is_int),
     "Ints": ("tuple of ints", are_ints),
@@ -90,7 +91,8 @@ TRUTHS: dict[str, set[str]] = {
 # Kinds of the arguments that are annotated as Any, by their names.
 BY_NAME = {
     "dtype": "dtype | None", "device": "device | None", "dim": "Ints | None", "keepdim": "bool",
-    "out": "Out | None", **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
+    "out": "Out | None", "tensors": "Sequence",
+    **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
     **dict.fromkeys(("min", "max", "value"), "Tensor | Number | None"),
 }  # fmt: skip
 
