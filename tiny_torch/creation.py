@@ -13,7 +13,7 @@ from tiny_torch.arguments import as_ints, as_number, check_bool, is_int, wrong_k
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.compat.switches import settings
 from tiny_torch.devices import array_module, cuda_count, pinned
-from tiny_torch.dtypes import RANGES, check_range
+from tiny_torch.dtypes import HALVES, RANGES, check_range
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor, wrap
 
@@ -283,6 +283,9 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of a number, of the default dtype whatever the number's type."""
     value = as_number("scalar_tensor", "s", 1, s)
+    dtype = as_dtype("scalar_tensor", dtype) or _core.get_default_dtype()
+    if dtype not in HALVES:  # beyond those it is infinity, as in PyTorch
+        check_range(value, dtype)
     return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 

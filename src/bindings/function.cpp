@@ -1,10 +1,10 @@
 // Function: a Python function as PyTorch's argument parser presents one. Keywords have second names
 // (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
-// function's: what this adds is won back by `flat`, which takes keyword-only arguments by position,
-// so that Python need not look up their defaults one by one. Of a call that fails, `refused`
-// (refusals.py) tells what its arguments should have been. A function of several ops may be one to
-// a mode (op_mode.py's `as_one`); without names it is the plain function but for that. A flag is
-// True or False: the truth of anything else would hide a wrong call, as of `x.mean(2, 3)`.
+// function's, because `flat` takes keyword-only arguments by position: Python need not look up
+// their defaults one by one. After a call that failed, `refused` (refusals.py) says what its
+// arguments should have been. A mode may see a function of several ops as one op (op_mode.py's
+// `as_one`); a Function made for that alone has no second names. A flag is
+// True or False: the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`.
 #include <Python.h>
 #include <structmember.h>
 
