@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from typing import Any
 
@@ -152,9 +151,12 @@ def stacked(rows: Any) -> np.ndarray | None:
     """What nested lists of arrays hold; None where these are not of one shape and dtype."""
     if type(rows[0]) in (list, tuple):
         rows = [stacked(row) if type(row) in (list, tuple) and row else None for row in rows]
-    dtype, shape = getattr(rows[0], "dtype", None), getattr(rows[0], "shape", ())
+    first = rows[0]
+    if type(first) is not np.ndarray or not first.dtype.isnative or not (first.ndim and first.size):
+        return None
+    dtype, shape = first.dtype, first.shape
     alike = all(type(x) is np.ndarray and x.shape == shape and x.dtype == dtype for x in rows)
-    return np.stack(rows) if alike and dtype.isnative and math.prod(shape) and shape else None
+    return np.stack(rows) if alike else None
 
 
 class Leaves:

@@ -21,13 +21,15 @@ class Size(_core.SizeBase):
 
     def __new__(cls, iterable: Any = ()) -> Size:
         self = tuple.__new__(cls, iterable)
-        for item in self:
+        if _core.are_ints(tuple(self)):
+            return self
+        for place, item in enumerate(self):
             if type(item) is not int and not hasattr(item, "__index__"):
                 raise TypeError(
-                    f"torch.Size() takes an iterable of 'int' (item {self.index(item)} is "
+                    f"torch.Size() takes an iterable of 'int' (item {place} is "
                     f"'{type(item).__name__}')"
                 )
-        return self
+        return tuple.__new__(cls, [item.__index__() for item in self])
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""

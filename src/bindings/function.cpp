@@ -73,18 +73,33 @@ struct Given {
   const Owned arguments, named;
 };
 
+// again(function, arguments, keywords, error): a second call, with numbers of Python in the place
+// of others (NumPy's, tensors without dims); NotImplemented where there are none
+PyObject* again = nullptr;
 // refused(function, name, arguments, keywords, error): the one to raise
 PyObject* refused = nullptr;
 // seen_as_one(function, arguments, keywords): what modes, or the function, make of a call
 PyObject* seen_as_one = nullptr;
 
-// Raises what `refused` answers, in the place of the error that is set; answers nullptr.
+// After an error: the result of `again`, or nullptr with what `refused` answers as the error.
 PyObject* explain(const Function& self, PyObject* const* args, size_t count, PyObject* keywords) {
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
   PyErr_NormalizeException(&type, &error, &trace);
   if (trace) PyException_SetTraceback(error, trace);
   const Given given(args, count, keywords);
+  if (again && given) {
+    PyObject* const function = reinterpret_cast<PyObject*>(const_cast<Function*>(&self));
+    PyObject* const result = PyObject_CallFunctionObjArgs(again, function, given.arguments.get(),
+                                                          given.named.get(), error, nullptr);
+    if (result != Py_NotImplemented) {
+      Py_DECREF(type);
+      Py_DECREF(error);
+      Py_XDECREF(trace);
+      return result;
+    }
+    Py_DECREF(result);
+  }
   const Owned better(refused && given
                          ? PyObject_CallFunctionObjArgs(refused, self.plain, self.qualname,
                                                         given.arguments.get(), given.named.get(),
@@ -218,10 +233,11 @@ PyType_Spec spec = {"tiny_torch._core.Function", sizeof(Function), 0,
                         Py_TPFLAGS_METHOD_DESCRIPTOR,
                     slots};
 
-// explain_refusals(refused): sets what is asked of calls that fail.
-PyObject* explain_refusals(PyObject*, PyObject* function) {
-  Py_XDECREF(refused);
-  refused = Py_NewRef(function);
+// explain_refusals(again, refused): sets what is asked of calls that fail.
+PyObject* explain_refusals(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "explain_refusals(again, refused)");
+  Py_XSETREF(again, Py_NewRef(args[0]));
+  Py_XSETREF(refused, Py_NewRef(args[1]));
   Py_RETURN_NONE;
 }
 
@@ -231,7 +247,7 @@ PyObject* see_as_one(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"explain_refusals", explain_refusals, METH_O, nullptr},
+PyMethodDef functions[] = {fast<explain_refusals>("explain_refusals"),
                            {"see_as_one", see_as_one, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

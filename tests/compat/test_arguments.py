@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from argument_calls import Package, changed, flags, tensors
+from argument_calls import Package, changed, flags, numbers, tensors
 
 import tiny_torch
 
@@ -97,3 +97,84 @@ def test_truth_of_old_flags(oracle, text):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
     else:
         assert ours.startswith(theirs)
+
+
+def other_forms(value):
+    """The texts of a number, or of several ints, as NumPy's and as tensors."""
+    if isinstance(value, int):
+        return [f"np.int64({value})", f"np.int32({value})", f"torch.tensor({value})"]
+    if isinstance(value, float):
+        return [f"np.float64({value})", f"np.float32({value})", f"torch.tensor({value})"]
+    left, right = "()" if isinstance(value, tuple) else "[]"
+    forms = [", ".join(f"{form}({n})" for n in value) for form in ("np.int64", "torch.tensor")]
+    return [*(f"{left}{form},{right}" for form in forms), f"np.array({list(value)})"]
+
+
+def alike(ours, theirs):
+    if isinstance(ours, tuple | list):
+        return len(ours) == len(theirs) and all(map(alike, ours, theirs))
+    if not isinstance(ours, tiny_torch.Tensor):
+        return not hasattr(theirs, "detach")
+    if not hasattr(theirs, "detach"):
+        return False
+    arrays = [x.detach().double().numpy() for x in (ours, theirs)]
+    return str(ours.dtype) == str(theirs.dtype) and np.allclose(*arrays, 1e-3, 1e-4, equal_nan=True)
+
+
+def test_other_numbers_stand_for_pythons(oracle):
+    """Where PyTorch takes NumPy's numbers and tensors of no dims, we do, with the same result."""
+    ours, theirs, found = Package(tiny_torch), Package(oracle), []
+    count = 0
+    for call, place, value in numbers():
+        for form in other_forms(value):
+            text = changed(call, place, form)
+            wanted, their_result = theirs.run(text)
+            if wanted != "taken" or "topk" in text:  # which need not sort
+                continue
+            count += 1
+            kind, result = ours.run(text)
+            if kind != "taken":
+                found.append((text, kind, result))
+            elif not alike(result, their_result):
+                found.append((text, str(result), str(their_result)))
+    assert not found, report(found)
+    assert count > 600
+
+
+SIZES = """
+torch.roll(v, torch.randint(0, 4, ()))
+v.roll(np.int64(2))
+x.view(torch.tensor(12), np.int64(5))
+x.sum(np.int64(1))
+x.mean(torch.tensor(1), True)
+x.transpose(torch.tensor(0), np.int32(1))
+torch.cumsum(x, dim=torch.tensor(1))
+torch.topk(v, torch.tensor(2))
+torch.cat([x, x], torch.tensor(1))
+torch.stack([x, x], dim=np.int64(1))
+torch.chunk(x, np.int64(2), torch.tensor(1))
+torch.where(x > 0.5, x, np.float32(0))
+torch.clamp(x, np.float64(0.2), torch.tensor(0.5).item())
+torch.eye(torch.tensor(3), np.int64(2))
+torch.zeros(torch.tensor(2), np.int64(3))
+torch.full((np.int64(2), torch.tensor(3)), np.float64(1.5))
+torch.arange(torch.tensor(5), np.int64(9))
+torch.linspace(np.float32(0), torch.tensor(1.0), np.int64(5))
+torch.tril(m, torch.tensor(1))
+torch.flip(x, (np.int64(0), torch.tensor(1)))
+x.narrow(torch.tensor(1), np.int64(0), torch.tensor(2))
+F.one_hot(k, torch.tensor(4))
+F.softmax(m, torch.tensor(1))
+torch.linalg.matrix_power(m, np.int64(2))
+torch.linalg.vector_norm(x, torch.tensor(2.0))
+nn.Linear(torch.tensor(5), np.int64(2))(x).shape
+nn.CrossEntropyLoss(ignore_index=np.int64(1))(m, k[0, :4])
+nn.Dropout(torch.tensor(0.0))(x)
+torch.Size([np.int64(2), torch.tensor(3)])
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_sizes_dims_and_orders(oracle, text):
+    (kind, ours), (wanted, theirs) = Package(tiny_torch).run(text), Package(oracle).run(text)
+    assert (kind, str(ours)) == (wanted, str(theirs))

@@ -5,6 +5,8 @@ Ours may go on, in brackets, with what it saw.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,22 @@ nn.Conv1d(3, 8, 4, dilation=3, padding=1)(torch.ones(1, 3, 2))
 nn.Conv2d(3, 8, 3)(torch.ones(1, 3, 8, 8).double())
 nn.Conv2d(3, 8, 3)(torch.ones(1, 3, 8, 8, dtype=torch.uint8))
 nn.Conv2d(3, 8, 3, groups=2)
+F.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 0, 2))
+F.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 0))
+F.conv3d(torch.ones(1, 1, 4, 4, 4), torch.ones(1, 1, 2, 0, 1))
+F.conv_transpose2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 0, 0))
+nn.Conv2d()
+nn.ConvTranspose1d(1)
+nn.ReLU(1, 2)
+nn.Softmax(1, 2)
+nn.ReflectionPad2d()
+nn.GRU(3, 4, proj_size=2)
+nn.RNN(3, 4, proj_size=0)
+torch.cat(torch.ones(2), torch.ones(2))
+torch.stack(torch.ones(2), torch.ones(2))
+torch.linalg.cholesky(-torch.eye(3))
+torch.linalg.cholesky(torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 0, -1]]))
+torch.linalg.cholesky(torch.stack([torch.eye(2), torch.tensor([[1.0, 0], [0, -1]])]))
 nn.Conv2d(3, 7, 3, groups=3)
 nn.BatchNorm1d(4)(torch.ones(1, 4))
 nn.MaxPool2d(3)(torch.ones(1, 5, 2, 3))
@@ -291,3 +309,34 @@ type(torch.nn.Parameter(torch.ones(1)))
 def test_types_print_where_they_are_public(oracle, expression):
     ours = str(eval(expression, {"torch": tiny_torch}))
     assert ours.replace("tiny_torch", "torch") == str(eval(expression, {"torch": oracle}))
+
+
+@pytest.mark.parametrize("name", sorted(tiny_torch.nn.modules.__all__))
+def test_constructors_name_their_class(name):
+    made = getattr(tiny_torch.nn, name)
+    if isinstance(made, type) and issubclass(made, tiny_torch.nn.Module):
+        assert made.__init__.__qualname__ == f"{name}.__init__"
+
+
+WITHOUT_FREEDOM = """
+torch.ones(1).std()
+torch.ones(2, 1).var(1)
+torch.ones(2, 1).var(1, unbiased=False)
+torch.ones(2, 0).var(1, keepdim=True)
+torch.ones(0, 3).var(1)
+torch.ones(3).std(correction=4)
+torch.ones(2, 3).var(1, correction=2.5)
+torch.var_mean(torch.ones(1, 1), 0)
+torch.std_mean(torch.ones(1))
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("expression", WITHOUT_FREEDOM)
+def test_var_and_std_warn_of_degrees_of_freedom(oracle, expression):
+    texts = []
+    for torch in (tiny_torch, oracle):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            eval(expression, {"torch": torch})
+        texts.append([str(warning.message).split(" (Triggered")[0] for warning in caught])
+    assert texts[0] == texts[1]

@@ -6,6 +6,7 @@ schema: names, defaults, and annotations, whose words are those of KINDS.
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Callable
@@ -53,6 +54,7 @@ def are_tensors(value: Any) -> bool:
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "Tensor": ("Tensor", lambda value: isinstance(value, Tensor)),
     "Tensors": ("tuple of Tensors", are_tensors),
+    "Sequence": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
     "Out": ("Tensor", lambda value: isinstance(value, Tensor) or are_tensors(value)),
     "int": ("int", is_int),
     "Ints": ("tuple of ints", are_ints),
@@ -67,6 +69,12 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "device": ("torch.device", lambda value: isinstance(value, (str, int, device))),
     "None": ("", lambda value: value is None),
 }
+# Those of numbers, and of tuples of such.
+NUMBERS = {"Any", "int", "Ints", "Sizes", "float", "Number"}
+# PyTorch's parser takes NumPy's names of arguments, too.
+NUMPY = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+}  # fmt: skip
 # Functions that are Python in PyTorch, which speaks of their names; the parser stands behind them.
 PYTHON_FIRST: set[Callable] = set()
 # Flags that PyTorch reads in Python: anything has a truth there.
@@ -83,7 +91,8 @@ TRUTHS: dict[str, set[str]] = {
 # Kinds of the arguments that are annotated as Any, by their names.
 BY_NAME = {
     "dtype": "dtype | None", "device": "device | None", "dim": "Ints | None", "keepdim": "bool",
-    "out": "Out | None", **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
+    "out": "Out | None", "tensors": "Sequence",
+    **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
     **dict.fromkeys(("min", "max", "value"), "Tensor | Number | None"),
 }  # fmt: skip
 
@@ -165,6 +174,65 @@ def parsed(
         if keyword not in names and not code.co_flags & CO_VARKEYWORDS:
             return TypeError(f"{name}() got an unexpected keyword argument '{keyword}'")
     return overflow
+
+
+def as_plain(value: Any, annotation: str, many: bool) -> Any:
+    """A number of Python in the place of another that PyTorch takes there: NumPy's, or a tensor of
+    no dims; `many` if arrays of one dim stand for a tuple. Anything else as it is."""
+    words = set(annotation.replace("int | tuple[int, ...]", "Ints").split(" | "))
+    whole = words.isdisjoint(("float", "Number"))
+    if isinstance(value, np.number):
+        return value.item() if not whole or is_int(value) or "Any" in words else value
+    if words.isdisjoint(NUMBERS):
+        return value
+    if isinstance(value, Tensor) and value.ndim == 0 and "Tensor" not in words:
+        integer = not value.is_floating_point() and value.dtype is not _core.bool
+        fits = is_float(value) and (integer or not whole)
+        return value.item() if fits else value
+    if isinstance(value, (tuple, list)):
+        plain = all(type(x) is int for x in value) or not all(map(is_int, value))
+        return value if plain else tuple(map(operator.index, value))
+    if many and isinstance(value, (Tensor, np.ndarray)) and value.ndim == 1:
+        return value.tolist() if are_ints(value.tolist()) else value
+    return value
+
+
+def again(function: Any, arguments: tuple, keywords: dict, error: BaseException) -> Any:
+    """The result of a second call, with Python's own numbers in the place of others."""
+    if not isinstance(error, (TypeError, ValueError, AttributeError)) or not is_ours(error):
+        return NotImplemented
+    if not any(map(is_foreign, (*arguments, *keywords.values()))):
+        return NotImplemented
+    inner = unwrap(function)
+    code = inner.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def plain(argument: str, value: Any) -> Any:
+        annotation = inner.__annotations__.get(argument, "Any")
+        if annotation == "Any":
+            annotation = BY_NAME.get(argument, "Any")
+        return as_plain(value, annotation, inner.__name__ in ("fold", "unfold"))
+
+    positional = [plain(*pair) for pair in zip(names[: code.co_argcount], arguments, strict=False)]
+    positional += [as_plain(value, "Number", False) for value in arguments[len(positional) :]]
+    named = {
+        argument: plain(NUMPY.get(argument, argument), value)
+        for argument, value in keywords.items()
+    }
+    both = zip((*arguments, *keywords.values()), (*positional, *named.values()), strict=True)
+    if all(old is new for old, new in both):
+        return NotImplemented
+    try:
+        return function(*positional, **named)
+    except TypeError:  # something else was wrong
+        return NotImplemented
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether it may stand for a number, or a tuple of such, though it is none of Python's."""
+    if isinstance(value, (tuple, list)):
+        return any(map(is_foreign, value))
+    return isinstance(value, (np.number, np.ndarray, Tensor))
 
 
 def is_ours(error: BaseException) -> bool:

@@ -13,6 +13,7 @@ from tiny_torch.autograd import history
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
+from tiny_torch.compat.refusals import NUMPY
 from tiny_torch.functions import aliases, operators
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
@@ -85,10 +86,6 @@ MODULES: tuple[ModuleType, ...] = (
     within,
 )
 
-# PyTorch's parser takes NumPy's names of arguments, too.
-NUMPY = {
-    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
-}  # fmt: skip
 # These are Python in PyTorch, without that parser.
 PYTHON = {"norm", "split", "unique", "unique_consecutive"}
 PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
@@ -109,7 +106,7 @@ FLAGS = {"bool": False, "bool | None": True}
 # Flags that PyTorch's parser takes None for, whatever their default.
 NULLABLE = {"pin_memory", "requires_grad"}
 STRICT = {"tensor", "frombuffer", "Tensor.new_tensor"}  # whose are True or False even so
-_core.explain_refusals(refusals.refused)
+_core.explain_refusals(refusals.again, refusals.refused)
 
 
 def published(

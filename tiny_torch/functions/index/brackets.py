@@ -327,7 +327,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             if non_blocking and copied_later(self, src):
                 return self
             src = src.to(self.array.device, non_blocking=non_blocking and self.is_cuda)
-    elif isinstance(src, bool | int | float):
+    elif isinstance(src, bool | int | float | np.number | np.bool_):
         check_range(src, self.array.dtype)
     else:
         raise wrong_kind("copy_", "other", "Tensor", src, 1)

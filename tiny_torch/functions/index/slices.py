@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
@@ -99,7 +100,7 @@ def scaled(x: Tensor, source: Tensor, alpha: Any) -> Tensor:
     """source * alpha, which is first converted to x's dtype."""
     if type(alpha) is int and alpha == 1:
         return source
-    alpha = checked_number(alpha, x)
+    alpha = checked_number(as_number("index_add", "alpha", None, alpha), x)
     if alpha == 1:
         return source
     dtype = x.array.dtype

@@ -102,7 +102,12 @@ def check_shapes(
 ) -> None:
     """The channels of a batch x, the weight and the bias."""
     shape, size = weight.array.shape, x.array.shape
-    if shape[0] < groups or shape[0] % groups or 0 in shape[2:]:
+    if 0 in shape[2:]:
+        taps = shape[2:] if len(shape) > 3 else (1, *shape[2:])
+        kernel = " x ".join(map(str, taps)) + " (TxHxW)" if len(taps) == 3 else ""
+        kernel = f": {kernel}" if kernel else f" kernel_height: {taps[0]} kernel_width: {taps[1]}"
+        raise RuntimeError(f"kernel size should be greater than zero, but got{kernel}")
+    if shape[0] < groups or shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at "
             f"dimension 0 and of at least 1 element, but got weight of size {list(shape)}"

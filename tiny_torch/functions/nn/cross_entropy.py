@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, wrong_kind
+from tiny_torch.arguments import as_float, as_int, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import edge_of
 from tiny_torch.dtypes import not_implemented, other_type, promote_types, scalar_type
@@ -36,7 +36,7 @@ def nll_loss(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
+    ignore_index = _require_kinds("nll_loss_nd", input, target, weight, ignore_index)
     if not input.is_floating_point():
         raise not_implemented("nll_loss_out_frame", input.dtype)
     dim, target = _check_classes(input, target, weight)
@@ -67,7 +67,7 @@ def cross_entropy(
     """
     if reduction != "mean" or size_average is not None or reduce is not None:
         reduction = _reduction(reduction, size_average, reduce)
-    _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
+    ignore_index = _require_kinds("cross_entropy_loss", input, target, weight, ignore_index)
     smoothing = 0.0
     if label_smoothing != 0.0:
         label_smoothing = as_float("cross_entropy_loss", "label_smoothing", 6, label_smoothing)
@@ -90,19 +90,20 @@ def cross_entropy(
     return apply(CrossEntropy, *arguments)
 
 
-def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> None:
+def _require_kinds(name: str, input: Any, target: Any, weight: Any, ignore_index: Any) -> int:
+    """`ignore_index` as an int; TypeError where an argument is of another kind."""
     if (  # which spares the loop below: a tenth of a small loss
         isinstance(input, Tensor)
         and isinstance(target, Tensor)
         and (weight is None or isinstance(weight, Tensor))
         and isinstance(ignore_index, int)
     ):
-        return
+        return ignore_index
     named = ("input", input), ("target", target), ("weight", weight)
     for position, (argument, value) in enumerate(named, 1):
         if not isinstance(value, Tensor) and (value is not None or position < 3):
             raise wrong_kind(name, argument, "Tensor", value, position)
-    raise wrong_kind(name, "ignore_index", "int", ignore_index, 5)
+    return as_int(name, "ignore_index", 5, ignore_index)
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[int, Tensor]:

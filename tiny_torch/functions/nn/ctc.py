@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.from_data import tensor
 from tiny_torch.functions.common import check_tensors
@@ -69,9 +70,9 @@ def _lengths(name: str, lengths: Any) -> list[int]:
         if lengths.is_floating_point() or lengths.dtype == _core.bool:
             raise RuntimeError(f"{name} must be integral")
         return lengths.reshape(-1).tolist()
-    if not isinstance(lengths, Sequence) or not all(isinstance(n, int) for n in lengths):
+    if not isinstance(lengths, Sequence) or not all(map(is_int, lengths)):
         raise TypeError(f"ctc_loss(): {name} must be a tensor or a sequence of ints")
-    return list(lengths)
+    return [n.__index__() for n in lengths]
 
 
 def _check_sizes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, check_bool, wrong_kind
+from tiny_torch.arguments import as_float, as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.functions.common import check_tensor
@@ -204,7 +204,7 @@ def renormalize(weight: Tensor, index: Tensor, max_norm: float, norm_type: float
     """Scales the rows in use that are longer than max_norm, in place."""
     used = unique(index).to(_core.int64)
     rows = weight.index_select(0, used)
-    length = rows.norm(norm_type, 1, keepdim=True)
+    length = rows.norm(as_float("embedding_renorm_", "norm_type", 4, norm_type), 1, keepdim=True)
     weight.index_copy_(0, used, where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows))
 
 

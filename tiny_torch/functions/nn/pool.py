@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
@@ -231,7 +233,7 @@ def read_windows(function: str, dims: int, kernel_size: Any, stride: Any, paddin
     """(kernel, stride, padding, dilation), checked."""
     kernel = per_dim(function, "kernel_size", kernel_size, dims)
     step = kernel
-    if stride is not None and stride != [] and stride != ():
+    if stride is not None and not (isinstance(stride, (tuple, list)) and not stride):
         step = per_dim(function, "stride", stride, dims)
     sides = per_dim(function, "padding", padding, dims)
     between = per_dim(function, "dilation", dilation, dims)
@@ -314,6 +316,8 @@ def adaptive_size(function: str, dims: int, x: Any, output_size: Any) -> tuple[i
     """The sizes asked for; those that are None are x's."""
     check_tensor(function, "input", 1, x)
     shape = x.array.shape
+    if isinstance(output_size, (Tensor, np.ndarray)) and output_size.ndim == 1:
+        output_size = output_size.tolist()
     if dims > 1 and isinstance(output_size, (tuple, list)):
         if len(output_size) >= len(shape):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")

@@ -81,6 +81,7 @@ def gumbel_softmax(
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    dim = as_int("softmax", "dim", 2, dim)  # before anything is drawn
     noise = empty(logits.shape, dtype=logits.dtype, device=logits.device)
     noise = -noise.exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
@@ -118,7 +119,7 @@ def torch_log_softmax(
 def along(op: type[Op], name: str, input: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
     if type(input) is not Tensor or type(dim) is not int:  # or two calls: 7 % of a small softmax
         check_tensor(name, "input", 1, input)
-        as_int(name, "dim", 2, dim)
+        dim = as_int(name, "dim", 2, dim)
     if dtype is not None:
         input = input.to(dtype)
     array = input.array

@@ -131,7 +131,7 @@ def histogram(
 
 def edges_of(x: Tensor, bins: Any, range: Any) -> Tensor:
     dtype = x.array.dtype
-    if not isinstance(bins, Tensor):
+    if not isinstance(bins, Tensor) or (bins.ndim == 0 and not bins.is_floating_point()):
         bins = check_bins(as_int("histogram", "bins", 2, bins))
         if range is not None and len(range) != 2:
             raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tiny_torch import _core
@@ -39,7 +40,20 @@ def spread_of(op, name, input, dim, unbiased, keepdim, correction):
         correction = float(unbiased)
     if not input.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    return apply(op, input, as_dims(dim) or None, keepdim, 1 if correction is None else correction)
+    correction = 1 if correction is None else correction
+    result = apply(op, input, as_dims(dim) or None, keepdim, correction)
+    if input.array.size <= correction * result.array.size:
+        warn_of_freedom(name)
+    return result
+
+
+def warn_of_freedom(name: str) -> None:
+    """Of a variance of as many elements as its correction counts, or fewer: NaN or infinity."""
+    warnings.warn(
+        f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+        "reduction factor (input numel divided by output numel).",
+        stacklevel=4 + name.endswith("_mean"),
+    )
 
 
 def std(

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch._reference.layout import MAX_DIMS
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_int, wrong_kind
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import ones, zeros
 from tiny_torch.dtypes import not_implemented
@@ -99,6 +99,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     check_tensor("combinations", "input", 1, input)
     check_vector(input)
+    r = as_int("combinations", "r", 2, r)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:

@@ -1,5 +1,8 @@
 """The layers of `torch.nn`, one file per family."""
 
+from functools import update_wrapper
+from types import FunctionType
+
 from . import utils
 from .activation import *
 from .adaptive import *
@@ -179,3 +182,23 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
+
+
+def _own_constructor(cls: type) -> None:
+    """Gives a class that inherits its constructor one by its name, which Python's errors say."""
+    inherited = cls.__init__  # type: ignore[misc]
+    if "__init__" in vars(cls) or not isinstance(inherited, FunctionType):
+        return
+    own = FunctionType(
+        inherited.__code__, inherited.__globals__, "__init__", inherited.__defaults__,
+        inherited.__closure__,
+    )  # fmt: skip
+    update_wrapper(own, inherited)
+    del own.__wrapped__  # type: ignore[attr-defined]
+    own.__kwdefaults__, own.__qualname__ = inherited.__kwdefaults__, f"{cls.__name__}.__init__"
+    cls.__init__ = own  # type: ignore[misc]
+
+
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        _own_constructor(globals()[_name])

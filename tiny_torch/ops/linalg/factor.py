@@ -6,6 +6,9 @@ repeat, the gradients of their vectors are not finite, as in PyTorch.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from typing import Any
+
 import numpy as np
 
 from tiny_torch.autograd.apply import apply, apply_many
@@ -55,8 +58,7 @@ class LinalgCholeskyEx(Op):
             "linalg.cholesky",
             cholesky_of_numbers,
             triangle,
-            reason="The factorization could not be completed because the input is not "
-            "positive-definite.",
+            reason=not_positive_definite,
         )
         result = by_columns(factor.swapaxes(-1, -2) if upper else factor)
         return result, (result, upper)
@@ -71,6 +73,23 @@ class LinalgCholeskyEx(Op):
         half = apply(LinalgSolveTriangular, L.mT, inner, True, True, False)
         result = apply(LinalgSolveTriangular, L, half, False, False, False)
         return (result + result.mT) / 2
+
+
+def not_positive_definite(matrix: Any) -> str:
+    """What is wrong with a matrix, from the first leading minor that has no factor."""
+
+    def fails(order: int) -> bool:
+        try:
+            cholesky_of_numbers(matrix[:order, :order])
+        except np.linalg.LinAlgError:
+            return True
+        return False
+
+    order = 1 + bisect_left(range(1, len(matrix)), True, key=fails)
+    return (
+        "The factorization could not be completed because the input is not positive-definite (the "
+        f"leading minor of order {order} is not positive-definite)."
+    )
 
 
 def cholesky_of_numbers(values):

@@ -23,10 +23,17 @@ class _LinAlgError(RuntimeError):
 LinAlgError = _LinAlgError  # PyTorch's class has that name, too
 
 
-def lapack(name: str, function: Callable, *arrays: Any, reason: str = "failed", **options: Any):
+def lapack(
+    name: str,
+    function: Callable,
+    *arrays: Any,
+    reason: str | Callable[..., str] = "failed",
+    **options: Any,
+) -> Any:
     """NumPy's function of the arrays; its results as NumPy's arrays.
 
-    Raises LinAlgError with the reason, and the first matrix of a batch that it is true of.
+    Raises LinAlgError with the reason (which may be a function of the matrices), and the first of a
+    batch that it is true of.
     """
     for array in arrays:
         if array.device != "cpu":
@@ -36,21 +43,23 @@ def lapack(name: str, function: Callable, *arrays: Any, reason: str = "failed", 
         try:
             return function(*values, **options)
         except np.linalg.LinAlgError as error:
-            batch = ""
-            if values[0].ndim > 2:
-                batch = f"(Batch element {first_failure(function, values, options)}): "
-            raise LinAlgError(f"{name}: {batch}{reason}") from error
+            i, failed = first_failure(function, values, options)
+            batch = f"(Batch element {i}): " if values[0].ndim > 2 else ""
+            told = reason if isinstance(reason, str) else reason(*failed)
+            raise LinAlgError(f"{name}: {batch}{told}") from error
 
 
-def first_failure(function: Callable, values: list, options: dict) -> int:
+def first_failure(function: Callable, values: list, options: dict) -> tuple[int, list]:
+    """The number of the first matrix of a batch that fails, and the matrices."""
     batch = np.broadcast_shapes(*[x.shape[:-2] for x in values])
     stacks = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in values]
     for i, at in enumerate(np.ndindex(batch)):
+        matrices = [stack[at] for stack in stacks]
         try:
-            function(*[stack[at] for stack in stacks], **options)
+            function(*matrices, **options)
         except np.linalg.LinAlgError:
-            return i
-    return 0
+            return i, matrices
+    return 0, values
 
 
 # --------------------------------------------------------------------------------- NaN and infinity

@@ -258,8 +258,9 @@ def random_split(
         lengths = _lengths_of_fractions(len(dataset), lengths)
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = iter(torch.randperm(len(dataset), generator=generator).tolist())
-    return [Subset(dataset, list(itertools.islice(order, int(length)))) for length in lengths]
+    order = torch.randperm(len(dataset), generator=generator).tolist()
+    places = list(itertools.accumulate(map(int, lengths), initial=0))
+    return [Subset(dataset, order[start:end]) for start, end in itertools.pairwise(places)]
 
 
 def _lengths_of_fractions(total: int, fractions: Sequence[float]) -> list[int]:
