@@ -4,7 +4,9 @@ A file is a zip archive: `data.pkl` holds the object as a pickle in which a tens
 strides and offset in a storage, and `data/<key>` the bytes of each storage, once, however many
 tensors look at it. The parts stand in `_serialization`; this file is the public face.
 
-Not here: files from before PyTorch 1.6, safetensors.
+Files from before PyTorch 1.6 are read, too (`tiny_torch/_serialization/legacy.py`), and not written.
+
+Not here: safetensors.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from typing import IO, Any
 
 from tiny_torch._serialization import core
 from tiny_torch._serialization.archive import ALIGNMENT, ArchiveReader, ArchiveWriter
+from tiny_torch._serialization.legacy import is_legacy, load_legacy
 from tiny_torch._serialization.pickler import pickler_of
 from tiny_torch._serialization.plain import reduce_tensor
-from tiny_torch._serialization.rebuild import Rebuilder
+from tiny_torch._serialization.rebuild import Rebuilder, StoragesOfArchive
 from tiny_torch._serialization.trusting import unpickled
 from tiny_torch._serialization.unpickler import Unpickler
 from tiny_torch.modes import Scope
@@ -176,6 +179,9 @@ def load(
     modules and optimizers, too: PyTorch's classes become ours of the same name. `pickle_module`,
     which implies it, gives the Unpickler, and `pickle_load_args` are that one's.
 
+    Where the environment sets TORCH_FORCE_WEIGHTS_ONLY_LOAD=1, nothing but data is read, whatever
+    the call says; TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 makes `weights_only=False` the default.
+
     Raises UnpicklingError for anything else in the file, RuntimeError for a damaged file or an
     unknown location, NotImplementedError for dtypes that we lack.
     Source: https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -188,8 +194,7 @@ def load(
     >>> torch.load(file)
     [1, 'two', torch.Size([3, 4])]
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _weights_only(weights_only, pickle_module)
     if not weights_only:
         pickle_module = pickle_module or pickle
     elif pickle_module is not None:
@@ -205,22 +210,57 @@ def load(
     return _load(f, map_location, pickle_module, pickle_load_args)
 
 
+def _weights_only(asked: bool | None, pickle_module: Any) -> bool:
+    """Whether only data is read: what the call asks for, and what the environment forces."""
+    never, always = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+    if _is_set(never) and _is_set(always):
+        raise RuntimeError(f"Only one of `{always}` or `{never}` should be set, but both were set.")
+    if _is_set(always):
+        return True
+    if asked is None and _is_set(never):
+        warnings.warn(
+            f"Environment variable {never} detected, since the"
+            "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+            "weights_only=False.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return False
+    return pickle_module is None if asked is None else bool(asked)
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "0").lower() in ("1", "y", "yes", "true")
+
+
 def _load(file: IO[bytes], map_location: Any, pickle_module: Any, arguments: dict) -> Any:
     """`pickle_module`: None reads only data, another unpickles whatever there is."""
-    _check_kind(file)
-    archive = ArchiveReader(file)
-    if "constants.pkl" in archive:
+
+    def unpickle(data: bytes, rebuilder: Rebuilder) -> Any:
         if pickle_module is not None:
-            raise NotImplementedError("[load] tiny_torch does not run TorchScript archives")
-        raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives")
-    rebuilder = Rebuilder(archive, map_location, _named_safe_globals())
-    data = archive.read("data.pkl")
-    if pickle_module is not None:
-        return unpickled(data, rebuilder, pickle_module, arguments)
-    try:
+            return unpickled(data, rebuilder, pickle_module, arguments)
         return Unpickler(data, rebuilder.find_global, rebuilder.load_storage).load()
+
+    try:
+        if _check_kind(file) == "legacy":
+            return load_legacy(file, unpickle, map_location, _named_safe_globals())
+        archive = ArchiveReader(file)
+        if "constants.pkl" in archive:
+            if pickle_module is not None:
+                raise NotImplementedError("[load] tiny_torch does not run TorchScript archives")
+            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives")
+        read = StoragesOfArchive(archive).read
+        rebuilder = Rebuilder(read, map_location, _named_safe_globals())
+        return unpickle(archive.read("data.pkl"), rebuilder)
     except UnpicklingError as error:
+        if pickle_module is not None:
+            raise
         raise UnpicklingError(f"Weights only load failed. {error}") from error
+
+
+def _load_from_bytes(data: bytes) -> Any:
+    """A storage in Python's own pickle of one of PyTorch's tensors; only data is read of it."""
+    return load(io.BytesIO(data), weights_only=True)
 
 
 def _check_seekable(file: IO[bytes]) -> None:
@@ -233,19 +273,18 @@ def _check_seekable(file: IO[bytes]) -> None:
         ) from None
 
 
-def _check_kind(file: IO[bytes]) -> None:
+def _check_kind(file: IO[bytes]) -> str:
+    """ "zip" or "legacy". Raises UnpicklingError for a file that `torch.save` has not written."""
     start = file.tell()
     head = file.read(16)
     file.seek(start)
     if not head:
         raise EOFError("[load] the file is empty")
-    if b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in head:  # PyTorch's magic number as a pickled integer
-        raise UnpicklingError(
-            "[load] the file is in the format from before PyTorch 1.6; load it with PyTorch and "
-            "save it again"
-        )
+    if is_legacy(head):
+        return "legacy"
     if not head.startswith(b"PK\3\4"):
         raise UnpicklingError("[load] the file is not one that torch.save has written")
+    return "zip"
 
 
 # ---- safe globals ----------------------------------------------------------------------------

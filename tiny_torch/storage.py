@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tiny_torch import _core
+from tiny_torch import _core, devices
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import DEVICES, device, is_pinned, pinned, to_device
 from tiny_torch.dtypes import type_name
@@ -37,7 +37,10 @@ class _Storage:
 
     def __init__(self, array: Any, dtype: Any) -> None:
         count = array.storage_nbytes // dtype.itemsize
-        self._array = array.reinterpret(dtype, (count,), (1,), 0)
+        if array.dtype is dtype:
+            self._array = array.as_strided((count,), (1,), 0)
+        else:
+            self._array = array.reinterpret(dtype, (count,), (1,), 0)
 
     def array_of(self, dtype: Any) -> Any:
         """The whole memory as a 1-d array of a dtype."""
@@ -102,7 +105,9 @@ class _Storage:
         return type(self)(to_device(self._array, "cpu"), self._array.dtype)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """A copy on the GPU; itself if it is there."""
+        """A copy on the GPU; itself if it is there. AssertionError in a build without CUDA."""
+        if device is not None:
+            devices.array_module(devices.device(device))
         if self.is_cuda:
             return self
         return type(self)(to_device(self._array, "cuda", non_blocking), self._array.dtype)

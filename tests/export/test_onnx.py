@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import subprocess
 import sys
@@ -132,6 +133,12 @@ def test_other_sizes_run(name: str) -> None:
     program = torch.onnx.export(model, args, dynamic_axes=axes)
     for given in [args, *others]:
         check(program, model, given)
+
+
+def test_a_file_object_gets_the_model() -> None:
+    file = io.BytesIO()
+    program = torch.onnx.export(nn.Linear(4, 2), (torch.ones(1, 4),), file)
+    assert onnx.load_from_string(file.getvalue()) == program.model_proto
 
 
 def test_names_and_shapes_are_in_the_file(tmp_path: Any) -> None:

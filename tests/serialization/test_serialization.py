@@ -234,13 +234,6 @@ def test_foreign_tensors_are_named(oracle, name):
 
 
 @pytest.mark.torch
-def test_files_from_before_1_6(oracle):
-    data = saved(oracle.ones(2), oracle.save, _use_new_zipfile_serialization=False)
-    with pytest.raises(pickle.UnpicklingError, match=r"before PyTorch 1\.6"):
-        loaded(data)
-
-
-@pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 def test_torchscript(oracle):
     file = io.BytesIO()

@@ -18,37 +18,10 @@ from tiny_torch import devices
 from tiny_torch._serialization import core
 from tiny_torch._serialization.archive import ArchiveReader
 from tiny_torch._serialization.unpickler import Allowed, frozen_set, hashable, set_attributes
+from tiny_torch.storage import TypedStorage
 
 _MAX_INT64 = 2**63 - 1
 _SWAP_CODES = {2: "H", 4: "I", 8: "Q"}  # of the array module
-
-
-class LoadedStorage:
-    """The bytes behind one or more loaded tensors, as a `map_location` function sees them."""
-
-    def __init__(self, data: Any) -> None:
-        self.array = data
-        self.dtype = data.dtype
-        self.device = devices.DEVICES[data.device]
-
-    def nbytes(self) -> int:
-        """The number of bytes."""
-        return self.array.size * self.array.itemsize
-
-    def cpu(self) -> LoadedStorage:
-        """The storage in main memory."""
-        return self.on("cpu")
-
-    def cuda(self, device: object = None) -> LoadedStorage:
-        """The storage on a GPU; AssertionError in a build without CUDA."""
-        if device is not None:
-            devices.array_module(torch.device(device))
-        return self.on("cuda")
-
-    def on(self, name: str) -> LoadedStorage:
-        """The storage on a device, of which only the type counts."""
-        array = devices.to_device(self.array, name)
-        return self if array is self.array else LoadedStorage(array)
 
 
 class _StorageType:
@@ -58,21 +31,50 @@ class _StorageType:
         self.dtype = dtype
 
 
-class Rebuilder:
-    """Answers an Unpickler's questions from the records of one archive."""
+class StoragesOfArchive:
+    """Reads storages from the records of one archive."""
 
-    def __init__(
-        self, archive: ArchiveReader, map_location: Any, user_globals: dict[str, Any]
-    ) -> None:
+    def __init__(self, archive: ArchiveReader) -> None:
         self.archive = archive
-        self.map_location = map_location
-        self.user_globals = user_globals
-        self.storages: dict[str, LoadedStorage] = {}
         self.byteorder = "little"
         if "byteorder" in archive:
             self.byteorder = archive.read("byteorder").decode(errors="replace")
         if self.byteorder not in ("little", "big"):
             raise ValueError(f"Unknown endianness type: {self.byteorder}")
+
+    def read(self, key: str, dtype: torch.dtype, numel: int) -> Any:
+        """The storage of that key, as a 1-d array."""
+        record = f"data/{key}"
+        if self.archive.size(record) != numel * dtype.itemsize:
+            raise UnpicklingError(f"record {record} does not have the size of its storage")
+        data = self.archive.read(record)
+        if self.byteorder == "big" and dtype.itemsize > 1:
+            swapped = array.array(_SWAP_CODES[dtype.itemsize], data)
+            swapped.byteswap()
+            data = swapped.tobytes()
+        return array_from_file(data, dtype)
+
+
+def array_from_file(data: bytes, dtype: torch.dtype) -> Any:
+    """A 1-d array of the bytes of a storage. Raises UnpicklingError for a bool of 2."""
+    if dtype is torch.bool and data.strip(b"\0\1"):  # undefined behaviour in C++
+        raise UnpicklingError("a storage has bools that are neither 0 nor 1")
+    return core.array_from_bytes(data, dtype)
+
+
+class Rebuilder:
+    """Answers an Unpickler's questions; `read(key, dtype, numel)` is the array of a storage."""
+
+    def __init__(
+        self,
+        read: Callable[[str, torch.dtype, int], Any],
+        map_location: Any,
+        user_globals: dict[str, Any],
+    ) -> None:
+        self.read = read
+        self.map_location = map_location
+        self.user_globals = user_globals
+        self.storages: dict[str, TypedStorage] = {}
 
     def find_global(self, name: str) -> Allowed:
         """What a name stands for. Raises UnpicklingError for names that are not allowed."""
@@ -97,7 +99,7 @@ class Rebuilder:
             "got the file from a trusted source."
         )
 
-    def load_storage(self, saved_id: Any) -> LoadedStorage:
+    def load_storage(self, saved_id: Any) -> TypedStorage:
         """The storage of a persistent id, read once however often it is asked for."""
         if type(saved_id) is not tuple or len(saved_id) != 5:
             raise UnpicklingError("Only persistent_load of storage is allowed")
@@ -110,31 +112,19 @@ class Rebuilder:
         if dtype is None:  # a quantised type
             raise NotImplementedError(f"[load] tiny_torch has no tensors of dtype {kind.dtype}")
         if key not in self.storages:
-            storage = LoadedStorage(self._read(f"data/{key}", dtype, numel))
+            storage = TypedStorage(self.read(key, dtype, numel), dtype)
             self.storages[key] = restore(storage, location, self.map_location)
         storage = self.storages[key]
-        if storage.dtype != dtype or storage.array.size != numel:
+        if storage.dtype != dtype or storage.size() != numel:
             raise UnpicklingError(f"storage {key} has two different types or sizes")
         return storage
 
-    def _read(self, record: str, dtype: torch.dtype, numel: int) -> Any:
-        if self.archive.size(record) != numel * dtype.itemsize:
-            raise UnpicklingError(f"record {record} does not have the size of its storage")
-        data = self.archive.read(record)
-        if self.byteorder == "big" and dtype.itemsize > 1:
-            swapped = array.array(_SWAP_CODES[dtype.itemsize], data)
-            swapped.byteswap()
-            data = swapped.tobytes()
-        if dtype is torch.bool and data.strip(b"\0\1"):  # a bool of 2 is undefined behaviour in C++
-            raise UnpicklingError(f"record {record} has bools that are neither 0 nor 1")
-        return core.array_from_bytes(data, dtype)
 
-
-def restore(storage: LoadedStorage, location: str, map_location: Any) -> LoadedStorage:
+def restore(storage: TypedStorage, location: str, map_location: Any) -> TypedStorage:
     """`storage` where `map_location` wants it. Raises RuntimeError for an unknown location."""
     if callable(map_location):
         mapped = map_location(storage, location)
-        if isinstance(mapped, LoadedStorage):
+        if isinstance(mapped, TypedStorage):
             return mapped
         if mapped is not None:
             raise TypeError(f"map_location must return a storage or None, got {type(mapped)}")
@@ -150,7 +140,7 @@ def restore(storage: LoadedStorage, location: str, map_location: Any) -> LoadedS
         check_gpu(location)
         return storage.cuda()
     if location in devices.DEVICES:
-        return storage.on(location)
+        return TypedStorage(devices.to_device(storage._array, location), storage.dtype)
     raise RuntimeError(
         "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
         f"{location})"
@@ -177,6 +167,10 @@ def check_gpu(location: str) -> None:
 # ---- the functions that a file may call ------------------------------------------------------
 
 
+def _rebuild_tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> torch.Tensor:
+    return _rebuild_tensor_v2(storage, offset, shape, strides, False, None)
+
+
 def _rebuild_tensor_v2(
     storage: Any,
     offset: Any,
@@ -186,12 +180,12 @@ def _rebuild_tensor_v2(
     hooks: Any,
     metadata: Any = None,
 ) -> torch.Tensor:
-    if not isinstance(storage, LoadedStorage) or type(requires_grad) is not bool:
+    if not isinstance(storage, TypedStorage) or type(requires_grad) is not bool:
         raise UnpicklingError("a tensor needs a storage and a bool requires_grad")
     if metadata:
         raise NotImplementedError("[load] tiny_torch has no conjugate or negative views")
-    offset = _check_region(storage.array.size, offset, shape, strides)
-    region = storage.array.as_strided(tuple(shape), strides, offset)
+    offset = _check_region(storage.size(), offset, shape, strides)
+    region = storage._array.as_strided(tuple(shape), strides, offset)
     tensor = core.tensor_from_array(region)
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -214,7 +208,9 @@ def _check_region(size: int, offset: Any, shape: Any, strides: Any) -> int:
     return offset
 
 
-def _rebuild_meta_tensor(dtype: Any, shape: Any, strides: Any, requires_grad: Any) -> torch.Tensor:
+def _rebuild_meta_tensor_no_storage(
+    dtype: Any, shape: Any, strides: Any, requires_grad: Any
+) -> torch.Tensor:
     if not isinstance(dtype, torch.dtype) or type(requires_grad) is not bool:
         raise UnpicklingError("a tensor on meta needs a dtype and a bool requires_grad")
     _check_region(_MAX_INT64, 0, shape, strides)
@@ -283,8 +279,13 @@ def _complex(real: Any, imaginary: Any) -> complex:
     return complex(real, imaginary)
 
 
-def _ordered_dict() -> OrderedDict[Any, Any]:
-    return OrderedDict()
+def _ordered_dict(items: Any = None) -> OrderedDict[Any, Any]:
+    pairs = [] if items is None else items  # Python 2 writes a list of lists of two
+    if type(pairs) is not list or any(
+        type(pair) not in (list, tuple) or len(pair) != 2 for pair in pairs
+    ):
+        raise UnpicklingError("an OrderedDict is made of pairs")
+    return OrderedDict((hashable(key), value) for key, value in pairs)
 
 
 def _counter(counts: Any) -> Counter[Any]:
@@ -324,8 +325,9 @@ def known_global(name: str) -> Allowed | None:
 
 # name in the file → what goes on the stack, and what a call of it runs
 ALLOWED: dict[str, Allowed] = {
+    "torch._utils._rebuild_tensor": _function(_rebuild_tensor),
     "torch._utils._rebuild_tensor_v2": _function(_rebuild_tensor_v2),
-    "torch._utils._rebuild_meta_tensor_no_storage": _function(_rebuild_meta_tensor),
+    "torch._utils._rebuild_meta_tensor_no_storage": _function(_rebuild_meta_tensor_no_storage),
     "torch._utils._rebuild_tensor_v3": _function(_rebuild_tensor_v3),
     "torch._utils._rebuild_parameter": _function(_rebuild_parameter),
     "torch._utils._rebuild_parameter_with_state": _function(_rebuild_parameter_with_state),

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 from tiny_torch.export.graph import ExportError, Graph, Value, fold, prune
 from tiny_torch.export.sizes import Axis, Size, formula, trace_sized
@@ -43,13 +43,21 @@ class ONNXProgram:
     def __init__(self, model_proto: Any) -> None:
         self.model_proto = model_proto
 
-    def save(self, destination: str | os.PathLike[str], *, external_data: bool = True) -> None:
+    def save(
+        self, destination: str | os.PathLike[str] | IO[bytes], *, external_data: bool = True
+    ) -> None:
         """Writes the file; weights of a model above 2 GiB into `destination`.data beside it.
 
-        Raises ValueError for such a model without `external_data`.
+        `destination` may be a binary file opened for writing, too. Raises ValueError for a model
+        above 2 GiB without `external_data`, and for one that has no path.
         """
-        path = os.fspath(destination)
         large = self.model_proto.ByteSize() > LIMIT
+        if not isinstance(destination, (str, os.PathLike)):
+            if large:
+                raise ValueError("a model above 2 GiB is written to a path, not to a file object")
+            package().save_model(self.model_proto, destination)
+            return
+        path = os.fspath(destination)
         if large and not external_data:
             raise ValueError("a model above 2 GiB needs external_data=True")
         location = os.path.basename(path) + ".data"
@@ -70,7 +78,7 @@ def is_in_onnx_export() -> bool:
 def export(
     model: Module,
     args: tuple[Any, ...] = (),
-    f: str | os.PathLike[str] | None = None,
+    f: str | os.PathLike[str] | IO[bytes] | None = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -106,7 +114,7 @@ def export(
     default 20. Without `export_params` the parameters become inputs. Without `do_constant_folding`
     or `optimize` what depends on parameters alone is computed by nodes. `training` EVAL puts all
     modules in eval mode, PRESERVE leaves them. `dynamo` may be either: there is one exporter. With
-    `f` the file is written, by onnx's checker found right.
+    `f`, a path or a binary file, the file is written, by onnx's checker found right.
 
     Raises OnnxExporterError for an op without a form in ONNX, and for Python that depends on
     elements (`.item()`, `if x.sum() > 0`), naming it and where it was called, for an op that ONNX
