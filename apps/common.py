@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 import framework
 import numpy as np
+import read
 from framework import nn, torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -50,37 +51,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
-
-
-def whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
-    """A whole number from `least` to `most`, read from an option."""
-
-    def read(text: str) -> int:
-        if not least <= (number := int(text)) <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not from {least} to {most}")
-        return number
-
-    read.__name__ = "whole number"  # as argparse calls what is none
-    return read
-
-
-def positive(text: str) -> float:
-    """A finite number above 0, read from an option."""
-    if not 0 < (number := float(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no positive number")
-    return number
-
-
-positive.__name__ = "number"
-
-
-def device(name: str) -> str:
-    """A device's name, where a tensor can be made."""
-    try:
-        torch.zeros(1, device=name).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise argparse.ArgumentTypeError(str(error).splitlines()[0]) from None
-    return name
 
 
 class Refuse(argparse.Action):
@@ -108,13 +78,17 @@ def options(
     parser.set_defaults(app=app, standard_lr=(optim, lr))
     table: dict[str, dict[str, Any]] = {
         "data": {"default": next(iter(data)), "help": f"{', '.join(data)}"},
-        "epochs": {"type": whole(0), "default": epochs, "help": "passes over the training set"},
-        "batch-size": {"type": whole(1), "default": batch_size, "help": "samples per step"},
-        "lr": {"type": positive, "help": "learning rate; default: the optimiser's own"},
+        "epochs": {
+            "type": read.whole(0),
+            "default": epochs,
+            "help": "passes over the training set",
+        },
+        "batch-size": {"type": read.whole(1), "default": batch_size, "help": "samples per step"},
+        "lr": {"type": read.positive, "help": "learning rate; default: the optimiser's own"},
         "optim": {"choices": OPTIMISERS, "default": optim, "help": ", ".join(OPTIMISERS)},
-        "seed": {"type": whole(0, 2**32 - 1), "default": 0, "help": "of weights and batches"},
-        "device": {"type": device, "default": "cpu", "help": "where to compute"},
-        "threads": {"type": whole(1, 4096), "help": "default: all cores"},
+        "seed": {"type": read.whole(0, 2**32 - 1), "default": 0, "help": "of weights and batches"},
+        "device": {"type": read.device, "default": "cpu", "help": "where to compute"},
+        "threads": {"type": read.whole(1, 4096), "help": "default: all cores"},
         "amp": {"action": "store_true", "help": "compute in bfloat16 where that is safe"},
         "checkpoint-activations": {
             "action": "store_true",
@@ -149,6 +123,11 @@ def parse(parser: Parser, argv: list[str] | None = None) -> argparse.Namespace:
         parser.error(f"--framework is {framework.NAME} already: give it on the command line")
     if args.resume and args.overwrite:
         parser.error("--resume goes on and --overwrite starts again: give one of them")
+    if args.amp:
+        try:
+            autocast(args)
+        except RuntimeError:
+            parser.error(f"--amp: there is no autocast on {args.device}")
     standard, rate = args.standard_lr
     if getattr(args, "lr", None) is None:
         args.lr = rate if rate and args.optim == standard else OPTIMISERS[args.optim][1]
@@ -186,12 +165,17 @@ def check_folder(folder: Path) -> None:
 
 
 def launch(main: Callable[[], Any]) -> NoReturn:
-    """Runs an app; Ctrl-C where no run can answer it ends in one line."""
+    """Runs an app. Ctrl-C where no run can answer it ends in one line, and so does an op that a
+    device such as `ref` lacks."""
     try:
         main()
     except KeyboardInterrupt:
         print("interrupted")
         sys.exit(130)  # as a shell says of a program that Ctrl-C ended
+    except NotImplementedError as error:
+        if "is not implemented on" not in str(error):
+            raise
+        sys.exit(f"--device: {error}")
     sys.exit(0)
 
 
@@ -226,8 +210,9 @@ def steps(args: argparse.Namespace, tensor: Any) -> int:
 
 def autocast(args: argparse.Namespace) -> Any:
     """The context in which --amp computes."""
-    kind = torch.device(args.device).type
-    return torch.autocast(kind, torch.bfloat16, enabled=args.amp)
+    if not args.amp:
+        return contextlib.nullcontext()
+    return torch.autocast(torch.device(args.device).type, torch.bfloat16)
 
 
 def through(args: argparse.Namespace, block: Any, *inputs: Any) -> Any:
@@ -469,7 +454,7 @@ class Run:
 
 # ---- pictures -----------------------------------------------------------------------------------
 def curves(history: list[dict[str, float]], path: Path) -> None:
-    """Figures over the epochs; training and test share axes; `x_of_y` is left to the app."""
+    """Figures over the epochs; training and test share axes. Names with `_of_` are the app's."""
     groups: dict[str, list[str]] = {}
     for name in history[0]:
         if name != "epoch" and "_of_" not in name:

@@ -17,6 +17,7 @@ from typing import Any
 import common
 import inputs
 import pictures
+import read
 from common import Run, evaluating
 from framework import F, nn, torch
 from inputs import SETS, load_images
@@ -26,8 +27,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser = common.options("diffusion", __doc__, data=SETS, epochs=80, batch_size=64)
     inputs.add_options(parser)
     add = parser.add_argument
-    add("--noise-steps", type=common.whole(2, 10_000), default=200, help="default: 200")
-    add("--width", type=common.whole(8), default=32, help="channels; default: 32")
+    add("--noise-steps", type=read.whole(2, 10_000), default=200, help="default: 200")
+    add("--width", type=read.whole(8), default=32, help="channels; default: 32")
     args = common.parse(parser, argv)
     if args.width % 8:
         parser.error(f"--width {args.width} is no multiple of 8, the groups of its norms")

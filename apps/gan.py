@@ -18,6 +18,7 @@ from typing import Any
 import common
 import inputs
 import pictures
+import read
 from common import Run, evaluating
 from framework import F, nn, torch
 from inputs import SETS, Images, load_images
@@ -31,8 +32,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     )  # fmt: skip
     inputs.add_options(parser)
     add = parser.add_argument
-    add("--noise", type=common.whole(1), default=32, help="numbers of a noise; default: 32")
-    add("--width", type=common.whole(1), default=32, help="narrowest channels; default: 32")
+    add("--noise", type=read.whole(1), default=32, help="numbers of a noise; default: 32")
+    add("--width", type=read.whole(1), default=32, help="narrowest channels; default: 32")
     return common.parse(parser, argv)
 
 

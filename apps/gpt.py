@@ -17,6 +17,7 @@ from typing import Any
 
 import common
 import language
+import read
 import rnn
 from framework import F, nn, torch
 from matplotlib.figure import Figure
@@ -87,8 +88,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
         "gpt", __doc__, epochs=8, batch_size=32, lr=3e-3, optim="adamw", width=96
     )
     add = parser.add_argument
-    add("--layers", type=common.whole(1, 100), default=3, help="default: 3")
-    add("--heads", type=common.whole(1, 100), default=4, help="attention heads; default: 4")
+    add("--layers", type=read.whole(1, 100), default=3, help="default: 3")
+    add("--heads", type=read.whole(1, 100), default=4, help="attention heads; default: 4")
     add("--compare", action="store_true", help="train an LSTM and a TCN of the same size, too")
     args = common.parse(parser, argv)
     if args.width % args.heads:

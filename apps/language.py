@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import common
 import inputs
 import numpy as np
+import read
 from common import Run, evaluating
 from framework import F, nn, torch
 
@@ -182,7 +183,10 @@ def perplexity(model: Any, text: Any) -> float:
 
 def drawn(scores: Any, args: argparse.Namespace, generator: Any) -> int:
     """A token by scores (V,): --temperature, --top-k, then --top-p (Holtzman et al. 2020)."""
-    probabilities = F.softmax(scores.float().cpu() / args.temperature, 0)
+    if args.temperature == 0:  # the likeliest one
+        return int(scores.argmax().item())
+    scaled = (scores.double().cpu() - scores.max().item()) / args.temperature
+    probabilities = F.softmax(scaled, 0).float()
     ordered, tokens = probabilities.sort(descending=True)
     if args.top_k:
         ordered[args.top_k :] = 0
@@ -211,15 +215,16 @@ def options(app: str, text: str | None, width: int = 192, **standard: Any) -> co
     inputs.add_options(parser)
     add = parser.add_argument
     add("--level", choices=("char", "word"), default="char", help="tokens; default: char")
-    add("--context", type=common.whole(2), default=64, help="tokens of a segment; default: 64")
-    add("--width", type=common.whole(8), default=width, help=f"hidden width; default: {width}")
-    add("--clip", type=common.positive, default=1.0, help="largest gradient norm; default: 1")
-    add("--ngram", type=common.whole(1, 6), default=4, help="order of the baseline; default: 4")
+    add("--context", type=read.whole(2), default=64, help="tokens of a segment; default: 64")
+    add("--width", type=read.whole(8), default=width, help=f"hidden width; default: {width}")
+    add("--clip", type=read.positive, default=1.0, help="largest gradient norm; default: 1")
+    add("--ngram", type=read.whole(1, 6), default=4, help="order of the baseline; default: 4")
     add("--prompt", default="The ", help="how samples begin; default: 'The '")
-    add("--length", type=common.whole(1), default=200, help="tokens of a sample; default: 200")
-    add("--temperature", type=common.positive, default=0.8, help="of samples; default: 0.8")
-    add("--top-k", type=common.whole(0), default=0, help="draw from so many; default: all")
-    add("--top-p", type=common.positive, default=0.95, help="or this probability; default: 0.95")
+    add("--length", type=read.whole(1), default=200, help="tokens of a sample; default: 200")
+    temperature = "of samples; 0 takes the likeliest token; default: 0.8"
+    add("--temperature", type=read.between(0, 1000), default=0.8, help=temperature)
+    add("--top-k", type=read.whole(1), default=0, help="draw from so many; default: all")
+    add("--top-p", type=read.fraction, default=0.95, help="or this probability; default: 0.95")
     return parser
 
 
@@ -238,14 +243,20 @@ def learner(model: Any, args: argparse.Namespace) -> Learner:
 
 def fit(args: argparse.Namespace, learners: dict[str, Learner], corpus: Corpus) -> Run:
     """All epochs of all models; a sample of the first ends an epoch's line."""
+    tokens = len(corpus.train) + len(corpus.test)
+    print(f"counting the {args.ngram}-grams of {tokens:,} {args.level}s", flush=True)
     baseline = ngram_perplexity(corpus, args.ngram)
-    print(f"{args.ngram}-grams have a test perplexity of {baseline:.3f}")
+    print(f"{args.ngram}-grams have a test perplexity of {baseline:.3f}", flush=True)
     (first, main), *_ = learners.items()
     parts = main._asdict()
     for name in list(learners)[1:]:
         parts |= {f"{part}_{name}": value for part, value in learners[name]._asdict().items()}
     steps = segment_count(args, corpus.train) * len(learners)
     with Run(args, steps, **parts) as run:
+        if args.epochs > run.done:  # seconds without a word else, where no bar is drawn
+            numbers = common.count(*(one.model for one in learners.values()))
+            span = f"epochs {run.done + 1} to {args.epochs}"
+            run.say(f"{numbers:,} parameters, {span}, {steps} steps each")
         for epoch in run.epochs():
             figures = {}
             for name, (model, optimiser, schedule) in learners.items():

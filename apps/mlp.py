@@ -17,6 +17,7 @@ from typing import Any
 
 import common
 import inputs
+import read
 from common import Run, evaluating
 from framework import F, nn, torch
 from inputs import GREY, Images, load_images
@@ -42,8 +43,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser = common.options("mlp", __doc__, data=GREY, epochs=20, batch_size=32)
     inputs.add_options(parser)
     add = parser.add_argument
-    add("--width", type=common.whole(1), default=256, help="of hidden layers; default: 256")
-    add("--depth", type=common.whole(1, 100), default=3, help="hidden layers; default: 3")
+    add("--width", type=read.whole(1), default=256, help="of hidden layers; default: 256")
+    add("--depth", type=read.whole(1, 100), default=3, help="hidden layers; default: 3")
     add("--init", choices=INITIALISATIONS, default="default", help="default: PyTorch's own")
     add("--norm", choices=NORMALISATIONS, default="none", help="default: none")
     add("--compare", action="store_true", help="draw optimisers, inits and norms side by side")

@@ -49,13 +49,14 @@ def confusion_figure(labels: np.ndarray, answers: np.ndarray, names: list[str]) 
     size = 2 + 0.4 * min(len(names), 25)
     figure = Figure(figsize=(size, size), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(np.log1p(counts), cmap="Blues")
+    shades = np.log1p(counts)
+    axes.imshow(shades, cmap="Blues")
     axes.set(xlabel="answer", ylabel="label", title=f"{(labels != answers).sum()} mistakes")
     if len(names) <= 25:
         axes.set_xticks(range(len(names)), names, rotation=90 if len(names[0]) > 2 else 0)
         axes.set_yticks(range(len(names)), names)
         for i, j in zip(*counts.nonzero(), strict=True):
-            colour = "white" if i == j else "black"
+            colour = "white" if shades[i, j] > shades.max() / 2 else "black"
             axes.text(j, i, counts[i, j], ha="center", va="center", color=colour, fontsize=8)
     return figure
 

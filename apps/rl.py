@@ -18,6 +18,7 @@ from typing import Any
 import common
 import numpy as np
 import pictures
+import read
 from common import Run
 from framework import F, nn, torch
 from PIL import Image, ImageDraw
@@ -66,7 +67,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     add = parser.add_argument
     algorithms = ("actor-critic", "reinforce")
     add("--algorithm", choices=algorithms, default="actor-critic", help="default: actor-critic")
-    add("--discount", type=common.positive, default=0.99, help="of later rewards; default: 0.99")
+    add("--discount", type=read.fraction, default=0.99, help="of later rewards; default: 0.99")
     return common.parse(parser, argv)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import common
 import language
+import read
 from framework import F, nn, torch
 
 KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -86,7 +87,7 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser = language.options("rnn", __doc__, epochs=8, batch_size=32, lr=3e-3)
     add = parser.add_argument
     add("--model", choices=(*KINDS, "tcn"), default="lstm", help="default: lstm")
-    add("--layers", type=common.whole(1, 20), default=1, help="recurrent layers; default: 1")
+    add("--layers", type=read.whole(1, 20), default=1, help="recurrent layers; default: 1")
     return common.parse(parser, argv)
 
 

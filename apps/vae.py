@@ -16,6 +16,7 @@ from typing import Any
 import common
 import inputs
 import pictures
+import read
 from common import Run, evaluating
 from framework import F, nn, torch
 from inputs import GREY, Images, load_images
@@ -26,8 +27,8 @@ def parse_args(argv: list[str] | None = None) -> argparse.Namespace:
     parser = common.options("vae", __doc__, data=GREY, epochs=60, batch_size=64)
     inputs.add_options(parser)
     add = parser.add_argument
-    add("--latent", type=common.whole(1), default=2, help="numbers of a code; default: 2")
-    add("--width", type=common.whole(1), default=256, help="of hidden layers; default: 256")
+    add("--latent", type=read.whole(1), default=2, help="numbers of a code; default: 2")
+    add("--width", type=read.whole(1), default=256, help="of hidden layers; default: 256")
     return common.parse(parser, argv)
 
 

@@ -74,6 +74,8 @@ def core() -> Iterator[str]:
 
 def core_class(name: str, kind: type) -> Iterator[str]:
     base = "(tuple[int, ...])" if issubclass(kind, tuple) else ""
+    if kind.__base__ in vars(_core).values():
+        base = f"({kind.__base__.__name__})"
     yield f"\nclass {name}{base}:"
     yield "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."
     records = {r[1]: OPERANDS[r[0]] for r in _core.op_records() if r[0] in OPERANDS}
@@ -83,6 +85,8 @@ def core_class(name: str, kind: type) -> Iterator[str]:
             continue
         elif issubclass(kind, tuple) and member == "__getitem__":
             yield SLICED
+        elif member == "__exit__":  # which lets every exception pass
+            yield f"    def {member}(self, *exception: Any) -> None: ..."
         elif member.startswith("__") and callable(value):
             yield f"    def {member}(self, *args: Any) -> Any: ..."
         elif member in FIELDS.get(name, {}):

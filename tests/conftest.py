@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import importlib.util
 import os
 import shutil
 import signal
@@ -24,12 +25,37 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 collect_ignore_glob = ["sweep*.py", "docstring_examples.py", "scripts/*", "typed.py"]
 
 
+# Comparisons with PyTorch are left out where it is missing, not skipped: a skip means something.
+HAS_PYTORCH = importlib.util.find_spec("torch") is not None
+LEFT_OUT = (
+    "Left out: comparisons with PyTorch (`pip install torch==2.13.0`, then `pytest -m torch`), "
+    "sweeps and long trainings (`pytest -m slow`)."
+)
+
+
+def pytest_ignore_collect(collection_path):
+    if HAS_PYTORCH or collection_path.suffix != ".py":
+        return None
+    marked = "\npytestmark = pytest.mark.torch\n" in collection_path.read_text()
+    return marked or None  # None: what other hooks say
+
+
 def pytest_collection_modifyitems(config, items):
     for item in items:
         if "oracle" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.torch)
-    config.hook.pytest_deselected(items=[item for item in items if is_unknown_to_pytorch(item)])
-    items[:] = [item for item in items if not is_unknown_to_pytorch(item)]
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session):
+    """Ends pytest's report with what it leaves out, and with how to run it."""
+    answer = yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not HAS_PYTORCH:
+        reporter.write_line(LEFT_OUT)
+    return answer
 
 
 def pytest_collection_finish(session):
@@ -37,6 +63,12 @@ def pytest_collection_finish(session):
     for item in session.items:
         if isinstance(item, pytest.DoctestItem):  # its names, among which holders are looked for
             item.dtest.globs = dict(item.dtest.globs)
+
+
+def is_left_out(item):
+    """Whether it asks PyTorch, which is not here or has no answer."""
+    lacks_pytorch = item.get_closest_marker("torch") is not None and not HAS_PYTORCH
+    return lacks_pytorch or is_unknown_to_pytorch(item)
 
 
 def is_unknown_to_pytorch(item):
@@ -47,7 +79,7 @@ def is_unknown_to_pytorch(item):
 
 @pytest.fixture
 def oracle():
-    """PyTorch; a test that asks for it is marked `torch`, and skipped where it is not installed."""
+    """PyTorch; a test that asks for it is marked `torch`, and left out where that is missing."""
     package = pytest.importorskip("torch")
     package.distributions.Distribution.set_default_validate_args(True)  # its compiler ends that
     return package

@@ -5,6 +5,16 @@ s (2, 3, 4), image (1, 4, 5, 6), line (1, 4, 7), cube (1, 2, 3, 4, 3), square (3
 unit (4, 6) within (0, 1); and of zeros (4), the integers i (3) and k (2, 4), the mask m (4, 6).
 """
 
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from helpers import flatten, is_float
+
 CASES = """
 x.flip(0)|s.flip(0, 2)|x.roll(2, 1)|x.roll((1, 2), (0, 1))|x.repeat(2, 1)|x.tril()|x.triu(1)
 v.diag_embed()|v.unfold(0, 3, 2)|x.unfold(1, 2, 1)|x.mT|s.transpose(0, 2)|s.permute(2, 0, 1)
@@ -63,6 +73,82 @@ F.prelu(x, one.view(1))|F.scaled_dot_product_attention(s, s * 2, s + 1)
 F.scaled_dot_product_attention(s, s, s, is_causal=True)|rnn(nn.LSTM, s, y, v)|rnn(nn.GRU, s, y, v)
 rnn(nn.RNN, s, y, v)|nn.LSTMCell(4, 3).double()(s[0])|nn.GRUCell(4, 3).double()(s[0])
 nn.Bilinear(4, 6, 2).double()(y, x[0].expand(6, 6))
+F.bilinear(y, v.expand(6, 6), x.view(1, 4, 6), one.view(1))
+F.scaled_dot_product_attention(s, cube[0, ..., 0], x.view(2, 3, 4), square)
+F.conv2d(image, s.view(1, 4, 2, 3), one.view(1))|F.conv1d(line, s.permute(0, 2, 1), y[0, :2])
+F.conv_transpose2d(image, s.view(4, 1, 2, 3), one.view(1))
+F.batch_norm(image, zeros + 0, zeros + 1, v[:4], x[:, 0], True)
+F.batch_norm(image, zeros, zeros + 1, v[:4], x[:, 0])|F.group_norm(image, 2, v[:4], x[:, 0])
+F.layer_norm(x, (6,), v, y[:, 0])|F.grid_sample(image, x.view(1, 2, 6, 2) / 3, align_corners=False)
+F.binary_cross_entropy(unit, x.sigmoid())|F.binary_cross_entropy_with_logits(x, unit)
+F.cosine_embedding_loss(x, y.t(), m[:, 0] * 2 - 1)|F.margin_ranking_loss(v, y[:, 0], v)
+F.huber_loss(x, y.t(), weight=unit)|F.mse_loss(x, y.t(), weight=unit)
+F.l1_loss(x, y.t(), weight=unit)|F.smooth_l1_loss(x, y.t())
+F.triplet_margin_with_distance_loss(x, y.t(), unit)
+F.embedding_bag(k, v.view(6, 1), mode="sum", per_sample_weights=x[:2, :4])
 torch.autograd.functional.jacobian(lambda a: a ** 3, v, create_graph=True)
 """
 CASES = [case for line in CASES.strip().splitlines() for case in line.split("|")]
+
+
+# ---------------------------------------------------------------------------- what a line computes
+
+
+def values(*shape: int, within: tuple[float, float] = (-2, 2)) -> np.ndarray:
+    """Numbers that are not near each other, in no order; others for each shape."""
+    count = math.prod(shape)
+    random = np.random.default_rng(shape)
+    flat = random.permutation(count) + random.uniform(0.2, 0.8, count)
+    low, high = within
+    return low + flat.reshape(shape) * (high - low) / count
+
+
+LEAVES = {
+    "x": values(4, 6), "y": values(6, 4), "v": values(6), "one": np.asarray(values(1)[0] + 1.5),
+    "s": values(2, 3, 4), "image": values(1, 4, 5, 6), "line": values(1, 4, 7),
+    "cube": values(1, 2, 3, 4, 3), "square": values(3, 3), "unit": values(4, 6, within=(0, 1)),
+}  # fmt: skip
+
+
+def put(x: Any, index: Any, value: Any) -> Any:
+    x[index] = value
+    return x
+
+
+def through(x: Any, write: Callable) -> Any:
+    """x, written through a view of it."""
+    write(x)
+    return x
+
+
+def constants(m: Any) -> dict[str, Any]:
+    def rnn(kind: Any, x: Any, weight: Any, bias: Any) -> Any:
+        """A recurrent layer (4, 3), of weights and biases from these."""
+        layer = kind(4, 3).double()
+        rows = layer.weight_ih_l0.shape[0]
+        weights = {
+            "weight_ih_l0": weight.repeat(2, 1)[:rows] / 2,
+            "weight_hh_l0": weight.flip(0).repeat(2, 1)[:rows, :3] / 2,
+            "bias_ih_l0": bias.repeat(2)[:rows],
+            "bias_hh_l0": bias.flip(0).repeat(2)[:rows],
+        }
+        return m.func.functional_call(layer, weights, (x,))[0]
+
+    return {
+        "i": m.tensor([2, 0, 1]), "k": m.tensor([[3, 1, 0, 2], [2, 1, 3, 0]]),
+        "m": m.from_numpy(values(4, 6) > 0.4), "zeros": m.zeros(4, dtype=m.float64),
+        "torch": m, "nn": m.nn, "F": m.nn.functional, "linalg": m.linalg,
+        "put": put, "through": through, "rnn": rnn,
+    }  # fmt: skip
+
+
+def function_of(call: str, m: Any) -> tuple[Callable, list]:
+    """(function, its inputs) of a line, by a package."""
+    taken = [name for name in LEAVES if re.search(rf"(?<![.\w]){name}\b", call)]
+
+    def function(*tensors: Any) -> tuple:
+        m.manual_seed(0)
+        results = eval(call, {**constants(m), **dict(zip(taken, tensors, strict=True))})
+        return tuple([y for y in flatten(results) if is_float(y)])
+
+    return function, [m.from_numpy(LEAVES[name].copy()).requires_grad_() for name in taken]

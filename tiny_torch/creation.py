@@ -9,11 +9,11 @@ import numpy as np
 
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
-from tiny_torch.arguments import as_ints, as_number, is_int, wrong_kind
+from tiny_torch.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.compat.switches import settings
 from tiny_torch.devices import array_module, cuda_count, pinned
-from tiny_torch.dtypes import RANGES, check_range
+from tiny_torch.dtypes import HALVES, RANGES, check_range
 from tiny_torch.modes import NO_GRAD, modes
 from tiny_torch.tensor import Tensor, wrap
 
@@ -23,7 +23,11 @@ are_sizes = _core.are_sizes  # the same, and that none is negative
 PYTHON_TYPES: dict[Any, Any] = {float: _core.float64, int: _core.int64, bool: _core.bool}
 
 
-def finish(array, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def finish(
+    array: Any, requires_grad: Any = False, pin_memory: Any = False, function: str = "tensor"
+) -> Tensor:
+    if requires_grad is not False and requires_grad is not None:
+        check_bool(function, "requires_grad", None, requires_grad)
     if requires_grad and not array.dtype.is_floating_point:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     if pin_memory:
@@ -41,6 +45,8 @@ def check_options(function: str, layout: Any, pin_memory: Any) -> None:
     """Only strided tensors exist here; memory is pinned for a GPU."""
     if layout is not None and not isinstance(layout, layouts.layout):
         raise wrong_kind(function, "layout", "torch.layout", layout)
+    if pin_memory is not None:
+        check_bool(function, "pin_memory", None, pin_memory)
     if pin_memory and not cuda_count():
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
@@ -89,7 +95,7 @@ def as_dtype(function: str, dtype: Any) -> Any:
 
 
 def filled(function, shape, value, dtype, device, requires_grad, layout=None, pin_memory=False):
-    if layout is not None or pin_memory:
+    if layout is not None or pin_memory is not False:
         check_options(function, layout, pin_memory)
     module = array_module(device)
     if dtype is not None:
@@ -99,8 +105,8 @@ def filled(function, shape, value, dtype, device, requires_grad, layout=None, pi
     array = module.empty(shape, dtype) if value is None else module.full(shape, value, dtype)
     if value is None and settings.fills:
         fill_unset(array)
-    plain = not requires_grad and not pin_memory
-    return wrap(array) if plain else finish(array, requires_grad, pin_memory)
+    plain = requires_grad is False and not pin_memory
+    return wrap(array) if plain else finish(array, requires_grad, pin_memory, function)
 
 
 def zeros(
@@ -277,6 +283,9 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of a number, of the default dtype whatever the number's type."""
     value = as_number("scalar_tensor", "s", 1, s)
+    dtype = as_dtype("scalar_tensor", dtype) or _core.get_default_dtype()
+    if dtype not in HALVES:  # beyond those it is infinity, as in PyTorch
+        check_range(value, dtype)
     return filled("scalar_tensor", (), value, dtype, device, requires_grad, layout, pin_memory)
 
 
@@ -309,7 +318,7 @@ def like(
     memory_format,
     pin_memory=False,
 ):
-    if layout is not None or pin_memory:
+    if layout is not None or pin_memory is not False:
         check_options(function, layout, pin_memory)
     if not isinstance(input, Tensor):
         raise wrong_kind(function, "input", "Tensor", input, 1)

@@ -19,6 +19,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import is_int, wrong_kind
+from tiny_torch.modes import Scope
 
 TYPES = ["cpu", "cuda", "cuda-emulated", "meta", "ref"]
 OF_PYTORCH = (
@@ -27,7 +28,7 @@ OF_PYTORCH = (
 )
 
 
-class device:
+class device(Scope):
     """Where a tensor's memory is: ``device("cpu")``, ``device("ref")``, ``device("cpu", 0)``.
 
     A name of a device, with an index after a colon or as second argument; or another device; or the
@@ -103,14 +104,16 @@ class device:
         arguments = (self._type,) if self._index is None else (self._type, self._index)
         return device, arguments
 
-    def __enter__(self) -> device:
-        """`with torch.device("ref"):` makes new tensors there, where no other device is named."""
-        default.outer.append(default.device)
+    # `with torch.device("ref"):` makes new tensors there, where no other device is named.
+    def current(self) -> device | None:
+        return default.device
+
+    def begin(self) -> device:
         default.device = self
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        default.device = default.outer.pop()
+    def restore(self, before: device | None) -> None:
+        default.device = before
 
 
 _device = device
@@ -120,9 +123,6 @@ class _Default(threading.local):
     """Where a thread's new tensors go if nothing else is said; None is the CPU."""
 
     device: device | None = None
-
-    def __init__(self) -> None:
-        self.outer: list[device | None] = []  # of the `with` blocks that are open
 
 
 default = _Default()

@@ -1,6 +1,6 @@
-"""DLPack: tensors on the memory of other libraries' arrays, and theirs on ours, without a copy.
+"""Tensors on the memory of other libraries' arrays, and theirs on ours, without a copy.
 
-https://dmlc.github.io/dlpack/latest/python_spec.html
+By DLPack, https://dmlc.github.io/dlpack/latest/python_spec.html, and CUDA's array interface.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from enum import IntEnum
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.devices import array_module, cuda_accelerator, cuda_count, is_pinned
+from tiny_torch.dtypes import TYPE_STRINGS
 from tiny_torch.tensor import Tensor, wrap
 
 OLDEST_VERSIONED = 1
@@ -124,6 +126,31 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     result = wrap(_core.from_dlpack(capsule))
     moved = result if device is None else result.to(device)
     return moved.clone() if copy and moved is result else moved
+
+
+def from_cuda_array(data: Any) -> Any:
+    """An array on the memory of another library's array on the GPU.
+
+    Raises TypeError for a dtype that we lack, ValueError for negative strides.
+    https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+    """
+    module, told = array_module("cuda"), data.__cuda_array_interface__
+    dtypes = {name: dtype for dtype, name in TYPE_STRINGS.items()}
+    dtype = dtypes.get(told["typestr"])
+    if dtype is None:
+        raise TypeError(f"no dtype for the type '{told['typestr']}' of a CUDA array")
+    shape, strides = tuple(told["shape"]), told.get("strides")
+    if 0 in shape:
+        return module.empty(shape, dtype)
+    if strides is None:
+        steps = contiguous_strides(shape)
+    else:
+        if any(step < 0 or step % dtype.itemsize for step in strides):
+            raise ValueError(f"strides {strides} of a CUDA array: not of whole elements from 0")
+        steps = tuple(step // dtype.itemsize for step in strides)
+    last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    whole = _core.borrowed("cuda", told["data"][0], (last + 1) * dtype.itemsize, data)
+    return whole.reinterpret(dtype, shape, steps, 0)
 
 
 FUNCTIONS = {"from_dlpack": from_dlpack}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.compat.switches import settings
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_unset, finish, int64
-from tiny_torch.devices import array_module, default, device, to_device
-from tiny_torch.dlpack import from_dlpack
-from tiny_torch.dtypes import TYPE_STRINGS, check_elements, check_range
+from tiny_torch.devices import default, device, to_device
+from tiny_torch.dlpack import from_cuda_array, from_dlpack
+from tiny_torch.dtypes import check_elements, check_range
 from tiny_torch.ops.shape.views import Alias
 from tiny_torch.storage import TypedStorage, UntypedStorage
 from tiny_torch.tensor import Tensor, wrap
@@ -82,6 +82,13 @@ def from_data(data: Any, dtype: Any):
     if isinstance(data, Tensor):
         array = data.array
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
+    if type(data) in (list, tuple) and data:
+        if type(data) is list and isinstance(data[0], np.ndarray):
+            warn_of_arrays()
+        # Numbers that an integer may not hold are looked at one by one.
+        if dtype is None or dtype.is_floating_point:
+            array = stacked(data)
+            data = data if array is None else array
     if isinstance(data, np.ndarray):
         with warnings.catch_warnings():  # that it is read-only: what is shared is copied after
             if not data.flags.writeable:
@@ -93,42 +100,13 @@ def from_data(data: Any, dtype: Any):
     if hasattr(data, "__cuda_array_interface__"):
         array = from_cuda_array(data)
         return array if dtype is None or array.dtype is dtype else array.astype(dtype)
-    sizes: tuple = ()
-    leaves: list = []
-    if type(data) is float or type(data) is int:
-        leaves.append(data)
-    else:
-        sizes = sizes_of(data)
-        collect(data, sizes, 0, leaves)
+    sizes = sizes_of(data)
+    leaves = Leaves(len(sizes))
+    leaves.collect(data, sizes)
     if dtype is None:
-        dtype = dtype_of_leaves(leaves)
-    flat = flat_array(leaves, dtype) if leaves else _core.empty((0,), dtype)
+        dtype = leaves.dtype()
+    flat = flat_array(leaves.values, dtype) if leaves.values else _core.empty((0,), dtype)
     return flat if len(sizes) == 1 else flat.view(sizes)
-
-
-def from_cuda_array(data: Any) -> Any:
-    """An array on the memory of another library's array on the GPU.
-
-    Raises TypeError for a dtype that we lack, ValueError for negative strides.
-    https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
-    """
-    module, told = array_module("cuda"), data.__cuda_array_interface__
-    dtypes = {name: dtype for dtype, name in TYPE_STRINGS.items()}
-    dtype = dtypes.get(told["typestr"])
-    if dtype is None:
-        raise TypeError(f"no dtype for the type '{told['typestr']}' of a CUDA array")
-    shape, strides = tuple(told["shape"]), told.get("strides")
-    if 0 in shape:
-        return module.empty(shape, dtype)
-    if strides is None:
-        steps = contiguous_strides(shape)
-    else:
-        if any(step < 0 or step % dtype.itemsize for step in strides):
-            raise ValueError(f"strides {strides} of a CUDA array: not of whole elements from 0")
-        steps = tuple(step // dtype.itemsize for step in strides)
-    last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
-    whole = _core.borrowed("cuda", told["data"][0], (last + 1) * dtype.itemsize, data)
-    return whole.reinterpret(dtype, shape, steps, 0)
 
 
 def is_array(data: Any) -> bool:
@@ -146,6 +124,17 @@ def is_sequence(data: Any) -> bool:
     return hasattr(type(data), "__getitem__") and hasattr(type(data), "__len__")
 
 
+@functools.cache
+def warn_of_arrays() -> None:
+    """Once, of a list of arrays: PyTorch is slow there, and says so."""
+    warnings.warn(
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+        "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
+        "tensor.",
+        stacklevel=4,
+    )
+
+
 def sizes_of(data: Any) -> tuple:
     """The shape that the first elements of nested sequences show."""
     sizes: list[int] = []
@@ -159,42 +148,71 @@ def sizes_of(data: Any) -> tuple:
     return tuple(sizes)
 
 
-def collect(data: Any, sizes: tuple, dim: int, leaves: list) -> None:
-    """Appends the numbers of nested sequences of that shape."""
-    if isinstance(data, str | bytes):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if dim == len(sizes):
-        leaves.append(data)
-        return
-    if not is_sequence(data):
-        raise TypeError("not a sequence")
-    if 0 in sizes:
-        return
-    if len(data) != sizes[dim]:
-        raise ValueError(f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
-    if dim == len(sizes) - 1:
-        leaves.extend(data)
-    else:
-        for row in data:
-            collect(row, sizes, dim + 1, leaves)
+def stacked(rows: Any) -> np.ndarray | None:
+    """What nested lists of arrays hold; None where these are not of one shape and dtype."""
+    if type(rows[0]) in (list, tuple):
+        rows = [stacked(row) if type(row) in (list, tuple) and row else None for row in rows]
+    dtype, shape = getattr(rows[0], "dtype", None), getattr(rows[0], "shape", ())
+    alike = all(type(x) is np.ndarray and x.shape == shape and x.dtype == dtype for x in rows)
+    return np.stack(rows) if alike and dtype.isnative and math.prod(shape) and shape else None
 
 
-def dtype_of_leaves(leaves: list) -> Any:
-    """The dtype that holds all; the default one for none."""
-    kinds = set(map(type, leaves))
-    if float in kinds and kinds <= {float, int, bool}:  # the common case, at once
-        return _core.get_default_dtype()
-    if kinds == {int}:
-        return int64
-    dtypes = {dtype_of_leaf(leaf) for leaf in leaves}
-    return functools.reduce(_core.promote_types, dtypes) if dtypes else _core.get_default_dtype()
+class Leaves:
+    """The numbers of nested sequences, and what tells their common dtype."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.values: list = []  # an array's as numbers of Python
+        self.kinds: dict = {}  # of each type of value, and of each dtype of an array, one of it
+
+    def collect(self, data: Any, sizes: tuple) -> None:
+        """Appends the numbers of nested sequences of that shape."""
+        if isinstance(data, str | bytes):
+            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        if not sizes:
+            self.values.append(data)
+            self.kinds[type(data)] = data
+            return
+        if not is_sequence(data):
+            raise TypeError("not a sequence")
+        if type(data) is np.ndarray:
+            self.kinds[data.dtype] = data
+            if data.shape == sizes:
+                self.values.extend(data.ravel().tolist())
+                return
+        if 0 in sizes:  # as in PyTorch, whatever the lengths
+            self.kinds.update((row.dtype, row) for row in data if type(row) is np.ndarray)
+            return
+        if len(data) != sizes[0]:
+            dim = self.depth - len(sizes)
+            raise ValueError(
+                f"expected sequence of length {sizes[0]} at dim {dim} (got {len(data)})"
+            )
+        if len(sizes) == 1:
+            self.values.extend(data)
+            self.kinds.update(zip(map(type, data), data, strict=True))
+        else:
+            for row in data:
+                self.collect(row, sizes[1:])
+
+    def dtype(self) -> Any:
+        """The dtype that holds all; the default one for none."""
+        kinds = self.kinds.keys()
+        if float in kinds and kinds <= {float, int, bool}:  # the common case, at once
+            return _core.get_default_dtype()
+        if kinds == {int}:
+            return int64
+        dtypes = set(map(dtype_of_leaf, self.kinds.values()))
+        if any(isinstance(kind, type) and issubclass(kind, Tensor) for kind in kinds):
+            dtypes |= {leaf.array.dtype for leaf in self.values if isinstance(leaf, Tensor)}
+        return functools.reduce(_core.promote_types, dtypes or {_core.get_default_dtype()})
 
 
 def dtype_of_leaf(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
         return leaf.array.dtype
     if isinstance(leaf, np.generic | np.ndarray):
-        return _core.from_numpy(np.empty(0, leaf.dtype)).dtype
+        return _core.from_numpy(np.empty(0, leaf.dtype.newbyteorder("="))).dtype
     if isinstance(leaf, bool):
         return _core.bool
     if isinstance(leaf, int):
@@ -252,7 +270,13 @@ def leaf_number(leaf: Any, dtype: Any) -> Any:
         return leaf.item()
     if isinstance(leaf, np.generic):
         return leaf.item()
-    dtype_of_leaf(leaf)  # raises for what is no number
+    if isinstance(leaf, str | bytes) or is_sequence(leaf):
+        dtype_of_leaf(leaf)  # raises
+    if not isinstance(leaf, int | float | np.ndarray):
+        name = type(leaf).__name__
+        if dtype.is_floating_point:
+            raise TypeError(f"must be real number, not {name}")
+        raise TypeError(f"'{name}' object cannot be interpreted as an integer")
     return leaf
 
 

@@ -8,8 +8,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch.modes import Scope
 
-class RemovableHandle:
+
+class RemovableHandle(Scope):
     """Removes a hook from the dicts that hold it; as a context manager, when the block ends.
 
     `hooks` holds the hook under `id`; `extras` are further dicts with an entry under the same id.
@@ -37,10 +39,10 @@ class RemovableHandle:
         self.id, dicts = state
         self._dicts = tuple(weakref.ref(d) for d in dicts if d is not None)
 
-    def __enter__(self) -> RemovableHandle:
+    def begin(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def restore(self, before: None) -> None:
         self.remove()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ContextDecorator
 from typing import Any
 
 from tiny_torch import _core
@@ -12,9 +13,62 @@ INFERENCE: int = 2
 OFF: int = NO_GRAD | INFERENCE
 ANOMALY: int = 4
 SAVED_HOOKS: int = 8
-WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see every op
+WATCHED: int = 16  # a mode of autograd/op_mode.py wants to see all ops, or those of some names
 RECORDED: int = 32  # a profiler notes how long each takes: autograd/record.py
 modes: Any = _core.modes  # `bits`: 0 is plain recording
+
+
+class Scope(_core.Scope):
+    """What a ``with`` changes and puts back, whatever interrupts it (src/autograd/scope.cpp).
+
+    Python may be interrupted between any two of its steps: so `current` changes nothing, and
+    `restore` can be called again.
+    """
+
+    __slots__ = ()
+
+    def current(self) -> Any:
+        """What is to be put back."""
+
+    def begin(self) -> Any:
+        """Makes the change; answers what ``as`` names."""
+
+    def restore(self, before: Any) -> None:
+        """Puts back what `current` has answered."""
+
+
+class Setting(Scope, ContextDecorator):
+    """An attribute that has another value for a while."""
+
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self.owner, self.name, self.value = owner, name, value
+
+    def current(self) -> Any:
+        return getattr(self.owner, self.name)
+
+    def begin(self) -> None:
+        setattr(self.owner, self.name, self.value)
+
+    def restore(self, before: Any) -> None:
+        setattr(self.owner, self.name, before)
+
+
+class Several(Scope):
+    """Scopes as one, each within those before it."""
+
+    def __init__(self, *scopes: Scope) -> None:
+        self.scopes = scopes
+
+    def current(self) -> list:
+        return [scope.current() for scope in self.scopes]
+
+    def begin(self) -> None:
+        for scope in self.scopes:
+            scope.begin()
+
+    def restore(self, before: list) -> None:
+        for scope, value in zip(reversed(self.scopes), reversed(before), strict=True):
+            scope.restore(value)
 
 
 class Thread(threading.local):
@@ -26,7 +80,6 @@ class Thread(threading.local):
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
     backward: Any = None  # weak: the last engine's Run that met a packed value, or a Function
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
-    op_modes: tuple = ()  # the innermost last, under WATCHED
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 
 

@@ -7,12 +7,13 @@ https://pytorch.org/docs/stable/random.html. What is drawn from them: functions/
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import ContextDecorator
 from typing import Any
 
 from tiny_torch import _core, devices
 from tiny_torch.devices import device as Device
+from tiny_torch.modes import Scope
 from tiny_torch.tensor import Tensor, wrap
 
 STATE_BYTES, PHILOX_STATE_BYTES = 5056, 16
@@ -151,14 +152,31 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@contextlib.contextmanager
+class Forked(Scope, ContextDecorator):
+    """What `fork_rng` answers."""
+
+    def __init__(self, devices: Iterable[Any] | None, enabled: bool) -> None:
+        self.devices, self.enabled = devices, enabled
+
+    def current(self) -> list[tuple[Any, Tensor]]:
+        if not self.enabled:
+            return []
+        gpus = [default_on(as_gpu(where).type) for where in self.devices or ()]
+        generators = default_generators() if self.devices is None else [default_generator, *gpus]
+        return [(generator, generator.get_state()) for generator in generators]
+
+    def restore(self, before: list[tuple[Any, Tensor]]) -> None:
+        for generator, state in before:
+            generator.set_state(state)
+
+
 def fork_rng(
     devices: Iterable[Any] | None = None,
     enabled: bool = True,
     _caller: str = "fork_rng",
     _devices_kw: str = "devices",
     device_type: str = "cuda",
-) -> Iterator[None]:
+) -> Forked:
     """Leaves the default generators as they were, whatever the block draws from them.
 
     `devices` are the GPUs whose generator is meant: all of them where nothing is said.
@@ -171,17 +189,7 @@ def fork_rng(
     >>> torch.equal(torch.get_rng_state(), before)
     True
     """
-    if not enabled:
-        yield
-        return
-    gpus = [default_on(as_gpu(where).type) for where in devices or ()]
-    generators = default_generators() if devices is None else [default_generator, *gpus]
-    states = [(generator, generator.get_state()) for generator in generators]
-    try:
-        yield
-    finally:
-        for generator, state in states:
-            generator.set_state(state)
+    return Forked(devices, enabled)
 
 
 def as_gpu(where: Any) -> Device:

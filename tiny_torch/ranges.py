@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, is_int, wrong_kind
+from tiny_torch.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.creation import as_dtype, check_options, finish, int64, item_of
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
@@ -36,7 +36,7 @@ def arange(
     >>> torch.arange(1, 7, 2)
     tensor([1, 3, 5])
     """
-    if layout is not None or pin_memory:
+    if layout is not None or pin_memory is not False:
         check_options("arange", layout, pin_memory)
     if out is not None or dtype is not None:
         dtype = dtype_of(out, "arange", dtype)
@@ -203,7 +203,9 @@ def check_not_bool(kernel: str, dtype: Any) -> None:
 
 
 def made(array: Any, out: Tensor | None, requires_grad: bool, pin_memory: bool = False) -> Tensor:
-    plain = not requires_grad and not pin_memory
+    plain = requires_grad is False and not pin_memory
+    if not plain and requires_grad is not None:
+        check_bool("arange", "requires_grad", None, requires_grad)
     result = wrap(array) if plain else finish(array, requires_grad and out is None, pin_memory)
     if out is None:
         return result

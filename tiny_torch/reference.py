@@ -478,6 +478,16 @@ def to_numpy(array: RefArray) -> np.ndarray:
     return array.numpy()
 
 
+def variance(
+    x: RefArray, dims: Any, keepdim: bool, freedom: float, root: bool, centered: bool
+) -> RefArray:
+    """Squared distances from the mean (or 0), over `freedom`, or the root of that; in float64."""
+    wide = x.astype(_core.float64)
+    distance = wide - wide.mean(dims, True) if centered else wide
+    result = distance.square_sum(dims, keepdim) / freedom
+    return (result.sqrt() if root else result).astype(x.dtype)
+
+
 def __getattr__(name: str) -> Any:
     if not name.startswith("_") and hasattr(_core, name):
         raise NotOnRef(f"[{name}] is not implemented on ref")
@@ -490,7 +500,7 @@ promote_types, result_type = formulas.promote_types, formulas.result_type
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
     *("empty", "empty_strided", "full", "arange", "linspace", "from_numpy", "to_numpy", "cat"),
-    *("logspace", "where", "stack", "promote_types", "result_type", "can_cast"),
+    *("logspace", "variance", "where", "stack", "promote_types", "result_type", "can_cast"),
     *("alias", "as_strided", "select", "slice", "permute", "transpose", "expand", "diagonal"),
     *("unfold", "squeeze", "unsqueeze", "view", "reshape"),
     *("contiguous", "clone", "astype", "empty_like", "new_full", "copy_", "item", "numpy"),

@@ -29,6 +29,7 @@ from tiny_torch._serialization.plain import reduce_tensor
 from tiny_torch._serialization.rebuild import Rebuilder
 from tiny_torch._serialization.trusting import unpickled
 from tiny_torch._serialization.unpickler import Unpickler
+from tiny_torch.modes import Scope
 
 __all__ = [
     "add_safe_globals",
@@ -278,7 +279,7 @@ def clear_safe_globals() -> None:
     _safe_globals.clear()
 
 
-class safe_globals:
+class safe_globals(Scope):
     """Context manager: `add_safe_globals` for a block.
 
     Source: https://docs.pytorch.org/docs/stable/notes/serialization.html
@@ -295,12 +296,14 @@ class safe_globals:
     def __init__(self, safe_globals: list[SafeGlobal]) -> None:
         self.added = safe_globals
 
-    def __enter__(self) -> None:
-        self.before = get_safe_globals()
+    def current(self) -> list[SafeGlobal]:
+        return get_safe_globals()
+
+    def begin(self) -> None:
         add_safe_globals(self.added)
 
-    def __exit__(self, *exception: object) -> None:
-        _safe_globals[:] = self.before
+    def restore(self, before: list[SafeGlobal]) -> None:
+        _safe_globals[:] = before
 
 
 def _named_safe_globals() -> dict[str, Any]:

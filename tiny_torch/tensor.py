@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import counted_dim
+from tiny_torch.arguments import check_bool, counted_dim
 from tiny_torch.devices import DEVICES
 from tiny_torch.modes import INFERENCE, NO_GRAD, modes
 from tiny_torch.size import Size
@@ -139,6 +139,7 @@ class Tensor(TensorBase):
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array on the same memory; of a copy without history if `force`."""
+        check_bool("numpy", "force", None, force)
         if force:
             return self.detach().cpu().array.numpy()
         if not modes.bits & NO_GRAD and self.requires_grad:

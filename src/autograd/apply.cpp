@@ -107,7 +107,8 @@ PyObject* changed_inputs(PyObject* const* inputs, PyObject* edges, PyObject* res
 }
 
 // What a node has to hold of `saved`: None in place of what no gradient will be computed from,
-// because the inputs that used_by names for it have no edge.
+// because the inputs that used_by names for it have no edge; and in place of a function its answer,
+// which only a node asks for.
 PyObject* kept_values(PyObject* used_by, PyObject* saved, PyObject* edges) {
   if (!PyTuple_Check(used_by) || !PyTuple_Check(saved))
     return PyErr_Format(PyExc_TypeError, "used_by and saved are tuples");
@@ -121,15 +122,23 @@ PyObject* kept_values(PyObject* used_by, PyObject* saved, PyObject* edges) {
     }
     return false;
   };
+  auto is_kept = [=](Py_ssize_t k) {
+    return is_wanted(k) && !PyCallable_Check(PyTuple_GET_ITEM(saved, k));
+  };
   Py_ssize_t first = 0;
-  while (first < places && is_wanted(first)) ++first;
+  while (first < places && is_kept(first)) ++first;
   if (first == places) return Py_NewRef(saved);
-  PyObject* const kept = PyTuple_New(size);
-  for (Py_ssize_t k = 0; kept && k < size; ++k)
-    PyTuple_SET_ITEM(
-        kept, k,
-        Py_NewRef(k < first || k >= places || is_wanted(k) ? PyTuple_GET_ITEM(saved, k) : Py_None));
-  return kept;
+  Owned kept(PyTuple_New(size));
+  for (Py_ssize_t k = 0; kept && k < size; ++k) {
+    PyObject* const value = PyTuple_GET_ITEM(saved, k);
+    const bool whole = k < first || k >= places || is_kept(k);
+    PyObject* const own = whole          ? Py_NewRef(value)
+                          : is_wanted(k) ? PyObject_CallNoArgs(value)
+                                         : Py_NewRef(Py_None);
+    if (!own) return nullptr;
+    PyTuple_SET_ITEM(kept.get(), k, own);
+  }
+  return kept.release();
 }
 
 // ---------------------------------------------------------------------------------------- apply
@@ -173,10 +182,11 @@ PyObject* node_of(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py
 PyObject* recorded(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                    bool as_view);
 
-// The tensors that an op answers, and its node if an input has a history. `arity` of the arguments
-// are inputs, op.arity if it is negative. Any mode but those that switch recording off, unless it
-// does not want to see this op, and any other device, is Python's: apply.py, where this stands once
-// more to be read. `in_row`: the call is a row of the thread's record already.
+// Calls an op, records its node if an input has a history, and answers its tensors. The first
+// `arity` arguments are inputs (negative: op.arity). `in_row`: the call is a row of the thread's
+// record already. A device whose arrays are not C++'s goes to Python (apply.py, where this can be
+// read, too); so does a mode that wants to see the op, and any that does more than switch recording
+// off.
 PyObject* applied(PyObject* op, PyObject* const* arguments, Py_ssize_t count, Py_ssize_t arity,
                   bool as_view, bool in_row = false) {
   const bool elsewhere =

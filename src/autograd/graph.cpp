@@ -63,8 +63,8 @@ bool is_sole(PyObject* value) {
          array_of(value).is_dense();
 }
 
-// What a node saved, at once: 0 no arrays, 1 one of them was written after `sequence`, 2 arrays,
-// 3 arrays of which nobody else has the first, which is large enough to be written once more.
+// check_saved(saved, sequence): the state of what a node saved. 0: no arrays. 1: one of them was
+// written after `sequence`. 2: none was. 3: none was, and the first is large and the node's alone.
 PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(args[0]))
     return PyErr_Format(PyExc_TypeError, "check_saved expects a tuple and a number");

@@ -21,7 +21,8 @@ PyTypeObject* view_type;
 
 // The bits of modes.py, and the kinds of views of autograd/view.py.
 thread_local long mode_bits = 0;
-thread_local PyObject* watched = nullptr;  // the names of ops that modes want to see; null: of all
+thread_local PyObject* op_modes = nullptr;  // what sees ops, the innermost last; null: nothing
+thread_local PyObject* watched = nullptr;   // the names of ops that these want to see; null: of all
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 
 // ------------------------------------------------------------------------------ fields and memory
@@ -127,6 +128,10 @@ PyObject* view_of(PyObject* array, PyObject* x, bool one_of_several) {
 }  // namespace
 
 long thread_modes() { return mode_bits; }
+
+void set_thread_modes(long bits) {
+  mode_bits = (bits & ~kSeen) | (mode_bits & kSeen);  // on which others decide
+}
 
 void set_recorded(bool on) { mode_bits = on ? mode_bits | kRecorded : mode_bits & ~kRecorded; }
 
@@ -302,19 +307,46 @@ PyObject* get_bits(PyObject*, void*) { return PyLong_FromLong(mode_bits); }
 int set_bits(PyObject*, PyObject* value, void*) {
   const long bits = value ? PyLong_AsLong(value) : 0;
   if (bits == -1 && PyErr_Occurred()) return -1;
-  mode_bits = (bits & ~kSeen) | (mode_bits & kSeen);  // on which others decide
+  set_thread_modes(bits);
   return 0;
 }
 PyObject* get_watched(PyObject*, void*) { return Py_NewRef(watched ? watched : Py_None); }
-int set_watched(PyObject*, PyObject* value, void*) {
-  if (!value || !(value == Py_None || PyFrozenSet_Check(value))) {
-    PyErr_SetString(PyExc_TypeError, "expected a frozenset of names, or None");
-    return -1;
-  }
-  const bool nothing = value != Py_None && PySet_GET_SIZE(value) == 0;
+PyObject* get_op_modes(PyObject*, void*) { return op_modes ? Py_NewRef(op_modes) : PyTuple_New(0); }
+// Both at once: no handler of a signal may see one without the other.
+void watch(PyObject* stack, PyObject* names) {
+  const bool nothing = names != Py_None && PySet_GET_SIZE(names) == 0;
+  const Owned before(op_modes), seen_before(watched);  // which may be the last reference
+  op_modes = Py_NewRef(stack);
+  watched = names == Py_None ? nullptr : Py_NewRef(names);
   mode_bits = nothing ? mode_bits & ~kWatched : mode_bits | kWatched;
-  Py_XSETREF(watched, value == Py_None ? nullptr : Py_NewRef(value));
-  return 0;
+}
+bool may_watch(PyObject* stack, PyObject* names) {
+  if (PyTuple_Check(stack) && (names == Py_None || PyFrozenSet_Check(names))) return true;
+  PyErr_SetString(PyExc_TypeError, "expected a tuple of modes; a frozenset of names, or None");
+  return false;
+}
+// watch(stack, names): these modes see the ops of these names.
+PyObject* watch_ops(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "watch(stack, names)");
+  if (!may_watch(args[0], args[1])) return nullptr;
+  watch(args[0], args[1]);
+  Py_RETURN_NONE;
+}
+// watching(stack, names, function, *args): function(*args), while these modes see the ops.
+PyObject* watching(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 3) return PyErr_Format(PyExc_TypeError, "watching(stack, names, function, *args)");
+  if (!may_watch(args[0], args[1])) return nullptr;
+  const Owned stack(get_op_modes(nullptr, nullptr)), names(get_watched(nullptr, nullptr));
+  const bool seen = mode_bits & kWatched;
+  if (!stack) return nullptr;
+  watch(args[0], args[1]);
+  PyObject* const answer = PyObject_Vectorcall(args[2], args + 3, count - 3, nullptr);
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  watch(stack, names);
+  mode_bits = seen ? mode_bits | kWatched : mode_bits & ~kWatched;
+  PyErr_Restore(type, error, trace);
+  return answer;
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!(mode_bits & kNoGrad)); }
 PyObject* get_inference_seen(PyObject*, void*) {
@@ -345,7 +377,8 @@ PyObject* register_graph(PyObject*, PyObject* args) {
 
 PyGetSetDef mode_properties[] = {
     {"bits", get_bits, set_bits, "what this thread's ops must mind", nullptr},
-    {"watched", get_watched, set_watched, "names of the ops that modes want to see; None: of all",
+    {"op_modes", get_op_modes, nullptr, "what sees this thread's ops, the innermost last", nullptr},
+    {"watched", get_watched, nullptr, "names of the ops that these want to see; None: of all",
      nullptr},
     {"inference_seen", get_inference_seen, nullptr, "whether a thread was ever in inference mode",
      nullptr},
@@ -357,6 +390,8 @@ PyMethodDef functions[] = {
     {"edge_of", edge_of, METH_O, nullptr},
     {"requires_grad", requires_grad, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether this thread records ops."},
+    fast<watch_ops>("watch"),
+    fast<watching>("watching"),
     fast<edges_of>("edges_of"),
     {"untracked_arrays", untracked_arrays, METH_O, nullptr},
     {"stands_alone", stands_alone, METH_O, nullptr},

@@ -30,10 +30,11 @@ long long stamp_of_array(PyObject* array);
 PyObject* edges_among(PyObject* op, PyObject* const* inputs, Py_ssize_t count);
 
 // This thread's modes, of modes.py: those that switch recording off, and those in which somebody
-// wants to see every op, or how long each takes (autograd/record.h).
+// wants to see ops (`is_watched` tells which), or how long each takes (autograd/record.h).
 constexpr long kNoGrad = 1, kInference = 2, kModesOff = kNoGrad | kInference;
 constexpr long kWatched = 16, kRecorded = 32, kSeen = kWatched | kRecorded;
 long thread_modes();
+void set_thread_modes(long bits);  // all but kSeen
 void set_recorded(bool on);
 // Whether a mode wants to see the op, or the function, of this name: `__name__`.
 bool is_watched(PyObject* op);
@@ -59,6 +60,7 @@ void register_answers(PyTypeObject* size, PyObject* devices);
 void add_apply(PyObject* module);
 void add_graph(PyObject* module);
 void add_record(PyObject* module);
+void add_scope(PyObject* module);
 void add_size(PyObject* module);
 void add_tensor(PyObject* module);
 

@@ -1,9 +1,10 @@
 // Function: a Python function as PyTorch's argument parser presents one. Keywords have second names
 // (`axis` for `dim`), and a method refuses `out`. A call by position costs as much as the plain
-// function's: what this adds is won back by `flat`, which takes keyword-only arguments by position,
-// so that Python need not look up their defaults one by one. Of a call that fails, `refused`
-// (refusals.py) tells what its arguments should have been. A function of several ops may be one to
-// a mode (op_mode.py's `as_one`); without names it is the plain function but for that.
+// function's, because `flat` takes keyword-only arguments by position: Python need not look up
+// their defaults one by one. After a call that failed, `refused` (refusals.py) says what its
+// arguments should have been. A mode may see a function of several ops as one op (op_mode.py's
+// `as_one`); a Function made for that alone has no second names. A flag is
+// True or False: the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`.
 #include <Python.h>
 #include <structmember.h>
 
@@ -17,12 +18,29 @@ namespace {
 
 struct Function {
   PyObject_HEAD PyObject *plain, *flat;  // `flat` is `plain` where it has no such arguments
-  PyObject* names;  // {keyword: its first name, or None where it is refused}, or null
+  // {keyword: its first name; None where it is refused; of a flag whether it may be None}, or null
+  PyObject* names;
   PyObject *module, *qualname;
-  Py_ssize_t positional;  // how many arguments may come by position
-  int as_one;             // whether a mode may see it as an op
+  Py_ssize_t positional;     // how many arguments may come by position
+  int as_one;                // whether a mode may see it as an op
+  uint64_t flags, nullable;  // the places of those that may come by position, a bit each
   vectorcallfunc vectorcall;
 };
+
+// Whether every flag of a call is one.
+bool fit_flags(const Function& self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  uint64_t places = given < 64 ? self.flags & ((uint64_t{1} << given) - 1) : self.flags;
+  for (Py_ssize_t i = 0; places; ++i, places >>= 1)
+    if (places & 1 && !PyBool_Check(args[i]) && !(args[i] == Py_None && self.nullable >> i & 1))
+      return false;
+  for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
+    PyObject* const value = args[given + i];
+    if (PyBool_Check(value)) continue;
+    PyObject* const kind = PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i));
+    if (kind && PyBool_Check(kind) && !(kind == Py_True && value == Py_None)) return false;
+  }
+  return true;
+}
 
 // The keywords by their first names; nullptr with a Python error where one is refused.
 PyObject* first_names(const Function& self, PyObject* keywords) {
@@ -35,7 +53,7 @@ PyObject* first_names(const Function& self, PyObject* keywords) {
       PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", self.qualname,
                    keyword);
     if (PyErr_Occurred()) return nullptr;
-    PyTuple_SET_ITEM(result.get(), i, Py_NewRef(name ? name : keyword));
+    PyTuple_SET_ITEM(result.get(), i, Py_NewRef(name && PyUnicode_Check(name) ? name : keyword));
   }
   return result.release();
 }
@@ -99,26 +117,33 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
                                   : PyObject_Vectorcall(function, args, count, names);
     return result || !self.names ? result : explain(self, args, count, names);
   };
-  if (!self.names) return answer(self.plain, keywords);
-  if (PyVectorcall_NARGS(count) > self.positional)  // Python says so
+  const Py_ssize_t given = PyVectorcall_NARGS(count);
+  if (!self.names || given > self.positional)  // of too many, Python says so
     return answer(self.plain, keywords);
+  auto checked = [&](PyObject* names) {
+    if (fit_flags(self, args, given, names)) return answer(self.flat, names);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a bool");
+    return explain(self, args, count, names);
+  };
   if (keywords) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
-      if (!PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i))) continue;
+      PyObject* const name = PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i));
+      if (!name || PyBool_Check(name)) continue;
       const Owned renamed(first_names(self, keywords));
-      return renamed ? answer(self.flat, renamed) : nullptr;
+      return renamed ? checked(renamed) : nullptr;
     }
     if (PyErr_Occurred()) return nullptr;
   }
-  return answer(self.flat, keywords);
+  return checked(keywords);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
   int as_one;
-  if (!PyArg_ParseTuple(args, "OOOUUnp", &plain, &flat, &names, &module, &qualname, &positional,
-                        &as_one))
+  unsigned long long flags = 0, nullable = 0;
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KK", &plain, &flat, &names, &module, &qualname, &positional,
+                        &as_one, &flags, &nullable))
     return nullptr;
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
@@ -131,6 +156,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->qualname = Py_NewRef(qualname);
   self->positional = positional;
   self->as_one = as_one;
+  self->flags = flags;
+  self->nullable = nullable;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }

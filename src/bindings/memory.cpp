@@ -45,7 +45,10 @@ pb::object from_numpy(pb::handle object) {
                     pb::str(type.attr("__module__")).cast<std::string>(), ".",
                     pb::str(type.attr("__name__")).cast<std::string>(),
                     ". The only supported types are: float64, float32, float16, int64, int32, "
-                    "int16, int8, uint8, and bool.");
+                    "int16, int8, uint8, and bool.",
+                    array.dtype().kind() == 'u'
+                        ? " Convert larger unsigned integers first, as array.astype(numpy.int64)."
+                        : "");
   }
   const int64_t size = itemsize(*dtype);
   Dims shape, strides;

@@ -127,6 +127,7 @@ PYBIND11_MODULE(_core, module) {
   py::add_arguments(module.ptr());
   py::add_size(module.ptr());
   py::add_tensor(module.ptr());
+  py::add_scope(module.ptr());
   py::add_graph(module.ptr());
   py::add_record(module.ptr());
   py::add_functions(module.ptr(), py::functions);
@@ -143,4 +144,5 @@ PYBIND11_MODULE(_core, module) {
   module.attr("OutOfMemoryError") = pybind11::handle(py::out_of_memory_error());
   module.attr("inference_stamp") = kInferenceStamp;
   module.attr("instruction_set") = cpu_backend().instruction_set;
+  module.attr("without_cuda") = TT_WITHOUT_CUDA;  // why this build has no device cuda, else ""
 }

@@ -30,6 +30,7 @@ PyMethodDef functions[] = {
     module_function<softmax>("softmax"),
     module_function<softmax_backward>("softmax_backward"),
     module_function<logsumexp>("logsumexp"),
+    module_function<variance>("variance"),
     module_function<cross_entropy>("cross_entropy"),
     module_function<cross_entropy_backward>("cross_entropy_backward"),
     module_function<nll_loss>("nll_loss"),

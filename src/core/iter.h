@@ -1,4 +1,4 @@
-// Iter: what an elementwise kernel walks over. It alone decides the strides of results.
+// Iter: what an elementwise kernel walks over. `result_strides` decides the strides of its result.
 //
 // Built from an output and up to four inputs that are broadcast to one shape, dims are put in
 // order of stride (fastest first) and merged where every operand allows it, so that most work is

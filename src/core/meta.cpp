@@ -89,7 +89,7 @@ const Backend& meta_backend() {
     meta.random = TT_SILENT(RandomTable, cpu.random, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p,
                             q, r, s, t);
     meta.recurrent = TT_SILENT(RecurrentTable, cpu.recurrent, a, b);
-    meta.reduce = TT_SILENT(ReduceTable, cpu.reduce, a, b, c, d);
+    meta.reduce = TT_SILENT(ReduceTable, cpu.reduce, a, b, c, d, e);
     meta.resample = TT_SILENT(ResampleTable, cpu.resample, a);
     meta.scan = TT_SILENT(ScanTable, cpu.scan, a, b, c, d, e, f);
     meta.search = TT_SILENT(SearchTable, cpu.search, a, b);

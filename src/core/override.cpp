@@ -127,6 +127,7 @@ std::vector<KernelSlot> kernel_slots(const Backend& backend) {
   SLOT(softmax, softmax)
   SLOT(softmax, softmax_backward)
   SLOT(reduce, logsumexp)
+  SLOT(reduce, variance)
   SLOT(cross_entropy, cross_entropy)
   SLOT(cross_entropy, cross_entropy_backward)
   SLOT(layer_norm, layer_norm)

@@ -99,6 +99,29 @@ def test_top_k_and_top_p(app):
     assert seen(0, 0.5) == {0} and seen(0, 0.7) == {0, 1} and seen(3, 0.7) == {0, 1}
 
 
+def test_a_low_temperature_takes_the_likeliest_token(app):
+    scores = torch.tensor([3.0, 2.0, 3.5, -math.inf])
+    for temperature in (0.0, 1e-320, 1e-30, 1e-3):
+        args = argparse.Namespace(temperature=temperature, top_k=0, top_p=1.0)
+        assert app("language").drawn(scores, args, torch.Generator().manual_seed(0)) == 2
+
+
+@pytest.mark.parametrize(
+    "option", ["top-p 2", "top-p 0", "top-p nan", "top-k 0", "temperature -1", "temperature inf"]
+)
+def test_what_cannot_be_sampled_is_refused(run, option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run("gpt", *f"--{option}".split())
+    assert ended.value.code == 2 and f"argument --{option.split()[0]}: " in capsys.readouterr().err
+
+
+def test_a_language_model_says_what_it_does_before_it_does_it(run, text, capsys):
+    run("rnn", "--data", text, "--width", "8", "--batch-size", "8", "--epochs", "1")
+    first, _, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "counting the 4-grams of 4,400 chars"
+    assert re.fullmatch(r"[\d,]+ parameters, epochs 1 to 1, \d+ steps each", second)
+
+
 @pytest.mark.parametrize("kind", ["lstm", "tcn", "gpt"])
 def test_models_learn_a_simple_text(run, text, kind, capsys):
     app = ("gpt",) if kind == "gpt" else ("rnn", "--model", kind)

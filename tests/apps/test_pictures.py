@@ -29,6 +29,21 @@ def test_gifs_keep_all_frames(app, tmp_path):
         assert image.n_frames == 3 and image.size == (8, 8)
 
 
+def test_numbers_can_be_read_on_every_shade(app):
+    labels, answers = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6)
+    times = np.array([1, 2, 3, 7, 18, 33] * 6)
+    figure = app("pictures").confusion_figure(
+        labels.repeat(times), answers.repeat(times), [str(i) for i in range(6)]
+    )
+    (axes,) = figure.axes
+    (image,) = axes.images
+    for text in axes.texts:
+        column, row = text.get_position()
+        red, green, blue, _ = image.to_rgba(image.get_array()[row, column])
+        brightness = 0.3 * red + 0.59 * green + 0.11 * blue
+        assert abs(brightness - {"white": 1, "black": 0}[text.get_color()]) > 0.35
+
+
 def test_measures_of_drawings(app):
     measures = app("gan").measures
     sure = torch.nn.Linear(4, 4, bias=False)

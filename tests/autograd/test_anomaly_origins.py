@@ -185,14 +185,14 @@ def test_check_forward_lets_pass_what_was_not_finite_before():
 
 def test_no_trace_is_left():
     def state():
-        return thread.origins, thread.op_modes, modes.bits
+        return thread.origins, modes.op_modes, modes.bits
 
     before = state()
     torch.autograd.set_detect_anomaly(True)
-    assert modes.bits & WATCHED and thread.op_modes == (thread.origins,)
+    assert modes.bits & WATCHED and modes.op_modes == (thread.origins,)
     with set_detect_anomaly(True, check_nan=False):
         assert thread.origins is None and not modes.bits & WATCHED
-    assert thread.op_modes == (thread.origins,)
+    assert modes.op_modes == (thread.origins,)
     with torch.no_grad():
         torch.autograd.set_detect_anomaly(False)
     assert state() == before

@@ -144,3 +144,61 @@ def test_hooks_of_a_view_that_was_written_see_the_second_derivative(oracle, kept
 
     for ours, theirs in zip(derivatives(tiny_torch), derivatives(oracle), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+# Calls of x (4, 6), image (1, 4, 5, 6), line (1, 4, 7), cube (1, 2, 3, 4, 3); k are classes.
+IN_STEPS = """
+F.relu(x)|F.relu6(x)|F.hardtanh(x)|F.hardshrink(x)|F.softshrink(x)|F.threshold(x, 0.1, 2.0)
+F.leaky_relu(x, 0.1)|F.prelu(x, x.new_ones(1))|F.rrelu(x, 0.1, 0.3)|F.rrelu(x, 0.1, 0.3, True)
+F.relu6(x * 1, True)|F.hardtanh(x * 1, -1.0, 1.0, True)|F.threshold(x * 1, 0.1, 2.0, True)
+x.clamp(-0.5, 0.5)|x.abs()|x.sign()|x.maximum(x.detach())|x.floor()|x.frac()|x.fmod(1.0)
+x.amax(1)|x.max()|x.max(1)[0]|x.min(1)[0]|x.median(1)[0]|x.kthvalue(2, 1)[0]|x.topk(2)[0]
+x.sort()[0]|x.cummax(0)[0]|x.mode(1)[0]|x.quantile(0.3)|x.msort()|x.median()
+F.max_pool1d(line, 2)|F.max_pool2d(image, 2)|F.max_pool3d(cube, 2)|F.avg_pool1d(line, 2)
+F.max_pool2d(image, 2, return_indices=True)[0]|F.avg_pool2d(image, 2)|F.avg_pool3d(cube, 2)
+F.adaptive_avg_pool2d(image, 2)|F.adaptive_avg_pool2d(image, 1)|F.adaptive_max_pool2d(image, 2)
+F.adaptive_avg_pool3d(cube, 2)|F.adaptive_avg_pool3d(cube, 1)|F.adaptive_avg_pool1d(line, 2)
+F.pad(image, (1, 1))|F.pad(image, (1, 1, 1, 1), "reflect")|F.pad(line, (1, 1), "replicate")
+F.pad(line, (1, 1), "circular")|F.pad(cube, (1, 1, 1, 1, 0, 0), "reflect")|F.nll_loss(x, k)
+F.nll_loss(x, k, reduction="none")|F.nll_loss(image, k[:1].expand(1, 5, 6))|x * 2|x.t()|x[1]
+F.multilabel_margin_loss(x, k[:, None].expand(4, 6))|F.mse_loss(x, x.detach() + 1)
+F.ctc_loss(cube[0, 0], k[:, None] % 2 + 1, (3,) * 4, (1,) * 4)
+F.dropout(x, 0.5)|F.interpolate(image, scale_factor=2)|F.unfold(image, 2)|x.std()|x.square()
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("learned", [False, True], ids=["constant", "learned"])
+@pytest.mark.parametrize("call", "|".join(IN_STEPS.strip().splitlines()).split("|"))
+def test_a_second_derivative_is_zeros_or_absent_or_refused_as_in_pytorch(oracle, call, learned):
+    """Of a constant gradient that comes in, and of one that needs a gradient itself."""
+
+    def answers(torch):
+        def values(*shape):
+            random = np.random.default_rng(len(shape))
+            return torch.from_numpy(random.standard_normal(shape)).requires_grad_()
+
+        leaves = {
+            "x": values(4, 6), "image": values(1, 4, 5, 6), "line": values(1, 4, 7),
+            "cube": values(1, 2, 3, 4, 3),
+        }  # fmt: skip
+        torch.manual_seed(0)
+        y = eval(call, {"F": torch.nn.functional, "k": torch.tensor([2, 0, 1, 2]), **leaves})
+        weights = torch.ones_like(y).requires_grad_(learned)
+        x = next(leaf for name, leaf in leaves.items() if f"({name}" in call or name == call[0])
+        (first,) = torch.autograd.grad(y, x, weights, create_graph=True)
+        if not first.requires_grad:
+            return first, "no graph"
+        ones = torch.ones_like(first)
+        try:
+            (second,) = torch.autograd.grad(first, x, ones, allow_unused=True)
+        except RuntimeError as error:
+            return first, str(error)
+        return first, "unused" if second is None else second
+
+    for ours, theirs in zip(answers(tiny_torch), answers(oracle), strict=True):
+        if isinstance(theirs, str) or isinstance(ours, str):
+            assert ours == theirs
+        else:
+            theirs = (theirs.detach() + 0).numpy()  # PyTorch's zeros may be a ZeroTensor
+            np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=1e-9, atol=1e-12)

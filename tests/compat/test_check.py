@@ -67,6 +67,58 @@ CASES = {
     "dist.init_process_group('gloo')\nmp.spawn\ntorch._dynamo.config.verbose = True\n": [
         (4, "torch.distributed.init_process_group raises when it is called", False)
     ],
+    # names of inner scopes, which hide the module's
+    "import torch\ndef f(torch):\n    return torch.nosuch\n": [],
+    "from torch.nn import functional as F\ndef f(*F, **nn): F.nosuch\ng = lambda F: F.nosuch\n": [],
+    "from torch import nn\ndef f():\n    nn = g()\n    return nn.nosuch\nnn.nosuch\n": [
+        (5, "torch.nn.nosuch", True)
+    ],
+    "import torch as T\ndef f():\n    for T in x: T.nosuch\n    with x as T: T.nosuch\n": [],
+    "import torch as T\ndef f():\n    try: g()\n    except E as T: T.nosuch\n": [],
+    "import torch as T\nx = [T.nosuch for T in y]\n{T: 1 for _, T in T.nosuch}\n": [
+        (3, "torch.nosuch", True)
+    ],
+    "import torch as T\nfor T in x:\n    T.nosuch\n": [],
+    "import torch as T\nclass A:\n    T = 3\n    T.nosuch\n    def f(self): T.nosuch\n": [
+        (5, "torch.nosuch", False)
+    ],
+    "import torch as T\nclass T: pass\nT.nosuch\n": [],
+    "import torch as T\nimport numpy as T\nT.nosuch\n": [],
+    "import torch as T\nfrom x import T\nT.nosuch\n": [(2, "x is not installed", True)],
+    "import torch as T\nmatch x:\n    case [T]: T.nosuch\n": [],
+    "import torch as T\nif (T := 3): T.nosuch\n": [],
+    "import torch as T\ndef f():\n    global T\n    T = 3\n    T.nosuch\n": [],
+    "def f():\n    import torch as T\n    T.nosuch\nT.nosuch\n": [(3, "torch.nosuch", False)],
+    "def f():\n    return T.nosuch\nimport torch as T\n": [(2, "torch.nosuch", False)],
+    "import torch\na, b = torch.nn, 3\na.nosuch, b.nosuch\n": [(3, "torch.nn.nosuch", True)],
+    "import torch\ntorch.mine = 3\ntorch.mine\n": [],
+    "import numpy as la\nla.lu_solve, la.x.lstsq\n": [],
+    "class A:\n    def solve(self): self.lu = 3\nA().solve(), A().lu\n": [],
+    # what a file asks for before it uses it
+    "import torch\nif hasattr(torch, 'nosuch'):\n    torch.nosuch\nelse:\n    torch.absence\n": [
+        (5, "torch.absence", True)
+    ],
+    "import torch\nif not hasattr(torch, 'relu'):\n    torch.nosuch\n": [],
+    "import torch\nx = torch.nosuch if hasattr(torch, 'nosuch') else 3\n": [],
+    "import torch\nhasattr(torch, 'nosuch') and torch.nosuch()\n": [],
+    "import torch\nnot hasattr(torch, 'nosuch') or torch.nosuch()\n": [],
+    "import torch\nif c and hasattr(torch.nn, 'Nosuch'): torch.nn.Nosuch\n": [],
+    "import torch\nHAS = hasattr(torch, 'nosuch')\ndef f():\n    if HAS: torch.nosuch\n": [],
+    "import torch as T\ndef f():\n    if not hasattr(T, 'nosuch'): return\n    T.nosuch\n": [],
+    "import torch as T\nfor x in y:\n    if not hasattr(T, 'nosuch'): continue\n    T.nosuch\n": [],
+    "import torch\ngetattr(torch, 'nosuch', None)\ngetattr(torch, 'nosuch')\n": [
+        (3, "torch.nosuch", True)
+    ],
+    "def f(x):\n    if hasattr(x, 'to_sparse'): x.to_sparse()\n": [],
+    "try:\n    import torchtext\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
+    "import torch\nif HAS: torch.nosuch\n": [(2, "torchtext", False)],
+    "try:\n    import torchtext\nexcept ImportError:\n    raise\n": [(2, "torchtext", True)],
+    "import torch, contextlib\nwith contextlib.suppress(AttributeError):\n    torch.nosuch\n": [
+        (3, "torch.nosuch", False)
+    ],
+    "try:\n    import torch as T\nexcept ImportError:\n    T = None\nT.nosuch\n": [
+        (5, "torch.nosuch", True)
+    ],
     "from torch.nn import *\nfrom . import other\nimport os.path, numpy as np\nnp.nosuch\n": [],
 }  # fmt: skip
 
@@ -103,3 +155,24 @@ def test_a_file_that_is_not_python(tmp_path, capsys):
     (tmp_path / "a.py").write_text("x = (\n")
     assert check.main([str(tmp_path / "a.py")]) == 2
     assert "was never closed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", [b"x = (", b"x = '\xff'", b"\0", b"print 3", b"(" * 300, b"-" * 99999]
+)
+def test_the_other_files_are_checked_all_the_same(tmp_path, capsys, text):
+    (tmp_path / "a.py").write_bytes(text)
+    (tmp_path / "b.py").write_text("import torch\ntorch.nosuch\n")
+    (tmp_path / "folder.py").mkdir()
+    assert check.main([str(tmp_path / "none"), str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert "no such file" in said.err and f"{tmp_path / 'a.py'}: cannot be read: " in said.err
+    assert "b.py:2: torch.nosuch is not in tiny_torch" in said.out
+    assert "2 files: 1 places lack something, 1 stop the import" in said.out
+
+
+def test_what_a_file_can_do_without_is_not_counted(tmp_path, capsys):
+    (tmp_path / "a.py").write_text("import torch\ntry: torch.nosuch\nexcept AttributeError: pass\n")
+    assert check.main([str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("[optional]") and "1 files: 0 places lack something" in lines[1]

@@ -6,6 +6,9 @@ import decimal
 import fractions
 import pickle
 import re
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -136,3 +139,35 @@ def test_tensors_of_pytorch_are_named(oracle, call):
 def test_a_number_of_pytorchs_is_a_tensor_too(oracle):
     with pytest.raises(TypeError, match="from_dlpack"):
         tiny_torch.ones(2) + oracle.tensor(3)
+
+
+def test_a_list_of_arrays_warns_once():
+    """As PyTorch does, to which such a list is slow."""
+    code = (
+        "import warnings, numpy as np, tiny_torch as torch\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(3): torch.tensor([np.ones(3), np.ones(3)])\n"
+        "print([str(w.message)[:33] for w in caught], caught[0].filename)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "['Creating a tensor from a list of '] <string>\n"
+
+
+def test_large_unsigned_integers_are_refused():
+    for dtype in ("uint16", "uint32", "uint64"):
+        for make in (tiny_torch.tensor, tiny_torch.from_numpy, tiny_torch.as_tensor):
+            with pytest.raises(TypeError, match=rf"numpy.{dtype}.*Convert larger unsigned"):
+                make(np.ones(3, dtype))
+
+
+def test_many_small_arrays_are_read_at_once():
+    """Not one number after the other: a hundred times as slow."""
+    rows = [np.full(41, i, "float32") for i in range(20_000)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        together = tiny_torch.tensor(rows)
+        spent = time.perf_counter() - start
+    assert spent < 1
+    assert (together.numpy() == np.stack(rows)).all()

@@ -126,3 +126,66 @@ def test_another_thread_is_not_stopped():
         print(found)
     """
     assert run(text) == f"[{2.0**31}]"
+
+
+# ------------------------------------------------- backward in a handler, a callback, a destructor
+
+WITHIN = {
+    "a handler": """
+        signal.signal(signal.SIGALRM, backward)
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        """,
+    "a trace function": """
+        def trace(frame, event, argument):
+            if event == "call" and "tiny_torch" in frame.f_code.co_filename and not running:
+                backward()
+            return None
+        sys.settrace(trace)
+        """,
+    "a collector's callback": """
+        import gc
+        gc.callbacks.append(backward)
+        gc.set_threshold(1)
+        """,
+    "a destructor": """
+        class Dying:
+            def __del__(self):
+                backward()
+        made = torch.nn.Linear.forward
+        torch.nn.Linear.forward = lambda self, x: (Dying(), made(self, x))[1]
+        """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_backward_within_a_backward(name):
+    """It neither waits for the one that it interrupts, nor sees its modes; nothing is lost."""
+    text = f"""
+    import sys
+    layer = torch.nn.Linear(8, 1, bias=False)
+    w, x = layer.weight, torch.ones(4, 8)
+    running, done, outer = [], [0], 0
+
+    def backward(*_):
+        if running:
+            return
+        running.append(1)
+        layer_ = w.mul(1.0)
+        assert layer_.requires_grad
+        layer_.sum().backward()
+        done[0] += 1
+        running.clear()
+
+    {textwrap.indent(textwrap.dedent(WITHIN[name]), "    ").strip()}
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until and done[0] < 200:
+        layer(x).sum().backward()
+        outer += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    sys.settrace(None)
+    running.append(1)
+    assert done[0] > 3, done
+    assert (w.grad == 4 * outer + done[0]).all(), (w.grad, outer, done)
+    print("whole")
+    """
+    assert run(text) == "whole"

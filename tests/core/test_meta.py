@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from conftest import SOURCES
 from test_twin import TABLE, run
 
 import tiny_torch
@@ -127,3 +128,16 @@ def test_parameters_and_their_copies():
     parameter = nn.Parameter(tiny_torch.ones(2, device="meta"))
     assert parameter.is_meta and nn.Parameter(parameter.data).is_meta
     assert repr(parameter).splitlines()[0] == "Parameter containing:"
+
+
+@pytest.mark.parametrize("function", ["conv2d", "searchsorted"])
+def test_a_refusal_names_the_device_that_was_asked(function):
+    x = tiny_torch.ones(1, 1, 4, 4, dtype=tiny_torch.bool, device="meta")
+    call = {"conv2d": nn.functional.conv2d, "searchsorted": tiny_torch.searchsorted}[function]
+    with pytest.raises(NotImplementedError, match="is not implemented for bool on meta"):
+        call(x[0, 0, 0] if function == "searchsorted" else x, x)
+
+
+def test_no_check_that_all_devices_share_names_one_of_them():
+    named = [path.name for path in SOURCES.glob("core/api/*.cpp") if ' on cpu"' in path.read_text()]
+    assert not named

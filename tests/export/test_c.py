@@ -15,6 +15,7 @@ from onnx_cases import MODELS, Call, Gpt, cnn, with_statistics
 
 import tiny_torch as torch
 from tiny_torch.export import ExportError, to_c, trace
+from tiny_torch.export import command as to_c_command
 from tiny_torch.export.c.plan import Plan, views_of
 from tiny_torch.export.c.writing import number
 
@@ -265,3 +266,21 @@ def test_the_command_refuses(arguments: list[str], message: str, tmp_path: Path)
     done = command(tmp_path, "model.pt", *arguments, "-o", "model.c")
     assert done.returncode == 1 and message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"text, not a model", b"PK\3\4", b"\x80\2}q\0."])
+def test_a_file_that_is_no_model_is_refused_in_one_line(content: bytes, tmp_path, capsys) -> None:
+    path = tmp_path / "wrong.pt"
+    path.write_bytes(content)
+    assert to_c_command.main([str(path), "--input", "2x4", "-o", str(tmp_path / "x.c")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("to-c: ") and "Traceback" not in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("factory", ["def make(x): 0", "def make(): 1 / 0", "def (", "make = 3"])
+def test_a_factory_that_makes_no_model_is_told_in_one_line(factory, tmp_path, capsys) -> None:
+    torch.save(nn.Linear(4, 3).state_dict(), tmp_path / "state.pt")
+    (tmp_path / "net.py").write_text(factory)
+    given = [str(tmp_path / "state.pt"), "--model", f"{tmp_path / 'net.py'}:make"]
+    assert to_c_command.main([*given, "--input", "2x4", "-o", str(tmp_path / "x.c")]) == 1
+    assert capsys.readouterr().err.startswith("to-c: --model: ")

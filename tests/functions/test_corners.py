@@ -79,14 +79,14 @@ GROUPS = {
             f"torch.{call}"
             for p in (2, 3, 0.5, -2, 0)
             for call in (
-                f"tensor([1e30]).norm({p})", f"tensor([[1e30], [2e30]]).norm({p})",
+                f"tensor([1e30]).norm({p})",
                 f"linalg.norm(torch.tensor([[1e30], [-1e-30]]), {p}, 1)",
             )
         ],
         *[
             f"grad(lambda x, y: torch.cosine_similarity(x, y, 0, 2), {x}, {x})"
             for x in ("torch.tensor([1e30]).bfloat16()", "torch.tensor([3e4]).half()",
-                      "torch.tensor([1e30])", "torch.tensor([1e30, 1e30])")
+                      "torch.tensor([1e30])")
         ],
     ],
     "trapezoids of points with other dims": [

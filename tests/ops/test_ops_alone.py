@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
-import re
 from types import NoneType, SimpleNamespace
 
 import gradient_cases
@@ -221,70 +219,12 @@ def test_out_equals_the_plain_form(case):
 # ------------------------------------------------------------------------------- beyond op_cases.py
 
 
-def values(*shape: int, within: tuple[float, float] = (-2, 2)) -> Tensor:
-    """Numbers that are not near each other, in no order; others for each shape."""
-    count = math.prod(shape)
-    random = np.random.default_rng(shape)
-    flat = random.permutation(count) + random.uniform(0.2, 0.8, count)
-    low, high = within
-    return tiny_torch.from_numpy(low + flat.reshape(shape) * (high - low) / count)
-
-
 FIRST_ALONE = ("F.multilabel_margin_loss", "F.ctc_loss")
-
-
-def put(x, index, value):
-    x[index] = value
-    return x
-
-
-def rnn(kind, x, weight, bias):
-    """A recurrent layer (4, 3), of weights and biases from these."""
-    layer = kind(4, 3).double()
-    rows = layer.weight_ih_l0.shape[0]
-    weights = {
-        "weight_ih_l0": weight.repeat(2, 1)[:rows] / 2,
-        "weight_hh_l0": weight.flip(0).repeat(2, 1)[:rows, :3] / 2,
-        "bias_ih_l0": bias.repeat(2)[:rows],
-        "bias_hh_l0": bias.flip(0).repeat(2)[:rows],
-    }
-    return tiny_torch.func.functional_call(layer, weights, (x,))[0]
-
-
-def through(x, write):
-    """x, written through a view of it."""
-    write(x)
-    return x
-
-
-LEAVES = {
-    "x": values(4, 6), "y": values(6, 4), "v": values(6), "one": values(1).squeeze() + 1.5,
-    "s": values(2, 3, 4), "image": values(1, 4, 5, 6), "line": values(1, 4, 7),
-    "cube": values(1, 2, 3, 4, 3), "square": values(3, 3), "unit": values(4, 6, within=(0, 1)),
-}  # fmt: skip
-CONSTANTS = {
-    "i": tiny_torch.tensor([2, 0, 1]), "k": tiny_torch.tensor([[3, 1, 0, 2], [2, 1, 3, 0]]),
-    "m": values(4, 6) > 0.4, "zeros": tiny_torch.zeros(4, dtype=tiny_torch.float64),
-    "torch": tiny_torch, "nn": tiny_torch.nn, "F": tiny_torch.nn.functional,
-    "linalg": tiny_torch.linalg, "put": put, "through": through, "rnn": rnn,
-}  # fmt: skip
-
-
-def function_of(call: str):
-    """(function, its inputs) of a line of gradient_cases.py."""
-    taken = [name for name in LEAVES if re.search(rf"(?<![.\w]){name}\b", call)]
-
-    def function(*tensors):
-        tiny_torch.manual_seed(0)
-        results = eval(call, {**CONSTANTS, **dict(zip(taken, tensors, strict=True))})
-        return tuple([y for y in flatten(results) if is_float(y)])
-
-    return function, [LEAVES[name].clone().requires_grad_() for name in taken]
 
 
 @pytest.mark.parametrize("call", gradient_cases.CASES)
 def test_gradients_of_a_call(call):
-    function, inputs = function_of(call)
+    function, inputs = gradient_cases.function_of(call, tiny_torch)
     eps = 2**-10 if "float()" in call else 1e-6
     assert gradcheck(function, inputs, eps=eps)
     if call.startswith(FIRST_ALONE):
@@ -305,7 +245,7 @@ def ops_of(kind: type) -> set[type]:
 # Draws, whose gradients are those of test_distributions.py; what a user's Function does; what has
 # no gradient, and says so; what only a third derivative asks for; how the graph keeps its books.
 ELSEWHERE = {
-    *("Dirichlet", "Drawn", "GammaInc", "StandardGamma"),
+    *("Dirichlet", "DirichletGrad", "Drawn", "GammaInc", "StandardGamma", "StandardGammaGrad"),
     *("UserOp", "NotDifferentiable", "Set", "ScatterCombine"),
     *("EmbeddingBagBackward", "MaxPoolGather"),
     *("InLayout", "Unrelated", "Keep", "OpenGate"),
@@ -333,7 +273,7 @@ def test_every_gradient_is_asked_for_by_a_case(monkeypatch):
                 inputs = [x.requires_grad_() for x in inputs_of(case, plan)]
                 attempt(differentiate, lambda x, *rest, f=call: f(tiny_torch, x * 1, *rest), inputs)
     for call in gradient_cases.CASES:
-        attempt(differentiate, *function_of(call))
+        attempt(differentiate, *gradient_cases.function_of(call, tiny_torch))
     assert {op.__name__ for op in ops - seen} == ELSEWHERE
 
 
@@ -346,3 +286,71 @@ def differentiate(function, inputs):
             outputs, inputs, weights, create_graph=twice, allow_unused=True
         )
     sum([g.sum() for g in grads if g is not None]).backward()
+
+
+# --------------------------------------------------------------------- subsets of the operands
+
+
+def derivatives(function, inputs, wanted: list) -> tuple[list, Exception | None]:
+    """Of the sum of all outputs, to the third, for `wanted`; and what the next one raised."""
+    total = sum([(y * scale(y)).sum() for y in flatten(function(*inputs)) if is_float(y)])
+    found: list = []
+    while len(found) < 3 and getattr(total, "requires_grad", False):
+        try:
+            grads = tiny_torch.autograd.grad(
+                total, wanted, create_graph=True, allow_unused=True, materialize_grads=True
+            )
+        except Exception as error:
+            return found, error
+        found.append(grads)
+        total = sum([(g * scale(g)).sum() for g in grads])
+    return found, None
+
+
+def scale(y: Tensor) -> Tensor:
+    """Another number for each element."""
+    return tiny_torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).reshape(y.shape).to(y.device)
+
+
+def check_subsets(function, inputs: list, where: str) -> None:
+    """Whichever operands need a gradient, each has the same; so has the incoming gradient."""
+    factor = tiny_torch.tensor(1.25, dtype=tiny_torch.float64)
+
+    def scaled(factor, *tensors):
+        return [y * factor for y in flatten(function(*tensors)) if is_float(y)]
+
+    leaves = [x.detach() for x in (factor, *inputs)]
+    for size in range(1, len(leaves)):
+        for places in itertools.combinations(range(len(leaves)), size):
+            everything = [x.clone().requires_grad_() for x in leaves]
+            wanted = [everything[i] for i in places]
+            expected, error = derivatives(scaled, everything, wanted)
+            alone = [x.clone().requires_grad_(i in places) for i, x in enumerate(leaves)]
+            found, our_error = derivatives(scaled, alone, [alone[i] for i in places])
+            title = f"{where}, for {places}"
+            for e in (error, our_error):
+                assert e is None or "derivative for" in str(e), f"{title}: {e!r}"
+            for order, grads in enumerate(expected):
+                nothing = [tiny_torch.zeros_like(g) for g in grads]
+                ours = found[order] if order < len(found) else nothing
+                if order == len(found) and our_error is not None:
+                    raise AssertionError(f"{title}, derivative {order + 1}: {our_error!r}")
+                for a, b in zip(ours, grads, strict=True):
+                    compare(a.detach(), b.detach(), f"{title}, derivative {order + 1}", ulps=2**16)
+
+
+@by_name([case for case in CASES if case.gradient and "float64" in case.dtypes])
+def test_derivatives_for_every_subset_of_the_operands(case):
+    inputs = inputs_of(case, plans(case)[0])
+    error, outputs = attempt(case, tiny_torch, *inputs)
+    if (
+        error is None
+        and any(is_float(y) for y in outputs)
+        and case.function not in WITHOUT_GRADIENT
+    ):
+        check_subsets(lambda *tensors: case(tiny_torch, *tensors), inputs, case.name)
+
+
+@pytest.mark.parametrize("call", gradient_cases.CASES)
+def test_derivatives_of_a_call_for_every_subset(call):
+    check_subsets(*gradient_cases.function_of(call, tiny_torch), call)

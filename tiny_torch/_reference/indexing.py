@@ -79,11 +79,16 @@ PLACES: tuple[Any, ...] = (None, np.add, np.multiply, np.maximum, np.minimum)
 
 
 def write(x: Any, places: Sequence[int], values: Any, place: int) -> None:
-    """The last of several writes to one place stays; if they combine, all count, one by one."""
+    """The last of several writes to one place stays; if they combine, all count, one by one.
+
+    Halves are combined in float32, and rounded once.
+    """
     if PLACES[place] is None:
         x._flat[places] = values
     else:
-        PLACES[place].at(x._flat, np.array(places, np.int64), values)
+        combined = x._flat.astype(np.float32) if x._flat.dtype == np.float16 else x._flat
+        PLACES[place].at(combined, np.array(places, np.int64), values)
+        x._flat[places] = combined[places]
     x.mark_written()
 
 

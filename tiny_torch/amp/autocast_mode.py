@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 import tiny_torch as torch
+from tiny_torch import _core
 from tiny_torch.amp import state
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.devices import device
+from tiny_torch.modes import Scope
 from tiny_torch.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -36,13 +38,12 @@ def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
 
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
-            return func(*args, **kwargs)
+        return _core.within(autocast_instance, func, *args, **kwargs)
 
     return decorated
 
 
-class autocast:
+class autocast(Scope):
     """Within it products are computed in half precision, and what needs range in float32.
 
     A context manager and a decorator, of one thread. `device_type` is "cpu", "cuda" or
@@ -86,7 +87,6 @@ class autocast:
         self._enabled = enabled and self._is_possible()
         self.casts: Counter = Counter()
         self._log = log
-        self._outer: list[tuple] = []  # an instance may be entered again within itself
 
     def _is_possible(self) -> bool:
         """Whether the device is there and can compute in the dtype; else it warns."""
@@ -107,24 +107,25 @@ class autocast:
             return False
         return True
 
-    def __enter__(self) -> autocast:
-        where = self.device
+    def current(self) -> tuple:
+        where, nesting, logs = self.device, state.state.nesting, len(state.state.logs)
         before = torch.is_autocast_enabled(where), torch.get_autocast_dtype(where)
-        self._outer.append((*before, torch.is_autocast_cache_enabled()))
-        torch.set_autocast_enabled(where, self._enabled)
-        torch.set_autocast_dtype(where, self.fast_dtype)
+        return *before, torch.is_autocast_cache_enabled(), nesting, logs
+
+    def begin(self) -> autocast:
+        torch.set_autocast_enabled(self.device, self._enabled)
+        torch.set_autocast_dtype(self.device, self.fast_dtype)
         torch.autocast_increment_nesting()
         torch.set_autocast_cache_enabled(self._cache_enabled)
         if self._log:
             state.state.logs.append(self.casts)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self._log:
-            state.state.logs.pop()
-        if torch.autocast_decrement_nesting() == 0:
+    def restore(self, before: tuple) -> None:
+        enabled, dtype, cache_enabled, state.state.nesting, logs = before
+        del state.state.logs[logs:]
+        if state.state.nesting == 0:
             torch.clear_autocast_cache()
-        enabled, dtype, cache_enabled = self._outer.pop()
         torch.set_autocast_enabled(self.device, enabled)
         torch.set_autocast_dtype(self.device, dtype)
         torch.set_autocast_cache_enabled(cache_enabled)

@@ -16,7 +16,7 @@ from tiny_torch.autograd.op_mode import place_on_stack
 from tiny_torch.autograd.origins import Origins, returned
 from tiny_torch.autograd.places import Place
 from tiny_torch.dtypes import type_name
-from tiny_torch.modes import ANOMALY, modes, thread
+from tiny_torch.modes import ANOMALY, Scope, modes, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.
@@ -28,7 +28,7 @@ INNER = (
 )
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(Scope):
     """Anomaly detection on or off, at once and until the ``with`` ends, if it is used in one.
 
     With `check_nan`, a gradient that becomes NaN raises RuntimeError, which tells of the first op,
@@ -40,15 +40,15 @@ class set_detect_anomaly:
     def __init__(self, mode: bool, check_nan: bool = True, *, check_forward: bool = False) -> None:
         check_bool("set_anomaly_enabled", "enabled", 1, mode)
         check_bool("set_anomaly_enabled", "check_nan", 2, check_nan)
-        self.before = modes.bits & ANOMALY, thread.check_nan, thread.origins
+        self.before = now()
         looking = mode and (check_nan or check_forward)
         self.switch(ANOMALY if mode else 0, check_nan, Origins(check_forward) if looking else None)
 
-    def __enter__(self) -> None:
-        pass
+    def current(self) -> tuple:
+        return self.before
 
-    def __exit__(self, *exception: Any) -> None:
-        self.switch(*self.before)
+    def restore(self, before: tuple) -> None:
+        self.switch(*before)
 
     def switch(self, bit: int, check_nan: bool, origins: Origins | None) -> None:
         modes.bits = (modes.bits & ~ANOMALY) | bit
@@ -87,8 +87,16 @@ class detect_anomaly(set_detect_anomaly):
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
+    def current(self) -> tuple:
+        return now()
+
+    def begin(self) -> None:
         super().__init__(True, self.check_nan, check_forward=self.check_forward)
+
+
+def now() -> tuple:
+    """What is set in this thread, as `switch` takes it."""
+    return modes.bits & ANOMALY, thread.check_nan, thread.origins
 
 
 def is_anomaly_enabled() -> bool:

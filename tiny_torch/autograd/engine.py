@@ -2,42 +2,41 @@
 
 A node is younger than all that it was made from, so falling sequence numbers are an order in which
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
-Gradients are arrays, or Terms that can be added to one (term.py); only under ``create_graph`` are
-they tensors, and the same formulas recorded. What a user has seen goes on as a tensor, too
-(seen.py). The engine holds no state between or during calls, so a backward may run inside another,
-or beside it in another thread: only adding to a leaf's ``.grad`` is one at a time.
+Gradients are arrays, or Terms, which are added to an array later (term.py). Under ``create_graph``
+they are tensors, and the same formulas are recorded. A gradient that a user has seen stays a tensor
+(seen.py). The engine holds no state between or during calls, and no lock: a backward may run inside
+another, in a signal's handler or a hook, or beside it in another thread. It changes the thread's
+modes only around what may be a user's code, so that such a handler sees those of the program.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from operator import attrgetter
 
 from tiny_torch import _core
+from tiny_torch.autograd.accumulate import accumulate, add_to_grad, call_post_hooks
 from tiny_torch.autograd.anomaly_mode import check_nan, explain
+from tiny_torch.autograd.grad_mode import RECORDING, UNRECORDED
 from tiny_torch.autograd.graph import (
     EMPTY,
     FREED,
     FRESH,
     SOLE,
     Identity,
-    InLayout,
     Node,
     TensorBase,
+    anchored,
     check_saved,
     edge_of,
-    run,
 )
 from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
 from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.record import enter_accumulation, enter_node, leave
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
-from tiny_torch.autograd.view import LEAF
 from tiny_torch.devices import side_streams, wait_for_streams
-from tiny_torch.modes import ANOMALY, INFERENCE, NO_GRAD, RECORDED, WATCHED, modes, thread
+from tiny_torch.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, Setting, modes, thread
 from tiny_torch.tensor import wrap
 
 # take(dict or list, key): removes it; (value or None, whether that may be written: nobody else
@@ -46,16 +45,7 @@ take = _core.take
 by_sequence = attrgetter("sequence")
 by_turn = lambda entry: entry[1].turn  # noqa: E731
 NO_WRITE = 2**63 - 1  # a stamp that no write is later than
-accumulating = threading.Lock()
-
-
-def renew_lock() -> None:
-    """In a forked child: another thread of the parent may have held it."""
-    global accumulating
-    accumulating = threading.Lock()
-
-
-os.register_at_fork(after_in_child=renew_lock)
+within = _core.within
 
 
 def run_backward(
@@ -75,13 +65,11 @@ def run_backward(
     """
     if side_streams:
         wait_for_streams()
-    saved_bits = modes.bits
-    create_graph = create_graph and not saved_bits & INFERENCE
-    modes.bits = saved_bits & ~NO_GRAD if create_graph else saved_bits | NO_GRAD
-    try:
-        return Run(retain_graph, create_graph, inputs, accumulate).run(roots, gradients)
-    finally:  # other modes a hook may have switched
-        modes.bits = (modes.bits & ~NO_GRAD) | (saved_bits & NO_GRAD)
+    create_graph = create_graph and not modes.bits & INFERENCE
+    call = Run(retain_graph, create_graph, inputs, accumulate)
+    if create_graph:
+        return within(RECORDING, call.run, roots, gradients)
+    return call.run(roots, gradients)
 
 
 class Run:
@@ -90,6 +78,7 @@ class Run:
     def __init__(self, retain_graph, create_graph, inputs, accumulate):
         self.retain_graph = retain_graph
         self.create_graph = create_graph
+        self.mode = RECORDING if create_graph else UNRECORDED
         self.inputs = inputs
         self.wanted = None if inputs is None else frozenset(inputs)
         self.accumulate = accumulate
@@ -124,7 +113,7 @@ class Run:
             op, edges = node.op, node.edges
             hooks = node.hooks
             if hooks:
-                grad, plain = self.call_hooks(hooks, grad), False
+                grad, plain = within(self.mode, self.call_hooks, hooks, grad), False
             if wanted:
                 self.capture(node, grad, wanted)
             if leading is None:
@@ -135,17 +124,18 @@ class Run:
                 needs = leading[node]
             row = enter_node(node, grad) if recorded else None
             saved = node.saved
-            state = EMPTY  # from FRESH on no unpack, no release: 4 % of a small step
+            state = EMPTY  # FRESH and SOLE need no unpack, no release: 4 % of a small step
             if careful or hooks is not None:
-                results = self.call_carefully(node, grad, needs)
+                results = within(self.mode, self.call_carefully, node, grad, needs)
             else:
                 if type(saved) is tuple and saved and saved is not FREED:
                     state = check_saved(saved, node.sequence)
                 if saved and state < FRESH:
                     thread.backward = weakref.ref(self)
-                    packed = type(saved) is not tuple
-                    saved = node.unpack(False)
-                    if packed:  # what hooks have made for this call alone may be written over, too
+                    if type(saved) is tuple:
+                        saved = node.unpack(False)
+                    else:  # what hooks make for this call alone may be written over, too
+                        saved = within(UNRECORDED, node.unpack, False)
                         state = check_saved(saved, NO_WRITE)
                 seen = None
                 if not plain:
@@ -170,7 +160,7 @@ class Run:
                     continue
                 result = results[i]
                 if result is not None and shapes is not None and shapes[i] is not None:
-                    result = sum_to(result, *shapes[i])
+                    result = self.sum_to(result, *shapes[i])
                 target = edge[0]
                 if isinstance(target, Node) and target not in buffers and target.op.outputs == 1:
                     if result is not None:  # deliver's most common case: 2 % of a small step
@@ -187,11 +177,18 @@ class Run:
             return [self.found.get(edge) for edge in self.inputs]
         return None
 
+    def sum_to(self, gradient, shape, dtype):
+        if type(gradient) is NDArray:
+            return sum_to(gradient, shape, dtype)
+        return within(self.mode, sum_to, gradient, shape, dtype)
+
     def call_carefully(self, node, grad, needs):
         """A node's backward under create_graph, with hooks of its own, or in a mode."""
         if not modes.bits & ANOMALY:
             return self.call(node, grad, needs)
-        outer, thread.running = thread.running, node
+        return within(Setting(thread, "running", node), self.call_checked, node, grad, needs)
+
+    def call_checked(self, node, grad, needs):
         try:
             results = self.call(node, grad, needs)
             if thread.check_nan:
@@ -199,8 +196,6 @@ class Run:
         except Exception:
             explain(node)
             raise
-        finally:
-            thread.running = outer
         return results
 
     def call(self, node, grad, needs):
@@ -214,11 +209,14 @@ class Run:
             return backward_through_modes(self.backward_of, node, grad, needs)
         thread.backward = weakref.ref(self)
         if self.create_graph:
-            # An op that has not saved its input has a backward that can be differentiated itself.
-            if node.op.composite is not None and 0 in node.op.saves:
+            # An op that has not saved its input, or not all of them, has a backward that can be
+            # differentiated itself.
+            op = node.op
+            if op.composite is not None and 0 in op.saves and not op.used_by:
                 return through_composite(node, grad, needs)
             saved = node.unpack(True) if node.saved else ()
-            return settled(node.op.backward(saved, grad, needs))
+            results = settled(op.backward(saved, grad, needs))
+            return anchored(results, node.edges[0]) if op.piecewise else results
         saved = node.unpack(False) if node.saved else ()
         if node.op.takes_tensors:
             return node.op.backward(saved, shown(grad), needs)
@@ -365,7 +363,7 @@ class Run:
         return grad
 
     def call_leaf_hooks(self, leaf):
-        for hook in list(getattr(leaf, "_hooks", {}).values()):
+        for hook in list(leaf._hooks.values()):
             gradient = self.leaf_grads[leaf] = shown(self.leaf_grads[leaf])
             answer = checked(hook, gradient)
             if answer is not None:
@@ -382,8 +380,8 @@ class Run:
             leaf = self.ready.pop()
             if self.wanted is not None and (leaf, 0) not in self.wanted:
                 continue
-            if leaf in self.leaf_grads:
-                self.call_leaf_hooks(leaf)
+            if leaf in self.leaf_grads and getattr(leaf, "_hooks", None):
+                within(self.mode, self.call_leaf_hooks, leaf)
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
             if gradient is None:
                 continue
@@ -396,54 +394,9 @@ class Run:
                 gradient, sole = take(held, 0)
             row = enter_accumulation() if modes.bits & RECORDED else None
             accumulate(leaf, gradient, sole, self.create_graph)
+            if getattr(leaf, "_post_hooks", None):
+                within(self.mode, call_post_hooks, leaf)
             leave(row)
-
-
-def add_to_grad(leaf, term) -> bool:
-    """Adds a part of its gradient to ``leaf.grad``, if that is there and no hook is to see all."""
-    hooks = getattr(leaf, "_hooks", None) or getattr(leaf, "_post_hooks", None)
-    if hooks or leaf.edge is not LEAF:
-        return False
-    with accumulating:
-        so_far = leaf._grad
-        return so_far is not None and term.add_to(so_far.array)
-
-
-def accumulate(leaf, gradient, sole, create_graph) -> None:
-    """Adds to ``leaf.grad``. A first gradient is moved in if nobody else holds it (`sole`)."""
-    if leaf.edge is not LEAF:
-        if leaf.edge is None:  # it was detached, or told not to require grad, since
-            return
-        raise RuntimeError("leaf variable has been moved into the graph interior")
-    with accumulating:
-        so_far = leaf._grad
-        if so_far is None:
-            if create_graph:
-                leaf._grad = run(InLayout, gradient, leaf.array)
-            elif sole and has_layout_of(gradient, leaf.array):
-                leaf._grad = wrap(gradient)
-            else:
-                leaf._grad = wrap(run(InLayout, gradient, leaf.array))
-        elif create_graph:
-            leaf._grad = so_far + gradient
-        else:
-            so_far.array.add(gradient, so_far.array)
-    for hook in list(getattr(leaf, "_post_hooks", {}).values()):
-        answer = hook(leaf)
-        if answer is not None and not hasattr(answer, "array"):
-            raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-
-
-def has_layout_of(gradient, array) -> bool:
-    """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
-    if gradient.dtype is not array.dtype:
-        return False
-    if not array.is_dense():
-        return gradient.is_contiguous()
-    return gradient.strides == array.strides or all(
-        n == 1 or a == b
-        for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
-    )
 
 
 def sum_to(gradient, shape, dtype):
@@ -474,12 +427,7 @@ def through_composite(node, grad, needs):
             if edge is not None:
                 marks[place] = (Node(Identity, (edge,), ()), 0)
                 inputs[place] = wrap(value.array, marks[place])
-    modes_before = modes.bits
-    modes.bits &= ~NO_GRAD
-    try:
-        outputs = op.composite(*inputs, *node.constants)
-    finally:
-        modes.bits = modes_before
+    outputs = within(RECORDING, op.composite, *inputs, *node.constants)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     grads = grad if isinstance(grad, tuple) else (grad,)
     pairs = [

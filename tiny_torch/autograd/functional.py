@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from tiny_torch.autograd.grad_mode import enable_grad, is_grad_enabled, recording
 from tiny_torch.autograd.gradients import grad, stacked
 from tiny_torch.tensor import Tensor
 
@@ -34,7 +34,7 @@ def vjp(
         point = Point("vjp", func, inputs, create_graph)
         point.run(strict)
         vectors = point.vectors(v, point.outputs, point.tuple_out, "returns a single Tensor")
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recording(create_graph or is_grad_enabled()):
         found = gradients(point.outputs, point.inputs, vectors, create_graph)
         text = f"{USER} is independent of input {{}}. {UNLESS}"
         products = point.filled(found, point.inputs, strict, text, "jacobian")
@@ -58,7 +58,7 @@ def jvp(
         if strict:
             text = "The gradient with respect to input {} is independent of the inputs of the "
             check(pulled, f"{text}user-provided function. {UNLESS}")
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recording(create_graph or is_grad_enabled()):
         found = gradients(pulled, dual, vectors, create_graph)
         text = (
             "The gradient with respect to the input is independent of entry {} in the grad_outputs "
@@ -79,7 +79,7 @@ def vhp(
         point = Point("vhp", func, inputs, create_graph)
         vectors = point.input_vectors(v)
         first = point.gradient(strict)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recording(create_graph or is_grad_enabled()):
         found = gradients(first, point.inputs, vectors, create_graph)
         text = f"The jacobian of the user-provided function is independent of input {{}}. {UNLESS}"
         products = point.filled(found, point.inputs, strict, text, "hessian")
@@ -99,7 +99,7 @@ def hvp(
         first = point.gradient(strict)
         dual = tuple(detached_zeros(x).requires_grad_() for x in point.inputs)
         twice = gradients(first, point.inputs, dual, True)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recording(create_graph or is_grad_enabled()):
         found = gradients(twice, dual, vectors, create_graph)
         text = (
             "The hessian of the user-provided function is independent of entry {} in the "

@@ -13,28 +13,16 @@ from typing import Any, TypeVar, cast
 
 from tiny_torch import _core
 from tiny_torch.arguments import check_bool
-from tiny_torch.modes import INFERENCE, NO_GRAD, OFF, modes
+from tiny_torch.modes import INFERENCE, NO_GRAD, Scope, modes
 
 C = TypeVar("C", bound=Callable)
+new = _core.ModeScope.__new__
 
 
-class Mode:
-    """Sets mode bits on entry and puts them back on exit."""
+class Decorator:
+    """A scope that may stand above a function, too, and then holds while that runs."""
 
-    bits_on = 0
-    bits_off = 0
-
-    def __init__(self) -> None:
-        self.before = 0
-
-    def __enter__(self) -> None:
-        self.before = modes.bits
-        modes.bits = (self.before & ~self.bits_off) | self.bits_on
-
-    def __exit__(self, *exception: Any) -> None:
-        modes.bits = (modes.bits & ~OFF) | (self.before & OFF)  # others may have changed since
-
-    def clone(self) -> Mode:
+    def clone(self) -> Any:
         return type(self)()
 
     def __call__(self, function: C) -> C:
@@ -52,8 +40,7 @@ class Mode:
 
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
-            with self.clone():  # a fresh one: the function may call itself
-                return function(*args, **kwargs)
+            return _core.within(self.clone(), function, *args, **kwargs)
 
         return cast("C", wrapper)
 
@@ -66,15 +53,13 @@ class Mode:
             step, argument = generator.send, None
             while True:
                 try:
-                    with self.clone():
-                        value = step(argument)
+                    value = _core.within(self.clone(), step, argument)
                 except StopIteration as stop:
                     return stop.value
                 try:
                     step, argument = generator.send, (yield value)
                 except GeneratorExit:
-                    with self.clone():
-                        generator.close()
+                    _core.within(self.clone(), generator.close)
                     raise
                 except BaseException as error:
                     step, argument = generator.throw, error
@@ -82,7 +67,7 @@ class Mode:
         return cast("C", wrapper)
 
 
-class no_grad(Mode):
+class no_grad(Decorator, _core.ModeScope):
     """Ops are not recorded. https://pytorch.org/docs/stable/generated/torch.no_grad.html
 
     >>> import tiny_torch as torch
@@ -93,27 +78,32 @@ class no_grad(Mode):
     False
     """
 
-    bits_on = NO_GRAD
+    bits_on, bits_off = NO_GRAD, 0
 
     def __new__(cls, function: Callable | None = None) -> Any:
-        mode = object.__new__(cls)
-        if function is None:
-            return mode
-        mode.__init__()  # type: ignore[misc]
-        return mode(function)
+        mode = new(cls)
+        return mode if function is None else mode(function)
 
-    def __init__(self) -> None:  # where it is called with a function, __new__ answers another
-        super().__init__()
+    def __init__(self) -> None:
+        """Takes nothing: of a function, __new__ answers another."""
 
 
 class enable_grad(no_grad):
     """Ops are recorded. https://pytorch.org/docs/stable/generated/torch.enable_grad.html"""
 
-    bits_on = 0
-    bits_off = NO_GRAD
+    bits_on, bits_off = 0, NO_GRAD
 
 
-class set_grad_enabled(Mode):
+# Around what may be a user's code in a backward, and around formulas that are to be recorded.
+UNRECORDED, RECORDING = no_grad(), enable_grad()
+
+
+def recording(wanted: bool) -> Any:
+    """`enable_grad()` or `no_grad()`; unlike `set_grad_enabled`, nothing before the ``with``."""
+    return enable_grad() if wanted else no_grad()
+
+
+class set_grad_enabled(Decorator, Scope):
     """Recording on or off, at once and until the ``with`` ends, if it is used in one.
 
     https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html
@@ -122,22 +112,27 @@ class set_grad_enabled(Mode):
     def __init__(self, mode: bool) -> None:
         check_bool("set_grad_enabled", "enabled", 1, mode)
         self.mode = mode
-        self.bits_on, self.bits_off = (0, NO_GRAD) if self.mode else (NO_GRAD, 0)
-        self.before = modes.bits
-        modes.bits = (self.before & ~self.bits_off) | self.bits_on
+        self.before = modes.bits & NO_GRAD
+        self.begin()
 
-    def __enter__(self) -> None:
-        modes.bits = (modes.bits & ~self.bits_off) | self.bits_on
+    def current(self) -> int:
+        return self.before
+
+    def begin(self) -> None:
+        modes.bits = (modes.bits & ~NO_GRAD) | (0 if self.mode else NO_GRAD)
+
+    def restore(self, before: int) -> None:
+        modes.bits = (modes.bits & ~NO_GRAD) | before
 
     def __call__(self, function: C) -> C:
-        modes.bits = self.before  # as a decorator it holds inside the function only
+        self.restore(self.before)  # as a decorator it holds inside the function only
         return super().__call__(function)
 
-    def clone(self) -> set_grad_enabled:
-        return type(self)(self.mode)
+    def clone(self) -> Any:
+        return recording(self.mode)
 
 
-class inference_mode(Mode):
+class inference_mode(Decorator, _core.ModeScope):
     """Ops are not recorded, and what they make are inference tensors.
 
     Outside, these may not be written, require grad, or be saved for backward: RuntimeError. Their
@@ -146,25 +141,16 @@ class inference_mode(Mode):
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        instance = object.__new__(cls)
+        instance = new(cls)
         if isinstance(mode, bool):
             return instance
         instance.__init__(True)  # type: ignore[misc]
         return instance(mode)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
         self.mode = mode
         self.bits_on = NO_GRAD | INFERENCE if mode else 0
         self.bits_off = 0 if mode else NO_GRAD | INFERENCE
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        _core.set_inference_mode(bool(modes.bits & INFERENCE))
-
-    def __exit__(self, *exception: Any) -> None:
-        super().__exit__()
-        _core.set_inference_mode(bool(modes.bits & INFERENCE))
 
     def clone(self) -> inference_mode:
         return type(self)(self.mode)

@@ -40,7 +40,8 @@ class Op:
 
     # The leading entries of `saved`: i is input i, ~j is output j. What follows is constant.
     saves: tuple[int | None, ...] = ()
-    # For each of them, the inputs whose gradients are computed from it; (): all are.
+    # For each of them, the inputs whose gradients are computed from it; (): all are. Where that is
+    # said, what is saved may be a function, which is called for it where the op is recorded.
     used_by: tuple[tuple[int, ...], ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
@@ -49,12 +50,16 @@ class Op:
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
     composite: Any = None
-    # The forms of an op without gradient that take what requires grad and leave its history be.
+    # An op without a gradient refuses to write where something requires grad, but in these forms:
+    # there it takes such tensors, and their history stays as it is.
     unrecorded: tuple[str, ...] = ()  # "out", "in place"
     overwrites = False  # backward's 4th argument: whether it may write over the first saved array
-    # Whether backward frees what was saved though it holds no array, as in PyTorch, which keeps a
-    # number as a tensor, or its input for the shape.
+    # Whether a second backward is refused though no array was saved. PyTorch's node has saved one
+    # here: a number as a tensor, or the input for its shape.
     once = False
+    # Its gradient depends in steps on the first input. Recorded, that gradient has one of zeros for
+    # the input, as PyTorch's has, and not none.
+    piecewise = False
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
 
     forward: Any = None
@@ -110,7 +115,7 @@ class Node(_core.NodeBase):
         for k, value in enumerate(saved):
             if not hasattr(value, "stamp"):
                 result.append(value)
-            elif k >= len(places) or places[k] is None:
+            elif k >= len(places) or places[k] is None or not value.dtype.is_floating_point:
                 result.append(wrap(value))
             elif places[k] >= 0:
                 edge = self.edges[places[k]]
@@ -221,6 +226,23 @@ class Identity(Op):
         return grad
 
 
+class Anchor(Op):
+    """The first input; of the second, on which it depends in steps, the gradient is 0."""
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        zeros = grad.new_full(grad.shape, 0) if needs[1] else None
+        return grad if needs[0] else None, zeros
+
+
+def anchored(results, edge):
+    """A node's gradients, the first of which leads to the input that has this edge, too."""
+    first, *others = results if type(results) is tuple else (results,)
+    if first is None or edge is None:
+        return results
+    return wrap(first.array, (Node(Anchor, (edge_of(first), edge), ()), 0)), *others
+
+
 class Unrelated(Op):
     """What an op without a gradient has left in place: nothing of what was there before."""
 
@@ -244,6 +266,18 @@ class InLayout(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return grad
+
+
+def has_layout_of(gradient, array) -> bool:
+    """Whether a gradient has the strides that ``.grad`` of a leaf should have."""
+    if gradient.dtype is not array.dtype:
+        return False
+    if not array.is_dense():
+        return gradient.is_contiguous()
+    return gradient.strides == array.strides or all(
+        n == 1 or a == b
+        for n, a, b in zip(array.shape, gradient.strides, array.strides, strict=True)
+    )
 
 
 class GradientEdge(NamedTuple):

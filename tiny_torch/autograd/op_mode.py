@@ -1,17 +1,17 @@
-"""Modes that see every op of a thread, forward and backward: autocast and the profiler are such.
+"""Modes that see ops of a thread, forward and backward: autocast is one, the tracer another.
 
-Nothing else is asked of a mode than the two methods of OpMode, and nothing else in the package
-knows what modes there are.
+A mode says which ops it sees (`sees`, `takes_whole`) and what it does with them (`forward`,
+`backward`). Nothing else in the package knows what modes there are.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.modes import modes, thread
+from tiny_torch.modes import Scope, modes
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
 # results written over the first argument, and results that a caller's `out` will hold.
@@ -19,7 +19,7 @@ ORDINARY, VIEW, IN_PLACE, OUT = "ordinary", "view", "in place", "out"
 NO_OPS: frozenset[str] = frozenset()
 
 
-class OpMode:
+class OpMode(Scope):
     """Sees the ops of this thread while its ``with`` lasts; the innermost mode sees them first.
 
     Inside its methods a mode does not see ops, those outside of it do.
@@ -50,31 +50,35 @@ class OpMode:
         """Answers the gradients of a node's inputs; ``call(node, grad, needs)`` computes them."""
         return call(node, grad, needs)
 
-    def __enter__(self) -> Any:
-        use((*thread.op_modes, self))
+    def current(self) -> int:
+        """How often it is on the stack."""
+        return modes.op_modes.count(self)
+
+    def begin(self) -> Any:
+        use((*modes.op_modes, self))
         return self
 
-    def __exit__(self, *exception: Any) -> None:
-        use(without(self))
+    def restore(self, before: int) -> None:
+        while modes.op_modes.count(self) > before:
+            use(without(self))
 
 
 def use(stack: tuple) -> None:
     """These modes see the ops, the last of them first."""
-    thread.op_modes = stack
-    modes.watched = stack[0].sees if len(stack) == 1 else seen_by(stack)
+    _core.watch(stack, seen_by(stack))
 
 
-def seen_by(stack: tuple) -> frozenset[str] | None:
+def seen_by(stack: Sequence) -> frozenset[str] | None:
     """The names of the ops that one of the modes sees; None: of all."""
-    if not stack:
-        return NO_OPS
+    if len(stack) == 1:
+        return stack[0].sees
     names = [mode.sees for mode in stack]
     return None if None in names else NO_OPS.union(*names)
 
 
 def seer_of(op: Any) -> OpMode | None:
     """The innermost mode that sees the op; None if there is none."""
-    for mode in reversed(thread.op_modes):
+    for mode in reversed(modes.op_modes):
         if is_seen(op, mode):
             return mode
     return None
@@ -86,7 +90,7 @@ def is_seen(op: Any, mode: OpMode) -> bool:
 
 def without(mode: OpMode) -> tuple:
     """The stack without the mode where it stands innermost; it need not be the last."""
-    stack = thread.op_modes
+    stack = modes.op_modes
     i = len(stack) - 1
     while i >= 0 and stack[i] is not mode:
         i -= 1
@@ -97,30 +101,22 @@ def place_on_stack(mode: OpMode, there: bool) -> None:
     """Makes the mode the innermost one unless it is on the stack, or takes it off."""
     if not there:
         use(without(mode))
-    elif mode not in thread.op_modes:
-        use((*thread.op_modes, mode))
+    elif mode not in modes.op_modes:
+        use((*modes.op_modes, mode))
     else:
-        use(thread.op_modes)  # what it sees may have changed
+        use(modes.op_modes)  # what it sees may have changed
 
 
 def through(mode: OpMode, kind: str, op: Any, arguments: tuple, call: Callable) -> Any:
     """A mode's answer; ``call(op, arguments)`` goes on to the next."""
-    stack = thread.op_modes
-    use(without(mode))
-    try:
-        return mode.forward(call, op, arguments, kind)
-    finally:
-        use(stack)
+    stack = without(mode)
+    return _core.watching(stack, seen_by(stack), mode.forward, call, op, arguments, kind)
 
 
 def backward_through_modes(call: Callable, node: Any, grad: Any, needs: Any) -> Any:
     """The same of a node's backward, of the innermost mode: ``call(node, grad, needs)``."""
-    stack = thread.op_modes
-    use(stack[:-1])
-    try:
-        return stack[-1].backward(call, node, grad, needs)
-    finally:
-        use(stack)
+    *outer, mode = modes.op_modes
+    return _core.watching(tuple(outer), seen_by(outer), mode.backward, call, node, grad, needs)
 
 
 Kind = TypeVar("Kind", bound=Callable)
@@ -146,7 +142,7 @@ def plain_of(function: Any) -> Any:
 def seen_as_one(function: Callable, args: tuple, kwargs: dict) -> Any:
     """The answer of the innermost mode that takes the function whole, or its own."""
     given = (*args, *kwargs.values())
-    for mode in reversed(thread.op_modes):
+    for mode in reversed(modes.op_modes):
         if is_seen(function, mode) and mode.takes_whole(function.__name__, given):
             break
     else:

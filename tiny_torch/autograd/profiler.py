@@ -28,6 +28,7 @@ from tiny_torch.autograd.record import (
     stop_record,
     watch_modules,
 )
+from tiny_torch.modes import RECORDED, Scope, modes
 
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
@@ -95,7 +96,7 @@ def _usable(device: str | None) -> None:
         warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=4)
 
 
-class profile:
+class profile(Scope):
     """What the ops in a ``with`` block took: `torch.profiler.profile` without its schedule.
 
     `record_shapes` keeps the shapes of inputs, `with_flops` counts operations, `profile_memory`
@@ -169,16 +170,18 @@ class profile:
         self._earlier: list[FunctionEvent] = []  # of blocks before, with acc_events
         self._saved = False
 
-    def __enter__(self) -> profile | None:
+    def current(self) -> None:
+        if self.enabled and self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+
+    def begin(self) -> profile | None:
         if not self.enabled:
             return None
-        if self.entered:
-            raise RuntimeError("Profiler context manager is not reentrant")
         self._prepare()
         self._start()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def restore(self, before: None) -> None:
         if self.enabled:
             self._stop()
 
@@ -189,10 +192,11 @@ class profile:
 
     def _start(self) -> None:
         self.entered = True
+        if not modes.bits & RECORDED:  # else that is another's, and start_record says so
+            self._thread = threading.get_native_id()
         start_record(self.record_shapes, self.profile_memory, stack if self.with_stack else None)
         if self.with_modules or self.with_stack:
-            watch_modules(1)
-        self._thread = threading.get_native_id()
+            watch_modules(self, True)
         self._started = perf_counter_ns()
 
     def _stop(self) -> None:
@@ -201,10 +205,10 @@ class profile:
             return
         if thread != self._thread:
             raise RuntimeError("a profile is stopped on the thread that has started it")
-        self._thread = 0
         rows = [Row(*row) for row in stop_record()]
         if self.with_modules or self.with_stack:
-            watch_modules(-1)
+            watch_modules(self, False)
+        self._thread = 0
         if self.acc_events and self._recording is not None:
             self._earlier = list(self.function_events)
         self._recording = Recording(rows, thread, self._started, stop)

@@ -9,7 +9,6 @@ is over. While nobody records, `enter` answers None, and `leave(None)` does noth
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from tiny_torch import _core
@@ -62,8 +61,7 @@ def enter_accumulation() -> Any:
 # ---- calls of modules ---------------------------------------------------------------------------
 
 _plain_calls: dict[type, Any] = {}  # {recordable class: its own __call__}
-_watching = 0  # profiles that want to see modules
-_lock = threading.Lock()
+_watching: set[Any] = set()  # profiles that want to see modules
 
 
 def recordable(kind: type) -> type:
@@ -83,10 +81,12 @@ def _recorded(plain: Any) -> Any:
     return call
 
 
-def watch_modules(change: int) -> None:
-    """One profile more, or less, that wants to see modules; without one, calls stay plain."""
-    global _watching
-    with _lock:
-        _watching += change
+def watch_modules(profile: Any, wanted: bool) -> None:
+    """Whether a profile wants to see modules; where none does, calls stay plain."""
+    (_watching.add if wanted else _watching.discard)(profile)
+    while True:
+        seen = bool(_watching)
         for kind, plain in _plain_calls.items():
-            kind.__call__ = _recorded(plain) if _watching else plain  # type: ignore[method-assign]
+            kind.__call__ = _recorded(plain) if seen else plain  # type: ignore[method-assign]
+        if seen == bool(_watching):  # else another thread, or a handler, has changed it meanwhile
+            return

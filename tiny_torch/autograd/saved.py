@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tiny_torch.modes import NO_GRAD, SAVED_HOOKS, modes, thread
+from tiny_torch import _core
+from tiny_torch.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, thread
 from tiny_torch.tensor import wrap
 
 
@@ -44,7 +45,7 @@ class Packed:
         return tensor.array
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Scope):
     """What ops save for backward passes through `pack_hook`, and back through `unpack_hook`.
 
     https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
@@ -60,13 +61,15 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
-        self.before = modes.bits & SAVED_HOOKS, thread.saved_hooks
-        modes.bits |= SAVED_HOOKS
-        thread.saved_hooks = self.pack_hook, self.unpack_hook
+    def current(self) -> tuple:
+        return modes.bits & SAVED_HOOKS, thread.saved_hooks
 
-    def __exit__(self, *exception: Any) -> None:
-        bit, thread.saved_hooks = self.before
+    def begin(self) -> None:
+        thread.saved_hooks = self.pack_hook, self.unpack_hook
+        modes.bits |= SAVED_HOOKS
+
+    def restore(self, before: tuple) -> None:
+        bit, thread.saved_hooks = before
         modes.bits = (modes.bits & ~SAVED_HOOKS) | bit
 
 
@@ -85,15 +88,19 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(keep, lambda packed: packed[1].to(packed[0]))
 
 
+class Packing(_core.ModeScope):
+    """A pack hook's own ops are neither recorded nor packed."""
+
+    bits_on, bits_off = NO_GRAD, SAVED_HOOKS
+
+
+PACKING = Packing()
+
+
 def pack(node: Any) -> None:
     """Packs what a new node has saved."""
     saved = node.saved
     places = [place for place, value in enumerate(saved) if hasattr(value, "stamp")]
     if not places:
         return
-    bits = modes.bits
-    modes.bits = (bits | NO_GRAD) & ~SAVED_HOOKS
-    try:
-        node.saved = Packed(saved, places, *thread.saved_hooks)
-    finally:
-        modes.bits = bits
+    node.saved = _core.within(PACKING, Packed, saved, places, *thread.saved_hooks)

@@ -12,8 +12,9 @@ from tiny_torch import _core
 # The edge of a leaf that requires grad: a reference to itself would keep it alive.
 LEAF: Any = ("leaf", 0)
 
-# How a view was made; in-place ops through all but the first are refused. A view of a view was made
-# as that was, unless the modes at its making, or its being one of several, say otherwise.
+# How a view was made. A write in place that is recorded goes through a PLAIN view only. A view of a
+# view is of the kind of the first one, unless it was made in another way itself: as one of several
+# results, under no_grad, in inference mode, or in a user's Function.
 PLAIN, MULTI_OUTPUT, MADE_WITHOUT_GRAD, MADE_IN_INFERENCE, IN_FUNCTION = range(5)
 
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 
 from tiny_torch import _core
 from tiny_torch.autograd.engine import through_composite
+from tiny_torch.autograd.grad_mode import UNRECORDED
 from tiny_torch.autograd.graph import Node, Op, edge_of, run
 from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.seen import hidden
@@ -23,14 +24,15 @@ from tiny_torch.modes import OFF, modes
 
 def renew(tensor, view):
     """The edge of a view whose memory has been written since it was made: from its base anew."""
-    # If this view did the last write, `rebase` stored the base's edge in it, because the base may
-    # have been detached since.
+    # `rebase` stored the base's edge in the view that did the last write, because the base may have
+    # been detached since.
     base = tensor.edge if view.stamp == ~tensor.array.stamp else edge_of(view.base)
-    # None where the base was detached: what the view showed before the write is no more.
+    # A base without an edge was detached; then a view that had a history must not keep it, because
+    # it shows other values now.
     if base is not None or (tensor.edge is not None and tensor.edge is not LEAF):
         if view.kind != PLAIN:
             if modes.bits & OFF:
-                return tensor.edge  # which nobody will record
+                return tensor.edge  # recording is off: nobody will use it
             raise refusal(tensor, "its base or another view of its base has been")
         array, origin = tensor.array, view.base.array
         geometry = (array.shape, array.strides, array.offset - origin.offset)
@@ -162,9 +164,10 @@ def evened(memory, origin, offset):
     shape, strides, _ = origin
     if not overlaps_itself(shape, strides):
         return memory
-    number = placed(memory.new_full(shape, 1), memory.size, shape, strides, offset)
+    ones = memory.new_full(shape, 1).astype(_core.float32)  # a half counts to 256 or 2048 only
+    number = placed(ones, memory.size, shape, strides, offset)
     number.masked_fill_(number == 0, 1)
-    return memory / number
+    return (memory / number).astype(memory.dtype)
 
 
 class Region(Op):
@@ -211,11 +214,11 @@ class CopySlices(Op):
         region = run(Region, grad, origin, *geometry)
         if hasattr(grad, "array") and node.op.composite is not None and 0 in node.op.saves:
             inner = through_composite(node, region, needs)
-        else:
-            values = node.unpack(hasattr(grad, "array"), shown and shown())
-            inner = node.op.backward(values, region, needs)
-            if node.op.takes_tensors and not hasattr(grad, "array"):
-                inner = hidden(inner)
+        elif hasattr(grad, "array"):
+            inner = node.op.backward(node.unpack(True, shown and shown()), region, needs)
+        else:  # which may call a user's Function, or hooks on what was saved
+            values = _core.within(UNRECORDED, node.unpack, False, shown and shown())
+            inner = hidden(_core.within(UNRECORDED, node.op.backward, values, region, needs))
         first, *others = inner if isinstance(inner, tuple) else (inner,)
         if not needs[0]:
             return (None, *others)

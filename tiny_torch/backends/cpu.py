@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.modes import Scope
 
 CAPABILITIES = {"v4bf16": "AVX512", "v4": "AVX512", "v3": "AVX2"}
 
@@ -32,7 +33,7 @@ def kernels() -> dict[str, tuple]:
     return _core.kernels()
 
 
-class override:
+class override(Scope):
     """Puts a kernel from a shared object in the place of ours, until `remove` or the ``with`` ends.
 
     `library`: the path of an object whose source says ``TT_OVERRIDE(Table, name, function)``, as
@@ -66,8 +67,8 @@ class override:
             _core.replace_kernel(self.name, self.dtype, self.before)
             self.before = None
 
-    def __enter__(self) -> override:
+    def begin(self) -> override:
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def restore(self, before: None) -> None:
         self.remove()

@@ -58,17 +58,27 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "Ints": ("tuple of ints", are_ints),
     "Sizes": ("tuple of ints", are_ints),
     "float": ("float", is_float),
-    "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
+    "bool": ("bool", lambda value: isinstance(value, bool)),
     "Number": ("Number", is_number),
     "str": ("str", lambda value: isinstance(value, str)),
     "dtype": ("torch.dtype", lambda value: isinstance(value, _core.dtype)),
     "Generator": ("torch.Generator", lambda value: isinstance(value, Generator)),
+    "PackedSequence": ("PackedSequence", lambda value: type(value).__name__ == "PackedSequence"),
     "device": ("torch.device", lambda value: isinstance(value, (str, int, device))),
     "None": ("", lambda value: value is None),
 }
 # Functions that are Python in PyTorch, which speaks of their names; the parser stands behind them.
-PYTHON_FIRST = {
-    f"tiny_torch.functions.nn.{name}" for name in ("batch_norm", "layer_norm", "normalization")
+PYTHON_FIRST: set[Callable] = set()
+# Flags that PyTorch reads in Python: anything has a truth there.
+TRUTHS: dict[str, set[str]] = {
+    "gaussian_nll_loss": {"full"},
+    "gumbel_softmax": {"hard"},
+    "interpolate": {"antialias"},
+    "multi_head_attention_forward": {
+        *("add_zero_attn", "average_attn_weights", "is_causal", "need_weights", "training"),
+        "use_separate_proj_weight",
+    },
+    "triplet_margin_with_distance_loss": {"swap"},
 }
 # Kinds of the arguments that are annotated as Any, by their names.
 BY_NAME = {
@@ -76,6 +86,11 @@ BY_NAME = {
     "out": "Out | None", **dict.fromkeys(("input", "other", "exponent"), "Tensor | Number"),
     **dict.fromkeys(("min", "max", "value"), "Tensor | Number | None"),
 }  # fmt: skip
+
+
+def is_truth(name: str, argument: str) -> bool:
+    """Whether a flag of a function may be anything, which then has a truth."""
+    return argument in ("size_average", "reduce") or argument in TRUTHS.get(name, ())
 
 
 def expected(annotation: str, value: Any) -> str | None:
@@ -105,7 +120,9 @@ def too_large(name: str, argument: str, value: Any, annotation: str) -> Exceptio
     return None
 
 
-def parsed(function: Any, name: str, arguments: tuple, keywords: dict) -> Exception | None:
+def parsed(
+    function: Any, name: str, arguments: tuple, keywords: dict, by_name: dict[str, str] = BY_NAME
+) -> Exception | None:
     """The error of PyTorch's parser for a call; None where it has none."""
     function = unwrap(function)
     code = function.__code__
@@ -136,8 +153,8 @@ def parsed(function: Any, name: str, arguments: tuple, keywords: dict) -> Except
         value = values[argument]
         annotation = function.__annotations__.get(argument, "Any")
         if annotation == "Any":
-            annotation = BY_NAME.get(argument, "Any")
-        wanted = expected(annotation, value)
+            annotation = by_name.get(argument, "Any")
+        wanted = None if is_truth(name, argument) else expected(annotation, value)
         if wanted is not None:
             place = position if argument in given else None
             return wrong_kind(name, argument, wanted, value, place)
@@ -158,6 +175,19 @@ def is_ours(error: BaseException) -> bool:
     return trace is None or trace.tb_frame.f_code.co_filename.startswith(PACKAGE)
 
 
+def refused_by_layer(
+    layer: Any, arguments: tuple, keywords: dict, error: BaseException
+) -> BaseException:
+    """The error to raise in the place of the one that a layer of ours met inside its forward."""
+    forward = unwrap(type(layer).forward)
+    if not forward.__module__.startswith("tiny_torch.nn.modules."):
+        return error
+    if type(error).__module__ != "builtins" or not is_ours(error):
+        return error
+    found = parsed(forward, f"Tensor.{type(layer).__name__}", (layer, *arguments), keywords, {})
+    return error if found is None else found.with_traceback(error.__traceback__)
+
+
 def refused(
     function: Any, name: str, arguments: tuple, keywords: dict, error: BaseException
 ) -> BaseException:
@@ -166,10 +196,12 @@ def refused(
         return error
     if not is_ours(error) or "Overflow when unpacking" in str(error):
         return error
-    if error.__traceback__ is None and function.__module__ in PYTHON_FIRST:
+    if error.__traceback__ is None and function in PYTHON_FIRST:
         return error
     found = parsed(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))
+    if function.__module__ == "tiny_torch.from_data":  # where PyTorch lets through Python's words
+        internal = None
     if found is None and internal:
         kinds = [kind_of(value) for value in arguments[name.startswith("Tensor.") :]]
         kinds += [f"{keyword}={kind_of(value)}" for keyword, value in keywords.items()]

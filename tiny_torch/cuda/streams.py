@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 from tiny_torch.cuda import _device
 from tiny_torch.devices import DEVICES, has_cuda, side_streams
 from tiny_torch.devices import device as Device
+from tiny_torch.modes import Scope
 
 
-class Stream:
+class Stream(Scope):
     """A queue of the GPU's: what is launched in it is done in order, beside other streams.
 
     `priority`: 0, or less for a stream that goes first. What one stream makes another may use only
@@ -31,7 +32,7 @@ class Stream:
             raise NotImplementedError(f"Stream({', '.join(sorted(unknown))}=)")
         accelerator = _device.table()
         _device.check_index(_device.index_of(device, optional=True))
-        self = object.__new__(cls)
+        self = super().__new__(cls)
         if "stream_id" in kwargs:
             self.stream_id = kwargs["stream_id"]
         else:
@@ -90,13 +91,15 @@ class Stream:
         """The version of the protocol, and the address: how other libraries take a stream."""
         return 0, self.cuda_stream
 
-    def __enter__(self) -> Stream:
-        self._outer = current_stream()
+    def current(self) -> Stream:
+        return current_stream()
+
+    def begin(self) -> Stream:
         set_stream(self)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        set_stream(self._outer)
+    def restore(self, before: Stream) -> None:
+        set_stream(before)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self.stream_id == other.stream_id
@@ -224,7 +227,7 @@ def default_stream(device: Any = None) -> Stream:
 
 def _stream(number: int) -> Stream:
     """The stream of a number, which is there."""
-    stream = object.__new__(Stream)
+    stream = Scope.__new__(Stream)
     stream.stream_id = number
     return stream
 
@@ -236,20 +239,21 @@ def set_stream(stream: Stream | None) -> None:
         _device.table().set_stream(identity)
 
 
-class StreamContext:
+class StreamContext(Scope):
     """`with torch.cuda.stream(s):` makes a stream the thread's; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
 
-    def __enter__(self) -> None:
-        if self.stream is not None and _device.is_available():
-            self.src_prev_stream = current_stream()
+    def current(self) -> Stream | None:
+        return current_stream() if self.stream is not None and _device.is_available() else None
+
+    def begin(self) -> None:
+        if _device.is_available():
             set_stream(self.stream)
 
-    def __exit__(self, *exception: object) -> None:
-        if self.stream is not None and _device.is_available():
-            set_stream(self.src_prev_stream)
+    def restore(self, before: Stream | None) -> None:
+        set_stream(before)
 
 
 def stream(stream: Stream | None) -> StreamContext:

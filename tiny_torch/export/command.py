@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from pickle import UnpicklingError
 from time import perf_counter
 
 import tiny_torch as torch
@@ -58,7 +59,10 @@ def example(text: str) -> Tensor:
 
 def load(path: str, factory: str | None) -> Module:
     """The model of a file; ValueError with the way to go where it holds none."""
-    found = torch.load(path, weights_only=False)
+    try:
+        found = torch.load(path, weights_only=False)
+    except (UnpicklingError, EOFError) as error:
+        raise ValueError(f"{path}: {error}") from error
     if isinstance(found, Module):
         return found
     if not isinstance(found, dict):
@@ -76,9 +80,12 @@ def made_by(factory: str) -> Module:
     if not file or spec is None or spec.loader is None:
         raise ValueError(f"--model: expected file.py:function, got {factory!r}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    function = getattr(module, name, None)
-    model = function() if callable(function) else None
+    try:
+        spec.loader.exec_module(module)
+        function = getattr(module, name, None)
+        model = function() if callable(function) else None
+    except Exception as error:
+        raise ValueError(f"--model: {factory} raised {type(error).__name__}: {error}") from error
     if not isinstance(model, Module):
         raise ValueError(f"--model: {name} of {file} makes no nn.Module")
     return model

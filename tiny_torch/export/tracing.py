@@ -9,8 +9,7 @@ Python numbers, results in `out=`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,6 +17,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW, OpMode
 from tiny_torch.autograd.places import ModulePaths, Place
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
+from tiny_torch.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
@@ -203,38 +203,46 @@ def same_state(a: Any, b: Any) -> bool:
     return bool((a == b).all()) if hasattr(a == b, "all") else a == b
 
 
-@contextmanager
-def reading_refused(tracer: Tracer) -> Iterator[None]:
+class reading_refused(Scope):
     """Within it no tensor of the trace that depends on an input becomes a Python value."""
-    plain = {name: getattr(Tensor, name) for name in READERS}
 
-    def refusing(name: str) -> Any:
-        def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            tracer.refuse_reading(self, name)
-            return plain[name](self, *args, **kwargs)
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+
+    def current(self) -> dict[str, Any]:
+        return {name: getattr(Tensor, name) for name in READERS}
+
+    def begin(self) -> None:
+        for name in READERS:
+            setattr(Tensor, name, self.refusing(name, getattr(Tensor, name)))
+
+    def refusing(self, name: str, plain: Any) -> Any:
+        def read(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
+            self.tracer.refuse_reading(tensor, name)
+            return plain(tensor, *args, **kwargs)
 
         return read
 
-    for name in READERS:
-        setattr(Tensor, name, refusing(name))
-    try:
-        yield
-    finally:
-        for name, method in plain.items():
+    def restore(self, before: dict[str, Any]) -> None:
+        for name, method in before.items():
             setattr(Tensor, name, method)
 
 
-@contextmanager
-def in_eval(model: Any) -> Iterator[None]:
+class in_eval(Scope):
     """Within it each module is in eval mode."""
-    modules = list(model.modules()) if isinstance(model, Module) else []
-    before = [module.training for module in modules]
-    for module in modules:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module, training in zip(modules, before, strict=True):
+
+    def __init__(self, model: Any) -> None:
+        self.modules = list(model.modules()) if isinstance(model, Module) else []
+
+    def current(self) -> list[bool]:
+        return [module.training for module in self.modules]
+
+    def begin(self) -> None:
+        for module in self.modules:
+            module.training = False
+
+    def restore(self, before: list[bool]) -> None:
+        for module, training in zip(self.modules, before, strict=True):
             module.training = training
 
 

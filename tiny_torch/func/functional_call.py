@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tiny_torch import _core
+from tiny_torch.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
@@ -40,17 +42,9 @@ def functional_call(
     swap = tied(own, tensors) if tie_weights else dict(tensors)
     if strict:
         check_names(module, own, swap)
-    before: dict[str, Any] = {}
-    try:
-        for name, tensor in swap.items():
-            before[name] = exchange(module, name, tensor)
-        args = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*args, **(kwargs or {}))
-    finally:
-        for name, tensor in before.items():
-            written = exchange(module, name, tensor)  # forward may have assigned another
-            if name in tensors and isinstance(parameter_and_buffer_dicts, dict):
-                parameter_and_buffer_dicts[name] = written
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    written = parameter_and_buffer_dicts if isinstance(parameter_and_buffer_dicts, dict) else {}
+    return _core.within(Exchanged(module, swap, written), module, *args, **(kwargs or {}))
 
 
 def merged(dicts: Any) -> dict[str, Tensor]:
@@ -107,10 +101,36 @@ def check_names(module: Module, own: Mapping, given: Mapping) -> None:
         )
 
 
-def exchange(module: Module, path: str, tensor: Any) -> Any:
-    """Puts a tensor at a dotted path, and answers what was there; ABSENT stands for nothing."""
+class Exchanged(Scope):
+    """A module with other tensors. What it has assigned instead stands in `written` afterwards."""
+
+    def __init__(self, module: Module, swap: Mapping[str, Any], written: dict[str, Any]) -> None:
+        self.module, self.swap, self.written = module, swap, written
+
+    def current(self) -> dict[str, Any]:
+        return {}
+
+    def begin(self) -> None:
+        self.before: dict[str, Any] = {}
+        for name, tensor in self.swap.items():
+            exchange(self.module, name, tensor, self.before)
+
+    def restore(self, before: Any) -> None:
+        for name in list(self.before):
+            now = exchange(self.module, name, self.before[name])
+            if now is not self.before[name] and name in self.written:
+                self.written[name] = now
+            del self.before[name]
+
+
+def exchange(module: Module, path: str, tensor: Any, found: dict[str, Any] | None = None) -> Any:
+    """Puts a tensor at a dotted path, and answers what was there; ABSENT stands for nothing.
+
+    `found` has that, too, under the path, before it is replaced.
+    """
     prefix, _, name = path.rpartition(".")
     owner = module.get_submodule(prefix)
+    found = {} if found is None else found
     if tensor is not ABSENT and tensor is not None and not isinstance(tensor, Tensor):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     if name == "":
@@ -118,12 +138,13 @@ def exchange(module: Module, path: str, tensor: Any) -> Any:
     tables: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)
     for table in tables:
         if name in table:
-            before = table[name]
+            before = found[path] = table[name]
             table[name] = tensor
             return before
     before = getattr(owner, name, ABSENT)
     if before is not ABSENT and before is not None and not isinstance(before, Tensor):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    found[path] = before
     if tensor is not ABSENT:
         setattr(owner, name, tensor)
     elif before is not ABSENT:

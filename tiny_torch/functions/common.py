@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from operator import is_
@@ -13,7 +14,7 @@ from tiny_torch import _core, return_types
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import cannot_cast
+from tiny_torch.dtypes import HALVES, cannot_cast
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -40,6 +41,26 @@ OPERANDS = (float, int, Tensor, np.number, np.bool_)
 def by_name(*functions: Callable) -> dict[str, Any]:
     """Functions by their names, as modules list them: FUNCTIONS are torch's, METHODS Tensor's."""
     return {function.__name__: function for function in functions}
+
+
+def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function, computing what it is given in one half dtype in float32: no step is rounded."""
+
+    @functools.wraps(function)
+    def wide(*args: Any, **kwargs: Any) -> Tensor:
+        values = (*args, *kwargs.values())
+        floats = {x.dtype for x in values if isinstance(x, Tensor) and x.is_floating_point()}
+        if len(floats) != 1 or floats.isdisjoint(HALVES):
+            return function(*args, **kwargs)
+        args = tuple([x.float() if is_half(x) else x for x in args])
+        kwargs = {name: x.float() if is_half(x) else x for name, x in kwargs.items()}
+        return function(*args, **kwargs).to(floats.pop())
+
+    return wide
+
+
+def is_half(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype in HALVES
 
 
 def is_operand(value: Any) -> bool:
@@ -115,9 +136,10 @@ def place_of(function: str, out: Any) -> Any:
 
 
 def offered(out: Tensor, op: type[Op], inputs: Sequence, *constants: Any) -> Tensor:
-    """The op's result: in `out`'s own memory, if it is of the result's shape and dtype there.
+    """The op's result. It lies in `out`'s own memory if `out` has its shape and dtype.
 
-    To be passed on to `into`, which copies it where it is not. RuntimeError if it had a history.
+    `into`, to which the caller hands it, copies a result that lies elsewhere. Raises RuntimeError
+    where `out` or an input has a history.
     """
     result = offer(op, (out,), inputs, constants)
     if result is not None:

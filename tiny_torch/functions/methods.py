@@ -104,20 +104,28 @@ SMALL = {
     f"Tensor.{name}"
     for name in ("clone", "contiguous", "copy_", "fill_", "is_contiguous", "ravel", "t")
 }
+# Annotations of flags: whether None is one, too.
+FLAGS = {"bool": False, "bool | None": True}
+# Flags that PyTorch's parser takes None for, whatever their default.
+NULLABLE = {"pin_memory", "requires_grad"}
+STRICT = {"tensor", "frombuffer", "Tensor.new_tensor"}  # whose are True or False even so
 _core.explain_refusals(refusals.refused)
 
 
 def published(
     module: str, name: str, function: Callable, aliases: dict[str, str] = NUMPY
 ) -> Callable:
-    """The function as `module` shows it: with NumPy's names, and a method's without `out`."""
+    """The function as `module` shows it: with NumPy's names, and a method's without `out`.
+
+    Its parameters of type `bool` take True and False alone.
+    """
     inner = plain_of(function)
     if not isinstance(inner, FunctionType):
         return function
     code = inner.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
-    names: dict[str, str | None] = {}
+    names: dict[str, str | bool | None] = {}
     if (name not in PYTHON or module != "tiny_torch") and not operator:
         names = {
             alias: name
@@ -129,11 +137,25 @@ def published(
     many = bool(code.co_flags & CO_VARARGS)
     own = function.__module__ in PYTHON_MODULES
     own |= module == "tiny_torch" and name in SMALL | PYTHON
-    if not names and (many or operator or len(arguments) <= method or own):
+    if not names and aliases and (many or operator or len(arguments) <= method or own):
         return function
+    flags = nullable = 0
+    for i, argument in enumerate(arguments):
+        kind = inner.__annotations__.get(argument)
+        if kind not in FLAGS or refusals.is_truth(name, argument):
+            continue
+        may_be_none = FLAGS[kind] or (argument in NULLABLE and name not in STRICT)
+        names[argument] = may_be_none
+        if i < code.co_argcount:
+            flags |= 1 << i
+            nullable |= may_be_none << i
     positional = sys.maxsize if many else code.co_argcount
     plain, as_one = outdated(name, inner), inner is not function
-    return _core.Function(plain, by_position(inner), names, module, name, positional, as_one)
+    if not aliases:
+        refusals.PYTHON_FIRST.add(plain)
+    return _core.Function(
+        plain, by_position(inner), names, module, name, positional, as_one, flags, nullable
+    )
 
 
 def by_position(function: FunctionType) -> FunctionType:

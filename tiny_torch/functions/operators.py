@@ -14,7 +14,16 @@ from tiny_torch.functions.common import is_operand
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.elementwise.arithmetic import rpow
 from tiny_torch.functions.elementwise.declared import forgetful
-from tiny_torch.ops.elementwise.arithmetic import Add, Div, FloorDivide, Mul, Pow, Remainder, Sub
+from tiny_torch.ops.elementwise.arithmetic import (
+    Add,
+    Div,
+    FloorDivide,
+    Mul,
+    Pow,
+    Quotient,
+    Remainder,
+    Sub,
+)
 from tiny_torch.ops.elementwise.comparison import (
     BitwiseAnd,
     BitwiseNot,
@@ -95,6 +104,7 @@ METHODS: dict[str, Callable] = {
     **{f"__{name}__": operator(op) for name, op in {**OPERATORS, **COMPARISONS}.items()},
     **{f"__r{name}__": operator(op, swapped=True) for name, op in OPERATORS.items()},
     "__rpow__": reflected_power,
+    "__rtruediv__": operator(Quotient, swapped=True),
     **{f"__i{name}__": inplace_operator(op) for name, op in OPERATORS.items()},
     "__neg__": declared.FUNCTIONS["neg"],
     "__abs__": declared.FUNCTIONS["abs"],

@@ -123,7 +123,16 @@ for _name in (
 ):  # fmt: skip
     globals()[_name] = published(__name__, _name, globals()[_name])
 # Python's names, and that parser behind them.
-for _name in ("batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"):
+for _name in (
+    "affine_grid", "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+    "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "fold", "gaussian_nll_loss",
+    "glu", "grid_sample", "group_norm", "gumbel_softmax", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "layer_norm", "local_response_norm", "lp_pool1d",
+    "lp_pool2d", "margin_ranking_loss", "multi_head_attention_forward", "multi_margin_loss",
+    "multilabel_margin_loss", "normalize", "pad", "poisson_nll_loss", "rms_norm", "smooth_l1_loss",
+    "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold",
+    "upsample",
+):  # fmt: skip
     globals()[_name] = published(__name__, _name, globals()[_name], {})
 
 # Type checkers and editors offer what is named here.

@@ -16,6 +16,7 @@ import numpy as np
 
 import tiny_torch as torch
 from tiny_torch.functions.linalg.lapack import check_precision
+from tiny_torch.functions.methods import published
 
 from ..autograd import no_grad
 from ..tensor import Tensor
@@ -412,6 +413,15 @@ def sparse_(
     for column in range(columns):
         tensor[torch.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+# What is no tensor is refused by name.
+for _name in (
+    "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_",
+    "zeros_",
+):  # fmt: skip
+    globals()[_name] = published(__name__, _name, globals()[_name], {})
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any, TypeVar
 
 import tiny_torch as torch
+from tiny_torch.arguments import check_bool
 
 from .. import _core
 from ..tensor import Tensor, wrap
@@ -23,6 +24,7 @@ def _make(data: Tensor, cls: type[_P], requires_grad: bool) -> _P:
     _core.refuse_pytorchs(data)
     if not isinstance(data, Tensor):
         data = data.detach()  # which what is no tensor lacks, PyTorch says
+    check_bool("_make_subclass", "require_grad", 3, requires_grad)
     if requires_grad and not data.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made: Any = wrap(data.array, None, cls)

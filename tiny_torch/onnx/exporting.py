@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import inspect
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tiny_torch.export.graph import ExportError, Graph, Value, fold, prune
 from tiny_torch.export.sizes import Axis, Size, formula, trace_sized
 from tiny_torch.export.tracing import in_eval
+from tiny_torch.modes import Setting, Several
 from tiny_torch.nn import Module
 from tiny_torch.onnx.building import FORMS, Builder, package, type_of
 from tiny_torch.tensor import Tensor
@@ -181,16 +183,9 @@ def refuse(arguments: dict[str, Any]) -> None:
 def traced(
     model: Module, args: tuple, kwargs: dict, axes: list[Axis], training: TrainingMode
 ) -> Graph:
-    global _exporting
-    before = _exporting
-    _exporting = True
-    try:
-        if training is TrainingMode.PRESERVE:
-            return trace_sized(model, args, kwargs, axes, FORMS.__contains__)
-        with in_eval(model):
-            return trace_sized(model, args, kwargs, axes, FORMS.__contains__)
-    finally:
-        _exporting = before
+    kept = Several() if training is TrainingMode.PRESERVE else in_eval(model)
+    with Setting(sys.modules[__name__], "_exporting", True), kept:
+        return trace_sized(model, args, kwargs, axes, FORMS.__contains__)
 
 
 # ---- names --------------------------------------------------------------------------------------

@@ -73,10 +73,13 @@ def without_gradient(
     return with_name(WithoutGradient, name, what, **options)
 
 
-def refuse_tensors(name: str, grad: Any) -> None:
-    """Second derivatives, for which backward gets tensors."""
-    if hasattr(grad, "array"):
+def no_derivative(name: str) -> Any:
+    """A `backward` that raises, of a gradient that PyTorch does not differentiate either."""
+
+    def backward(saved, grad, needs):
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return staticmethod(backward)
 
 
 # fits(number, *tensors): whether they share float32 or float64, which surely holds a plain number:

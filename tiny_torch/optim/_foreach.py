@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import tiny_torch as torch
 
 from .. import _core
-from ..autograd import enable_grad, set_grad_enabled
+from ..autograd.grad_mode import enable_grad, recording
 from ..cuda.graphs import check_capture
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
@@ -26,8 +26,9 @@ class ForeachOptimizer(Optimizer):
     """An Optimizer whose groups have the options "foreach" and, maybe, "fused".
 
     "foreach": False is the loop over `_update`. None and True take `_update_all` for parameters
-    that it can handle: on the CPU, float32 or float64, their gradient and state in the same dense
-    layout; the others go through the loop. "fused": True is the same as "foreach": True.
+    that it can handle: float32 or float64, on the device of the first (a GPU or the CPU), gradient
+    and state in the same dense layout. The others go through the loop.
+    "fused": True is the same as "foreach": True.
     "differentiable": the loop records history, so that backward goes through the steps.
     "capturable", where a class has it: the loop, with the count of steps on the GPU, so that a CUDA
     graph counts on.
@@ -79,7 +80,7 @@ class ForeachOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults["differentiable"])):
+        with recording(bool(self.defaults["differentiable"])):
             self._update_groups()
         return loss
 

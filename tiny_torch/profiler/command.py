@@ -64,7 +64,7 @@ class Watch:
         self.start = self.stop = 0
 
     def begin(self) -> None:
-        watch_modules(1)
+        watch_modules(self, True)
         watch_items(True)
         start_record(True, False, self.place)
         _core.listen_to_storages(self.told)
@@ -97,7 +97,7 @@ class Watch:
         _core.listen_to_storages(None)
         self.rows = stop_record()
         watch_items(False)
-        watch_modules(-1)
+        watch_modules(self, False)
 
     def totals(self, limits: Limits) -> Totals:
         """What was recorded."""

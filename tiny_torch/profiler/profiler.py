@@ -13,6 +13,7 @@ from typing import Any
 
 from tiny_torch.autograd import profiler as autograd_profiler
 from tiny_torch.autograd.profiler_util import EventList
+from tiny_torch.modes import Scope
 from tiny_torch.profiler.schedules import ProfilerAction, always
 
 __all__ = [
@@ -96,7 +97,7 @@ def tensorboard_trace_handler(
     return handler_fn
 
 
-class profile:
+class profile(Scope):
     """Records the ops of a ``with`` block, or of those of its steps that a schedule names.
 
     `activities` are of ProfilerActivity; only CPU is measured, others warn. ``step()`` says that
@@ -165,13 +166,20 @@ class profile:
         self.preset_metadata: dict[str, str] = {}
         self._metadata: dict[str, str] = {}
         self._mark: Any = None
+        self._open = False  # in a `with`
 
-    def __enter__(self) -> profile:
+    def begin(self) -> profile:
         self.start()
+        self._open = True
         return self
 
-    def __exit__(self, *exception: Any) -> None:
-        self.stop()
+    def restore(self, before: None) -> None:
+        if self._open:
+            self._open = False
+            self.stop()
+        elif self.profiler is not None:  # interrupted before: nothing is told any more
+            self.profiler._stop()
+            self._mark = None
 
     # ---- steps ------------------------------------------------------------------------------
 
@@ -210,13 +218,13 @@ class profile:
 
     def _begin_step(self) -> None:
         if self.record_steps:
-            self._mark = autograd_profiler.record_function(f"ProfilerStep#{self.step_num}")
-            self._mark.__enter__()
+            mark = autograd_profiler.record_function(f"ProfilerStep#{self.step_num}")
+            self._mark = mark.__enter__()
 
     def _end_step(self) -> None:
-        if self._mark is not None:
-            self._mark.__exit__(None, None, None)
-            self._mark = None
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.__exit__(None, None, None)
 
     def _turn(self, before: ProfilerAction, now: ProfilerAction) -> None:
         """From one action to the next: what was recorded is closed, what is to be is opened."""

@@ -218,7 +218,7 @@ def compare_tensors(x: Tensor, y: Tensor, limits: tuple[float, float], options: 
         dtype = torch.promote_types(x.dtype, y.dtype)
         x, y = x.to(dtype), y.to(dtype)
     rtol, atol = limits
-    matches = torch.isclose(x, y, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    matches = torch.isclose(x, y, rtol=rtol, atol=atol, equal_nan=bool(options.equal_nan))
     if matches.all():
         return
     if x.ndim == 0:

@@ -43,6 +43,8 @@ def make_tensor(
             f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()."
         )
     floating = dtype.is_floating_point
+    if not isinstance(requires_grad, bool):
+        raise RuntimeError("requires_grad must be a bool")
     if requires_grad and not floating:
         raise ValueError(
             "`requires_grad=True` is not supported for boolean and integral dtypes, but got "

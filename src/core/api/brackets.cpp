@@ -109,6 +109,7 @@ struct Indexed {
   void along(const NDArray& other, Body&& body) const {
     AlongArgs args{};
     args.dtype = x.dtype();
+    args.is_dense = x.is_dense();
     const int along = before.size();
     args.count = other.shape()[along];
     args.other_step = other.strides()[along];

@@ -258,7 +258,9 @@ void fill_from(const NDArray& x, const NDArray& w, const NDArray& y, const NDArr
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return fill_result(out, bias);
   if (kind < 0) {
     const auto naive = backend_of(out).conv->naive[static_cast<int>(out.dtype())];
-    if (!naive) throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on cpu");
+    if (!naive)
+      throw NotImplementedError("[conv] is not implemented for ", out.dtype(), " on ",
+                                out.device().name);
     fill_result(out, bias);
     const WithoutGil unlocked(work_of(g) > 65536);
     return launch(out)(naive, g, result);

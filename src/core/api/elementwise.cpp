@@ -64,8 +64,8 @@ const NDArray* flat_pattern(const Operand* inputs, int count) {
   return pattern;
 }
 
-// Whether operand `i` keeps its precision next to halves: a number, or a 0-d array that stands for
-// one (of mul on either side, of the others on the right).
+// Whether operand `i` keeps its precision next to halves. A number does, and so does a 0-d array
+// that stands for one: on the right, and of mul on the left, too.
 bool stays_wide(const char* op, const Operand& operand, int i) {
   const NDArray* array = as_array(operand);
   if (array && (array->ndim() > 0 || (i == 0 && std::strcmp(op, "mul")))) return false;
@@ -159,7 +159,8 @@ DType promote(const Operand* operands, int count) {
   return promotion.result();
 }
 
-// In the dtype that it is computed in: there 256 may be 0, and a division by it a trap.
+// Whether a divisor is zero in the dtype of the division: there 256 may be 0, and dividing is a
+// trap.
 bool has_zero(const Operand& operand, DType dtype) {
   if (auto array = as_array(operand)) {
     const NDArray all = reduce(Reduce::all, *array, std::nullopt, false, dtype);

@@ -65,6 +65,7 @@ bool check_shapes(const NDArray& x, int dim, const NDArray& index, const NDArray
 AlongArgs args_of(const NDArray& x, const NDArray& index, const NDArray& other) {
   AlongArgs args{};
   args.dtype = x.dtype();
+  args.is_dense = x.is_dense();
   args.x = x.data();
   args.other = other.data();
   args.index = index.data();

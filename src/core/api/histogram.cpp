@@ -42,7 +42,8 @@ NDArray bincount(const NDArray& x, const NDArray* weights, int64_t minlength) {
 NDArray histogram(const NDArray& x, const NDArray& edges, const NDArray* weights, bool uniform,
                   bool exact) {
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
-    throw NotImplementedError("[histogram] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("[histogram] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   if (edges.dtype() != x.dtype() || (weights && weights->dtype() != x.dtype()))
     throw RuntimeError("[histogram] expected edges and weights of dtype ", x.dtype());
   if (edges.ndim() != 1 || edges.numel() < 2)

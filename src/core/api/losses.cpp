@@ -61,7 +61,7 @@ NDArray reduced(const NDArray& loss, bool mean) {
   return reduce(mean ? Reduce::mean : Reduce::sum, loss, std::nullopt, false, std::nullopt);
 }
 
-// The loss, or with its gradient that of x.
+// multilabel_margin_loss or, given the gradient of the loss, the gradient of x.
 NDArray margin(const NDArray& x, const NDArray& targets, const NDArray* grad) {
   if (x.dtype() != DType::Float32 && x.dtype() != DType::Float64)
     throw not_implemented("multilabel_margin_loss", x.dtype());

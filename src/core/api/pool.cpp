@@ -159,7 +159,7 @@ std::vector<NDArray> max_pool(const NDArray& x, const Dims& size, const Dims& ke
                               bool channels_last) {
   const int spatial = size.size();
   if (x.dtype() == DType::Bool)
-    throw NotImplementedError("[max_pool] is not implemented for bool on cpu");
+    throw NotImplementedError("[max_pool] is not implemented for bool on ", x.device().name);
   MaxPool pool(x, spatial_of(x, spatial), size, {kernel, stride, padding, dilation}, channels_last);
   const NDArray batch = with_batch(x, spatial);
   const NDArray y = empty_laid_out(batch, with_spatial(batch, size), x.dtype(), channels_last);

@@ -109,6 +109,23 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 
 namespace {
 
+// x with what is reduced as one dim, the last.
+NDArray reduced_last(const NDArray& x, const Split& split) {
+  Dims order, shape;
+  int64_t size = 1;
+  for (const bool reduced : {false, true})
+    for (int i = 0; i < x.ndim(); ++i)
+      if (split.reduced[i] == reduced) {
+        order.push_back(i);
+        if (reduced)
+          size *= x.shape()[i];
+        else
+          shape.push_back(x.shape()[i]);
+      }
+  shape.push_back(size);
+  return reshape(x.permute(order), shape);
+}
+
 // Lines lie along the last dim. One long line is taken in parts, so that every thread has some.
 void logsumexp_of(const NDArray& lines, const NDArray& out) {
   constexpr int64_t kPart = 1 << 15;
@@ -129,23 +146,30 @@ void logsumexp_of(const NDArray& lines, const NDArray& out) {
 NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                   const NDArray* wanted) {
   if (!is_floating(x.dtype()))
-    throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("[logsumexp] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   const Split split = split_dims(x, dims, keepdim);
   const NDArray out = result_in(wanted, split.out_shape, computed_in(x.dtype()), x.device(), {&x});
-  if (x.numel() == 0) {
+  if (x.numel() == 0)
     copy_into(out, Scalar::of_double(-INFINITY));
-  } else {
-    Dims order, shape;  // what is reduced comes last, as one dim
-    for (const bool reduced : {false, true})
-      for (int i = 0; i < x.ndim(); ++i)
-        if (split.reduced[i] == reduced) {
-          order.push_back(i);
-          if (!reduced) shape.push_back(x.shape()[i]);
-        }
-    shape.push_back(x.numel() / out.numel());
-    logsumexp_of(reshape(x.permute(order), shape), out);
-  }
+  else
+    logsumexp_of(reduced_last(x, split), out);
   return out.dtype() == x.dtype() ? out : astype(out, x.dtype(), wanted);
+}
+
+NDArray variance(const NDArray& x, const std::optional<Dims>& dims, bool keepdim, double freedom,
+                 bool root, bool centered) {
+  const Split split = split_dims(x, dims, keepdim);
+  const NDArray out = x.new_empty(split.out_shape, computed_in(x.dtype()));
+  if (out.numel() > 0 && x.numel() == 0) {
+    copy_into(out, Scalar::of_double(centered ? NAN : 0));
+  } else if (out.numel() > 0) {
+    const NDArray lines = reduced_last(x, split);
+    launch(x)(backend_of(x).reduce->variance,
+              {lines_of(lines.shape(), lines.ndim() - 1, out.dtype(), {&lines}, false), out.data(),
+               freedom, root, centered});
+  }
+  return out.dtype() == x.dtype() ? out : astype(out, x.dtype());
 }
 
 std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,

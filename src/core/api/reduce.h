@@ -18,6 +18,10 @@ NDArray reduce(Reduce op, const NDArray& x, const std::optional<Dims>& dims, boo
 // log(sum(exp(x))), without overflow.
 NDArray logsumexp(const NDArray& x, const std::optional<Dims>& dims, bool keepdim,
                   const NDArray* out = nullptr);
+// The squared distances from the mean (or from 0), over `freedom`, or the root of that. No square
+// overflows or vanishes on the way. Of no elements: NaN (or 0).
+NDArray variance(const NDArray& x, const std::optional<Dims>& dims, bool keepdim, double freedom,
+                 bool root, bool centered);
 // [the largest or smallest elements along `dim` (if wanted), the index (int64) of the first of
 // them]; NaN counts as both.
 std::vector<NDArray> extremes(const NDArray& x, int64_t dim, bool keepdim, bool largest,

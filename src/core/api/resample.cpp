@@ -183,7 +183,8 @@ NDArray resample(const NDArray& x, std::vector<AxisMap>&& axes, bool transposed,
   const int spatial = static_cast<int>(axes.size());
   NDArray batch = with_batch(x, spatial);
   if (pool_kind(batch.dtype()) < 0 && !is_half(x.dtype()))
-    throw NotImplementedError("[resample] is not implemented for ", x.dtype(), " on cpu");
+    throw NotImplementedError("[resample] is not implemented for ", x.dtype(), " on ",
+                              x.device().name);
   Dims shape{batch.shape()[0], batch.shape()[1]};
   for (int d = 0; d < spatial; ++d) {
     if (batch.shape()[d + 2] != (transposed ? axes[d].out : axes[d].in))

@@ -34,7 +34,8 @@ NDArray searchsorted(const NDArray& given, const NDArray& values, bool right, bo
   if (sorter && !are_inside(order, size))
     throw RuntimeError("torch.searchsorted(): sorter index out of range");
   if (given.dtype() == DType::Bool && values.numel() > 0)
-    throw NotImplementedError("[searchsorted] is not implemented for bool on cpu");
+    throw NotImplementedError("[searchsorted] is not implemented for bool on ",
+                              given.device().name);
   NDArray out = result_in(wanted, values.shape(), int32 ? DType::Int32 : DType::Int64,
                           given.device(), {&boundaries, &flat, &order});
   if (out.numel() == 0) return out;

@@ -15,6 +15,7 @@ struct AlongArgs {
   int64_t other_step, index_step;  // from one of them to the next
   int64_t size, stride;            // of x along the dim
   bool wraps;                      // positions below 0 count from the end
+  bool is_dense;                   // x has all elements from its first to its last
   char *x, *other;
   const char* index;  // int64
 };

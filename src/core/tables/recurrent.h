@@ -12,8 +12,9 @@ namespace tt {
 //   GRU   r, z = sigmoid of a + b;  n = tanh(a + r b);  h = (1 - z) n + z h
 struct RecurrentStep {
   int64_t rows, hidden;
-  // (rows, gates, hidden). Forward: in, the inputs' share a of what is activated, of which GRU has
-  // b in `recurrent`, else both shares; out, the activations. Backward: out, the gradients of a.
+  // (rows, gates, hidden). Forward reads the sums a that are activated, and writes the activations;
+  // a GRU's a comes from the inputs alone, as b is in `recurrent`. Backward writes the gradients of
+  // a.
   void* gates;
   const void* activations;  // backward: what forward left in `gates`; not of RNN
   // GRU. Forward: b (rows, 3, hidden). Backward: out, the gradients of b.

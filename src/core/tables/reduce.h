@@ -38,10 +38,20 @@ struct LogSumExpArgs {
   char* out;
 };
 
+// out, of dtype `compute`, per line: the squared distances from the mean, or from 0 unless
+// `centered`, over `freedom`; or the root of that. Stream x.
+struct VarianceArgs {
+  Lines lines;
+  char* out;
+  double freedom;
+  bool root, centered;
+};
+
 struct ReduceTable {
   ReduceKernel kernels[static_cast<int>(Reduce::kCount)][kDTypes];
   ArgKernel argmax[kDTypes], argmin[kDTypes];
   void (*logsumexp)(const LogSumExpArgs&);
+  void (*variance)(const VarianceArgs&);
 };
 
 }  // namespace tt

@@ -197,7 +197,8 @@ void forward_sets(const Call<T>& call, int64_t begin, int64_t end) {
       const T mean = call.means[set];
       for (int64_t p = 0; p < planes.count; ++p) {
         const int64_t channel = channel_of(call, set, p);
-        const T scale = call.rstds[set] * call.weight(channel), shift = call.bias(channel);
+        const T scale = call.rstds[set] * call.weight(channel);
+        const T shift = call.shift(channel, set, scale);
         const T* x = planes.x + p * planes.x_step;
         T* const y = output_of(call, set, p);
         for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
@@ -331,7 +332,9 @@ inline Spread spread_of(const BatchNormArgs& a) {
 
 template <class T>
 void forward(const BatchNormArgs& a) {
-  const Call<T> call{a};
+  Call<T> call{a};
+  const Scratch<T> rests(a.fixed ? 0 : call.sets);
+  call.rests = rests.data;
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
   parallel_for(call.sets, grain_of(call),

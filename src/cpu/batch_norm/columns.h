@@ -95,9 +95,10 @@ void for_each_columns(int64_t columns, F f) {
   if (c < columns) f(c, Front<T>(columns - c), std::integral_constant<int, 1>());
 }
 
-// Means and squares of the distances from them, of each column of a block.
+// Means, what they lack of the true ones, and squares of the distances from those, of each column
+// of a block.
 template <class T>
-void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T* means,
+void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T* means, T* rests,
                     T* squares) {
   for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
@@ -113,8 +114,9 @@ void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T
         sum[v] += distance * distance;
       }
     for (int v = 0; v < kVectors; ++v) {
-      const Vec<T> exact = mean[v] + rest[v] / n;  // NaN where the mean is infinite
-      memory.store(means + c + v * lanes<T>, select(exact == exact, exact, mean[v]));
+      const Vec<T> lacks = rest[v] / n;  // NaN where the mean is infinite
+      memory.store(means + c + v * lanes<T>, mean[v]);
+      memory.store(rests + c + v * lanes<T>, select(lacks == lacks, lacks, Vec<T>{}));
       memory.store(squares + c + v * lanes<T>, sum[v] - rest[v] * rest[v] / n);
     }
   });
@@ -149,13 +151,15 @@ void forward_matrix(const Call<T>& call, Spread spread) {
   T* const y = numbers<T>(call.a.out);
   // Per block and column the mean and the squares; per sample and column mean, scale and shift.
   const int64_t all = m.samples * m.columns;
-  const Scratch<T> scratch(2 * m.places() + 3 * all);
-  T *const means = scratch.data, *const squares = means + m.places();
+  const Scratch<T> scratch(3 * m.places() + 3 * all);
+  T *const means = scratch.data, *const rests = means + m.places();
+  T* const squares = rests + m.places();
   T *const mean = squares + m.places(), *const scale = mean + all, *const shift = scale + all;
   if (!call.a.fixed)
     m.for_each_block([&](const auto& b) {
       const int64_t at = m.place(b.sample, b.number, b.column);
-      column_moments(x + b.start, b.rows, b.columns, m.columns, means + at, squares + at);
+      column_moments(x + b.start, b.rows, b.columns, m.columns, means + at, rests + at,
+                     squares + at);
     });
   m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
     if (!call.a.fixed) {
@@ -167,10 +171,13 @@ void forward_matrix(const Call<T>& call, Spread spread) {
               f(static_cast<double>(m.rows_of(b)), m.place(sample, b, c));
             });
       };
-      each([&](double n, int64_t at) { middle += n * static_cast<double>(means[at]); });
+      const auto mean_at = [=](int64_t at) {
+        return static_cast<double>(means[at]) + static_cast<double>(rests[at]);
+      };
+      each([&](double n, int64_t at) { middle += n * mean_at(at); });
       middle /= static_cast<double>(call.elements);
       each([&](double n, int64_t at) {
-        const double distance = static_cast<double>(means[at]) - middle;
+        const double distance = mean_at(at) - middle;
         sum += static_cast<double>(squares[at]) + n * distance * distance;
       });
       call.finish(set, middle, sum);
@@ -180,7 +187,7 @@ void forward_matrix(const Call<T>& call, Spread spread) {
         const int64_t at = sample * m.columns + c;
         mean[at] = call.means[set];
         scale[at] = call.rstds[set] * call.weight(channel);
-        shift[at] = call.bias(channel);
+        shift[at] = call.shift(channel, set, scale[at]);
       });
   });
   m.for_each_element([=](int64_t i, int64_t at, auto memory) {

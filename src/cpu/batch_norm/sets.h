@@ -1,6 +1,7 @@
 // What the two layouts of batch norm share. Built once per instruction set.
 #pragma once
 #include "cpu/batch_norm/running_stats.h"
+#include "cpu/infra/exact_moments.h"
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/scratch.h"
 #include "cpu/infra/tasks.h"
@@ -20,15 +21,38 @@ struct Call {
   const int64_t sets = per_channel ? a.channels : a.samples * sets_of_sample;
   const int64_t elements = (per_channel ? a.samples : together) * a.size;  // of a set
   const T *weights = numbers<T>(a.weight), *biases = numbers<T>(a.bias);
+  T* rests = nullptr;  // what `means` lack, per set; forward only
   T *means = numbers<T>(a.mean), *rstds = numbers<T>(a.rstd);
 
   T weight(int64_t channel) const { return weights ? weights[channel] : T(1); }
-  T bias(int64_t channel) const { return biases ? biases[channel] : T(0); }
+  // Of an element less the set's mean, times `scale`. A mean may not fit into T.
+  T shift(int64_t channel, int64_t set, T scale) const {
+    return (biases ? biases[channel] : T(0)) - (rests ? rests[set] * scale : T(0));
+  }
   void finish(int64_t set, double mean, double squares) const {
-    const double variance = squares / static_cast<double>(elements);
+    double variance = squares / static_cast<double>(elements);
+    if (is_out_of_range(variance + a.eps)) {
+      const ExactMoments exact =
+          exact_moments(elements, true, [&](auto f) { for_each_element_of(set, f); });
+      mean = exact.mean, variance = exact.variance;
+    }
     means[set] = static_cast<T>(mean);
+    rests[set] = static_cast<T>(mean - static_cast<double>(means[set]));
     rstds[set] = static_cast<T>(1 / __builtin_sqrt(variance + a.eps));
     if (a.variance) numbers<double>(a.variance)[set] = variance;
+  }
+
+ private:
+  template <class F>
+  void for_each_element_of(int64_t set, F f) const {
+    const int64_t first = per_channel ? set : set % sets_of_sample * together;
+    const int64_t sample = per_channel ? 0 : set / sets_of_sample;
+    for (int64_t n = sample; n < (per_channel ? a.samples : sample + 1); ++n)
+      for (int64_t c = first; c < first + together; ++c)
+        for (int64_t i = 0; i < a.size; ++i)
+          f(static_cast<double>(
+              numbers<T>(a.x)[a.channels_last ? (n * a.size + i) * a.channels + c
+                                              : n * a.x_sample + c * a.x_channel + i]));
   }
 };
 

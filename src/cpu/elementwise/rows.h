@@ -36,8 +36,9 @@ Vec<T> to_memory(Vec<T> v) {
     return v;
 }
 
-// GCC leaves out vzeroupper around calls of functions of this file of which it knows that they use
-// no vectors, and in what it returns to each SSE instruction then waits: 240 ns for a row of three.
+// GCC omits vzeroupper before it calls a function that it knows to use no vectors. After such a
+// call each SSE instruction waits: 240 ns for a row of three. So GCC is not to know what is in
+// these.
 #ifdef __clang__
 #define TT_APART __attribute__((noinline))
 #else
@@ -66,12 +67,12 @@ TT_APART void few(Loop row, int inputs, char* const* data, const int64_t* stride
 }
 #endif
 
-// Bytes of the output that are prefetched: what is written the processor fetches late by itself.
+// So many bytes ahead the output is prefetched: the processor alone fetches late what is written.
 constexpr int64_t kAhead = 2048;
 
-// out = F(x, ...): the output's elements and the inputs' lie side by side; or an input is one
-// element, again and again. The inputs are of T, and the output too, or bools (kMask). Halves that
-// are Stored are floats meanwhile, and where they are one element.
+// out = F(x, ...). Elements lie side by side, or an input is one element that is repeated. They are
+// of T; the output may be of bools (kMask). Halves: memory holds Stored, a register T, which is
+// float, and an element that is repeated is a float in memory, too.
 template <class F, class T, int kInputs, bool kMask, class Stored = T>
 void row(char* const* data, const int64_t* strides, int64_t n) {
   constexpr bool kHalves = !std::is_same_v<Stored, T>;

@@ -2,7 +2,8 @@
 // are built once.
 //
 // The gradient adds in the order of the entries: threads share out the columns, or, where those
-// are few, the rows that are written; never the entries.
+// are few, the rows that are written; never the entries. Sums of halves are rounded once: they
+// stand in floats meanwhile, of which only those of rows that have an entry are ever touched.
 #include "core/tables/embedding.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "core/half.h"
 #include "core/storage.h"
 #include "core/with_type.h"
+#include "cpu/infra/float_sums.h"
 #include "cpu/infra/parallel.h"
 #include "cpu/infra/scratch.h"
 
@@ -80,38 +82,80 @@ struct Part {
   int64_t row, row_end, column, column_end;
 };
 
-template <class T, class C = Computed<T>>
-void add_gradients(const BagArgs& a, const int64_t* counts, const Part& part) {
-  const int64_t item = sizeof(T), columns = part.column_end - part.column;
+// f(bag, entry, element of the table) for each row that an entry adds to: where its part begins.
+template <class F>
+void for_each_sum(const BagArgs& a, const Part& part, const F& f) {
   for (int64_t bag = 0; bag < a.bags; ++bag) {
-    const char* grad = a.out + (bag * a.out_row + part.column) * item;
-    const C share = a.mode == Bag::Mean ? 1 / static_cast<C>(a.entries_that_count(bag)) : C(1);
     for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
       const int64_t row = a.index[k];
       if (row == a.padding || row < part.row || row >= part.row_end) continue;
-      C factor = share;
-      if (counts) factor /= static_cast<C>(counts[row]);
-      if (a.weights) factor *= static_cast<C>(at<T>(a.weights, k));
-      char* to = a.table + (row * a.columns + part.column) * item;
-      for (int64_t j = 0; j < columns; ++j) {
-        const C more = static_cast<C>(at<T>(grad, j)) * factor;
-        set(to, j, static_cast<T>(static_cast<C>(at<T>(to, j)) + more));
-      }
+      f(bag, k, row * a.columns + part.column);
     }
   }
 }
 
-template <class T, class C = Computed<T>>
-void add_to_largest(const BagArgs& a, const Part& part) {
+// f(element of a bag, element of the table) for those that had the largest of their bag.
+template <class F>
+void for_each_largest(const BagArgs& a, const Part& part, const F& f) {
   for (int64_t bag = 0; bag < a.bags; ++bag) {
     for (int64_t j = part.column; j < part.column_end; ++j) {
       const int64_t row = a.largest[bag * a.columns + j];
       if (row < part.row || row >= part.row_end) continue;
-      const int64_t to = row * a.columns + j;
-      set(a.table, to,
-          static_cast<T>(static_cast<C>(at<T>(a.table, to)) +
-                         static_cast<C>(at<T>(a.out, bag * a.out_row + j))));
+      f(bag * a.out_row + j, row * a.columns + j);
     }
+  }
+}
+
+// to[j] += x[j] * factor.
+template <class C>
+void add_scaled(char* to, const char* x, int64_t n, C factor) {
+  for (int64_t j = 0; j < n; ++j) set(to, j, at<C>(to, j) + at<C>(x, j) * factor);
+}
+
+// The sums themselves: add(element of the table, element of the bags, how many, factor).
+template <class T, class C, class Add>
+void add_sums(const BagArgs& a, const int64_t* counts, const Part& part, const Add& add) {
+  if (a.largest)
+    return for_each_largest(a, part, [&](int64_t from, int64_t to) { add(to, from, 1, C(1)); });
+  int64_t last = -1;
+  C share = 1;
+  for_each_sum(a, part, [&](int64_t bag, int64_t k, int64_t to) {
+    if (a.mode == Bag::Mean && bag != last)
+      last = bag, share = 1 / static_cast<C>(a.entries_that_count(bag));
+    C factor = share;
+    if (counts) factor /= static_cast<C>(counts[a.index[k]]);
+    if (a.weights) factor *= static_cast<C>(at<T>(a.weights, k));
+    add(to, bag * a.out_row + part.column, part.column_end - part.column, factor);
+  });
+}
+
+// f(element of the table, how many) for runs that entries add to, some of them repeatedly.
+template <class F>
+void for_each_run(const BagArgs& a, const Part& part, const F& f) {
+  if (a.largest)
+    for_each_largest(a, part, [&](int64_t, int64_t to) { f(to, 1); });
+  else
+    for_each_sum(a, part,
+                 [&](int64_t, int64_t, int64_t to) { f(to, part.column_end - part.column); });
+}
+
+template <class T, class C = Computed<T>>
+void add_part(const BagArgs& a, const int64_t* counts, const Part& part, C* floats) {
+  constexpr int64_t item = sizeof(T);
+  if constexpr (is_half_type<T>) {
+    const FloatSums<T> sums(a.table, floats);
+    for_each_run(a, part, [&](int64_t i, int64_t n) { sums.fetch(a.table + i * item, n, 1); });
+    add_sums<T, C>(a, counts, part, [&](int64_t to, int64_t from, int64_t n, C factor) {
+      for_floats<T>(a.out + from * item, n, 1, [=](int64_t j, int64_t count, const float* x) {
+        add_scaled<C>(reinterpret_cast<char*>(floats + to + j), reinterpret_cast<const char*>(x),
+                      count, factor);
+      });
+    });
+    for_each_run(a, part, [&](int64_t i, int64_t n) { sums.round(a.table + i * item, n, 1); });
+  } else {
+    add_sums<T, C>(a, counts, part, [&](int64_t to, int64_t from, int64_t n, C factor) {
+      add_scaled<C>(a.table + to * item, a.out + from * item, n, factor);
+    });
   }
 }
 
@@ -132,14 +176,12 @@ void backward(const BagArgs& a) {
   constexpr int64_t kWide = 16;
   const bool by_columns = a.columns >= 4 * kWide;
   const int64_t units = by_columns ? a.columns / kWide : a.rows;
+  const Scratch<Computed<T>> floats(is_half_type<T> && work > 0 ? table : 0);
   // Each call walks all entries.
   parallel_for(units, work > kGrain ? kWhole : units, [&](int64_t begin, int64_t end) {
     Part part{begin, end, 0, a.columns};
     if (by_columns) part = {0, a.rows, begin * kWide, end == units ? a.columns : end * kWide};
-    if (a.largest)
-      add_to_largest<T>(a, part);
-    else
-      add_gradients<T>(a, counts.data, part);
+    add_part<T>(a, counts.data, part, floats.data);
   });
 }
 

@@ -4,6 +4,7 @@
 // and every element of x sees its writes in the order of the index: between the lines (the other
 // dims) where there are enough of them, else between ranges of x, each of whose threads looks at
 // all positions.
+// Sums and products of halves go that way three times: cpu/infra/float_sums.h.
 #include <atomic>
 #include <type_traits>
 
@@ -13,13 +14,15 @@
 #include "core/walker.h"
 #include "core/with_type.h"
 #include "core/wrapping.h"
+#include "cpu/infra/float_sums.h"
 #include "cpu/infra/parallel.h"
+#include "cpu/infra/scratch.h"
 
 namespace tt::cpu {
 
 namespace {
 
-// ---------------------------------------------------------------------------- what rows compute
+// ------------------------------------------------------------------------- what is done to a row
 template <Place op, class T>
 T combine(T a, T b) {
   if constexpr (op == Place::Set) {
@@ -32,7 +35,7 @@ T combine(T a, T b) {
     return both[(b < a) | (b != b)];
   } else if constexpr (std::is_same_v<T, bool>) {
     return op == Place::Add ? a || b : a && b;
-  } else {  // a half type computes in float
+  } else {
     return op == Place::Add ? wrapping_add(a, b) : wrapping_mul(a, b);
   }
 }
@@ -62,17 +65,48 @@ void combine_row(char* to, const char* from, int64_t n, int64_t to_step, int64_t
 // Moves n elements between x and other, once the place in x is known.
 template <class T>
 struct Pick {
-  static void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) {
+  using Element = T;
+  void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) const {
     combine_row<Place::Set, T>(other, x, n, other_step, x_step);
   }
-  static void one(char* x, char* other) { write<T>(other, read<T>(x)); }
+  void one(char* x, char* other) const { write<T>(other, read<T>(x)); }
 };
 template <Place op, class T>
 struct Put {
-  static void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) {
+  using Element = T;
+  void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) const {
     combine_row<op, T>(x, other, n, x_step, other_step);
   }
-  static void one(char* x, char* other) { write<T>(x, combine<op>(read<T>(x), read<T>(other))); }
+  void one(char* x, char* other) const { write<T>(x, combine<op>(read<T>(x), read<T>(other))); }
+};
+
+// The three walks of a sum or product of halves.
+template <class T>
+struct Fetch : FloatSums<T> {
+  using Element = T;
+  void row(char* x, char*, int64_t n, int64_t step, int64_t) const { this->fetch(x, n, step); }
+  void one(char* x, char*) const { this->of(x) = read<T>(x); }
+};
+template <Place op, class T>
+struct Combine : FloatSums<T> {
+  using Element = T;
+  void row(char* x, char* other, int64_t n, int64_t x_step, int64_t other_step) const {
+    float* const to = &this->of(x);
+    for_floats<T>(other, n, other_step, [=](int64_t first, int64_t count, const float* from) {
+      combine_row<op, float>(reinterpret_cast<char*>(to + first * x_step),
+                             reinterpret_cast<const char*>(from), count, x_step, 1);
+    });
+  }
+  void one(char* x, char* other) const {
+    float& to = this->of(x);
+    to = combine<op, float>(to, read<T>(other));
+  }
+};
+template <class T>
+struct Round : FloatSums<T> {
+  using Element = T;
+  void row(char* x, char*, int64_t n, int64_t step, int64_t) const { this->round(x, n, step); }
+  void one(char* x, char*) const { write<T>(x, T(this->of(x))); }
 };
 
 // ------------------------------------------------------------------------------------- the nest
@@ -84,6 +118,7 @@ inline int64_t from_front(int64_t position, int64_t wrap) {
 struct Range {
   int64_t begin, end, first, last;
   int64_t low = 0, high = INT64_MAX;
+  bool is_of_positions() const { return high != INT64_MAX; }
 };
 
 // body(lines, x, other, index) for the parts of the lines [begin, end) that lie in one row, which
@@ -107,9 +142,9 @@ void for_rows(const AlongArgs& a, const Range& range, int64_t item, Body&& body)
 }
 
 // One position for a row of lines: what they have in common is looked up once.
-template <class Move, class T>
-bool shared_rows(const AlongArgs& a, const Range& range) {
-  constexpr int64_t item = sizeof(T);
+template <class Move>
+bool shared_rows(const AlongArgs& a, const Range& range, const Move& move) {
+  constexpr int64_t item = sizeof(typename Move::Element);
   bool outside = false;
   const uint64_t size = a.size;
   const int64_t wrap = a.wraps ? a.size : 0;
@@ -120,24 +155,24 @@ bool shared_rows(const AlongArgs& a, const Range& range) {
       const int64_t p = from_front(read<int64_t>(index + k * a.index_step * 8), wrap);
       outside = static_cast<uint64_t>(p) >= size;
       if (!outside && p >= range.low && p < range.high)
-        Move::row(x + p * a.stride * item, other + k * a.other_step * item, n, x_step, other_step);
+        move.row(x + p * a.stride * item, other + k * a.other_step * item, n, x_step, other_step);
     }
   });
   return !outside;
 }
 
 // n elements, each with a position of its own.
-template <class Move, class T>
-bool own_positions(const AlongArgs& a, char* x, char* other, const char* index, int64_t n,
-                   int64_t x_step, int64_t other_step, int64_t index_step) {
-  constexpr int64_t item = sizeof(T);
+template <class Move>
+bool own_positions(const AlongArgs& a, const Move& move, char* x, char* other, const char* index,
+                   int64_t n, int64_t x_step, int64_t other_step, int64_t index_step) {
+  constexpr int64_t item = sizeof(typename Move::Element);
   const uint64_t size = a.size;
   const int64_t wrap = a.wraps ? a.size : 0, stride = a.stride * item;
-  auto row = [=](int64_t x_step, int64_t other_step, int64_t index_step) {
+  auto row = [=, &move](int64_t x_step, int64_t other_step, int64_t index_step) {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t p = from_front(read<int64_t>(index + k * index_step * 8), wrap);
       if (static_cast<uint64_t>(p) >= size) return false;
-      Move::one(x + p * stride + k * x_step * item, other + k * other_step * item);
+      move.one(x + p * stride + k * x_step * item, other + k * other_step * item);
     }
     return true;
   };
@@ -167,26 +202,26 @@ bool is_shared(const AlongArgs& a) {
   return true;
 }
 
-template <class Move, class T>
-bool nest(const AlongArgs& a, const Range& range) {
-  constexpr int64_t item = sizeof(T);
+template <class Move>
+bool nest(const AlongArgs& a, const Range& range, const Move& move) {
+  constexpr int64_t item = sizeof(typename Move::Element);
   bool fine = true;
+  if (range.is_of_positions()) return shared_rows(a, range, move);
   if (!lines_inside(a)) {
     Walker<3> walker(a.lines, {a.x_lines, a.other_lines, a.index_lines}, range.begin);
     for (int64_t line = range.begin; line < range.end; ++line, walker.advance())
-      fine &=
-          own_positions<Move, T>(a, a.x + walker.offset(0) * item,
-                                 a.other + (walker.offset(1) + range.first * a.other_step) * item,
-                                 a.index + (walker.offset(2) + range.first * a.index_step) * 8,
-                                 range.last - range.first, 0, a.other_step, a.index_step);
+      fine &= own_positions(a, move, a.x + walker.offset(0) * item,
+                            a.other + (walker.offset(1) + range.first * a.other_step) * item,
+                            a.index + (walker.offset(2) + range.first * a.index_step) * 8,
+                            range.last - range.first, 0, a.other_step, a.index_step);
     return fine;
   }
-  if (is_shared(a)) return shared_rows<Move, T>(a, range);
+  if (is_shared(a)) return shared_rows(a, range, move);
   for_rows(a, range, item, [&](int64_t n, char* x, char* other, const char* index) {
     for (int64_t k = range.first; k < range.last; ++k)
-      fine &= own_positions<Move, T>(a, x, other + k * a.other_step * item,
-                                     index + k * a.index_step * 8, n, a.x_lines.back(),
-                                     a.other_lines.back(), a.index_lines.back());
+      fine &=
+          own_positions(a, move, x, other + k * a.other_step * item, index + k * a.index_step * 8,
+                        n, a.x_lines.back(), a.other_lines.back(), a.index_lines.back());
   });
   return fine;
 }
@@ -228,7 +263,7 @@ bool pick_typed(const AlongArgs& a) {
   parallel_for(
       n, total > kGrain ? kGrain / (total / n + 1) + 1 : n, [&](int64_t begin, int64_t end) {
         const Range range = by_count ? Range{0, lines, begin, end} : Range{begin, end, 0, a.count};
-        if (!nest<Pick<T>, T>(a, range)) fine = false;
+        if (!nest(a, range, Pick<T>())) fine = false;
       });
   return fine;
 }
@@ -240,26 +275,63 @@ bool overlaps(const AlongArgs& a) {
   return found;
 }
 
-template <Place op, class T>
-bool place_typed(const AlongArgs& a) {
+// Elements from the first of x to its last.
+int64_t reach(const AlongArgs& a) {
+  int64_t last = (a.size - 1) * a.stride;
+  for (int d = 0; d < a.lines.size(); ++d) last += (a.lines[d] - 1) * a.x_lines[d];
+  return last + 1;
+}
+
+// By threads, so that no element of x is written by two.
+template <class Move>
+bool place_by(const AlongArgs& a, const Move& move) {
   const int64_t lines = product(a.lines), total = lines * a.count;
-  const WithoutGil unlocked(total > kGrain);
-  // The last write counts, so where lines of x overlap one thread does it all.
-  if (overlaps(a)) return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
   std::atomic<bool> fine{true};
-  if (lines >= kFewLines) {
+  auto place = [&](const Range& range) {
+    if (!nest(a, range, move)) fine = false;
+  };
+  if (overlaps(a)) {  // the last write counts, so where lines of x overlap one thread does it all
+    place({0, lines, 0, a.count});
+  } else if (lines >= kFewLines) {
     parallel_for(lines, total > kGrain ? kGrain / (a.count + 1) + 1 : lines,
-                 [&](int64_t begin, int64_t end) {
-                   if (!nest<Put<op, T>, T>(a, {begin, end, 0, a.count})) fine = false;
-                 });
+                 [&](int64_t begin, int64_t end) { place({begin, end, 0, a.count}); });
   } else if (lines >= 4 && total > kGrain && is_shared(a)) {
-    parallel_for(a.size, kWhole, [&](int64_t low, int64_t high) {
-      if (!shared_rows<Put<op, T>, T>(a, {0, lines, 0, a.count, low, high})) fine = false;
-    });
+    parallel_for(a.size, kWhole,
+                 [&](int64_t low, int64_t high) { place({0, lines, 0, a.count, low, high}); });
   } else {
-    return nest<Put<op, T>, T>(a, {0, lines, 0, a.count});
+    place({0, lines, 0, a.count});
   }
   return fine;
+}
+
+// Sums or products of halves.
+template <Place op, class T>
+bool place_in_floats(const AlongArgs& a) {
+  const int64_t total = product(a.lines) * a.count, elements = reach(a);
+  const Scratch<float> floats(elements);
+  const FloatSums<T> sums(a.x, floats.data);
+  if (!a.is_dense || elements > 2 * total)
+    return place_by(a, Fetch<T>{sums}) && place_by(a, Combine<op, T>{sums}) &&
+           place_by(a, Round<T>{sums});
+  // Most elements are named: all of them in their order are found sooner.
+  constexpr int64_t item = sizeof(T);
+  parallel_for(elements, kGrain,
+               [&](int64_t begin, int64_t end) { sums.fetch(a.x + begin * item, end - begin, 1); });
+  const bool fine = place_by(a, Combine<op, T>{sums});
+  parallel_for(elements, kGrain,
+               [&](int64_t begin, int64_t end) { sums.round(a.x + begin * item, end - begin, 1); });
+  return fine;
+}
+
+template <Place op, class T>
+bool place_typed(const AlongArgs& a) {
+  const int64_t total = product(a.lines) * a.count;
+  if (total == 0) return true;
+  const WithoutGil unlocked(total > kGrain);
+  if constexpr (is_half_type<T> && (op == Place::Add || op == Place::Multiply))
+    return place_in_floats<op, T>(a);
+  else
+    return place_by(a, Put<op, T>());
 }
 
 bool pick(const AlongArgs& args) {

@@ -74,6 +74,7 @@ void complete(ReduceTable& table, const ReduceTable& other) {
   complete(table.argmax, other.argmax);
   complete(table.argmin, other.argmin);
   complete(table.logsumexp, other.logsumexp);
+  complete(table.variance, other.variance);
 }
 
 // A table within a table.
@@ -98,6 +99,7 @@ struct Isa {
   extern const ElementwiseTable elementwise_unary_table;                               \
   extern const MatmulTable matmul_half_table;                                          \
   extern const ReduceTable reduce_extremes_table, reduce_logsumexp_table;              \
+  extern const ReduceTable reduce_variance_table;                                      \
   extern const ConversionTable conversion_table;                                       \
   extern const BoxMullerTable box_muller_table;                                        \
   static const Isa kIsa = {#isa, [] { return is_supported != 0; },                     \
@@ -109,6 +111,7 @@ struct Isa {
                              complete(own<ReduceTable>, reduce_extremes_table);        \
                              complete(own<ReduceTable>, reduce_logsumexp_table);       \
                              own_inner(own<OptimTable>);                               \
+                             complete(own<ReduceTable>, reduce_variance_table);        \
                            },                                                          \
                            &conversion_table, &box_muller_table};                      \
   }

@@ -194,6 +194,7 @@ struct Columns {
     const int64_t* steps;
     int64_t i;
     int vector;
+    int64_t number = 0;  // as Rows have
     T* at(int stream) const {
       return reinterpret_cast<T*>(data[stream] + i * steps[stream]) + vector * lanes<T>;
     }

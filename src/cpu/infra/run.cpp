@@ -20,12 +20,12 @@ void run_rows(const Iter& iter, Loop loop) {
 
 namespace {
 
-// What rows hand to a kernel.
+// The dtypes in which a kernel takes the operands of a row.
 struct Wanted {
-  DType reads, writes, number;  // number: of an input that is one and the same element
+  DType reads, writes, number;  // of an input, of the output, of an input that is one element
 
   DType of(int k, int64_t stride) const { return k == 0 ? writes : stride == 0 ? number : reads; }
-  // Whether an operand's elements are so: of that dtype; and side by side, or one and the same.
+  // Whether a kernel takes operand k as it lies: of that dtype, side by side or one element.
   bool fits(int k, int64_t stride, DType own) const {
     const bool plain = stride == static_cast<int64_t>(itemsize(own)) || (k > 0 && stride == 0);
     return plain && own == of(k, stride);

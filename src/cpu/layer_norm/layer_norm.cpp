@@ -2,6 +2,7 @@
 // then their answers. Built once per instruction set.
 #include "core/tables/layer_norm.h"
 
+#include "cpu/infra/exact_moments.h"
 #include "cpu/infra/line_views.h"
 #include "cpu/infra/lines.h"
 #include "cpu/infra/parallel.h"
@@ -25,19 +26,31 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
     terms[1] = terms[0] * terms[0];
   });
   Vec<T> squares = sums[1].vectors[0];
-  if constexpr (kCentered) {  // what rounding has left of the mean
-    const Vec<T> rest = sums[0].vectors[0] / n;
-    squares -= rest * sums[0].vectors[0];
-    mean.vectors[0] += rest;
+  typename Rows<T>::Stat rest{}, rstd, shift;  // rest: what rounding has left of the mean
+  if constexpr (kCentered) {
+    rest.vectors[0] = sums[0].vectors[0] / n;
+    squares -= rest.vectors[0] * sums[0].vectors[0];
   }
-  typename Rows<T>::Stat rstd;
-  rstd.vectors[0] = 1 / sqrt(squares / n + eps);
+  const Vec<T> variance = squares / n + eps;
+  rstd.vectors[0] = 1 / sqrt(variance);
+  for (int64_t k = 0; k < count; ++k) {
+    if (!is_out_of_range(variance[k])) continue;
+    const T* const x = rows.at_line(0, 0, k);
+    const ExactMoments exact = exact_moments(a.lines.size, kCentered, [&](auto f) {
+      for (int64_t i = 0; i < a.lines.size; ++i) f(static_cast<double>(x[i]));
+    });
+    mean.line(k) = static_cast<T>(exact.mean);
+    rest.line(k) = static_cast<T>(exact.mean - static_cast<double>(mean.line(k)));
+    rstd.line(k) = static_cast<T>(1 / __builtin_sqrt(exact.variance + a.eps));
+  }
+  shift.vectors[0] = -rest.vectors[0] * rstd.vectors[0];
   T* const stats = numbers<T>(a.stats) + 2 * position;
-  for (int64_t k = 0; k < count; ++k) stats[2 * k] = mean.line(k), stats[2 * k + 1] = rstd.line(k);
+  for (int64_t k = 0; k < count; ++k)
+    stats[2 * k] = mean.line(k) + rest.line(k), stats[2 * k + 1] = rstd.line(k);
   const T *weight = numbers<T>(a.weight), *bias = numbers<T>(a.bias);
   rows.each([&](const auto& at) {
     at.prefetch_next(0), at.prefetch(1);
-    Vec<T> y = (at.load(0) - mean[at]) * rstd[at];
+    Vec<T> y = multiply_add(at.load(0) - mean[at], rstd[at], shift[at]);
     if (weight) y *= at.load_class(weight);
     if (bias) y += at.load_class(bias);
     at.store(1, y);

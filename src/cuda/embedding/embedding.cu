@@ -81,68 +81,91 @@ __device__ int64_t bag_of(const BagArgs& a, int64_t entry) {
   return low;
 }
 
-// A block per row of the table.
+// A block per row of the table. Its threads keep the sums of some columns each, and look through
+// the entries once more for every kColumns * kThreads columns.
 template <class T>
 __global__ void gradient_of_row(const BagArgs a, const T* const shares) {
+  constexpr int kColumns = 4;
   __shared__ int64_t found_bag[kThreads];
   __shared__ T found_factor[kThreads];
   __shared__ int found_by[kThreads / 32];  // each warp
   const int64_t row = blockIdx.x;
   char* const to = a.table + row * a.columns * int64_t(itemsize(a.dtype));
-  if (!a.accumulate)
-    for (int64_t j = threadIdx.x; j < a.columns; j += kThreads) set_element(a, to, j, T(0));
-  if (row == a.padding) return;
+  if (row == a.padding) {
+    if (!a.accumulate)
+      for (int64_t j = threadIdx.x; j < a.columns; j += kThreads) set_element(a, to, j, T(0));
+    return;
+  }
   int64_t frequency = 0;
   if (a.by_frequency) {
     for (int64_t k = threadIdx.x; k < a.entries; k += kThreads) frequency += a.index[k] == row;
     frequency = sum_of_block(frequency);
   }
-  for (int64_t first = 0; first < a.entries; first += kThreads) {
-    const int64_t k = first + threadIdx.x;
-    const bool is_here = k < a.entries && a.index[k] == row;
-    // Where it is among those that are found: behind those of lower lanes and of lower warps.
-    const unsigned votes = __ballot_sync(kAllLanes, is_here);
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) found_by[warp] = __popc(votes);
-    __syncthreads();
-    int place = __popc(votes & ((1u << lane) - 1)), count = 0;
-    for (int w = 0; w < kThreads / 32; ++w) {
-      if (w < warp) place += found_by[w];
-      count += found_by[w];
+  for (int64_t column = threadIdx.x; column - threadIdx.x < a.columns;
+       column += kColumns * kThreads) {
+    T sums[kColumns];
+    for (int c = 0; c < kColumns; ++c) {
+      const int64_t j = column + c * kThreads;
+      sums[c] = a.accumulate && j < a.columns ? element<T>(a, to, j) : T(0);
     }
-    if (is_here) {
-      const int64_t bag = bag_of(a, k);
-      T factor = shares[bag];
-      if (a.by_frequency) factor /= static_cast<T>(frequency);
-      if (a.weights) factor *= element<T>(a, a.weights, k);
-      found_bag[place] = bag;
-      found_factor[place] = factor;
+    for (int64_t first = 0; first < a.entries; first += kThreads) {
+      const int64_t k = first + threadIdx.x;
+      const bool is_here = k < a.entries && a.index[k] == row;
+      // Where it is among those that are found: behind those of lower lanes and of lower warps.
+      const unsigned votes = __ballot_sync(kAllLanes, is_here);
+      const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+      if (lane == 0) found_by[warp] = __popc(votes);
+      __syncthreads();
+      int place = __popc(votes & ((1u << lane) - 1)), count = 0;
+      for (int w = 0; w < kThreads / 32; ++w) {
+        if (w < warp) place += found_by[w];
+        count += found_by[w];
+      }
+      if (is_here) {
+        const int64_t bag = bag_of(a, k);
+        T factor = shares[bag];
+        if (a.by_frequency) factor /= static_cast<T>(frequency);
+        if (a.weights) factor *= element<T>(a, a.weights, k);
+        found_bag[place] = bag;
+        found_factor[place] = factor;
+      }
+      __syncthreads();
+      for (int c = 0; count > 0 && c < kColumns; ++c) {
+        const int64_t j = column + c * kThreads;
+        for (int i = 0; j < a.columns && i < count; ++i)
+          sums[c] += element<T>(a, a.out, found_bag[i] * a.out_row + j) * found_factor[i];
+      }
+      __syncthreads();
     }
-    __syncthreads();
-    for (int64_t j = threadIdx.x; count > 0 && j < a.columns; j += kThreads) {
-      T sum = element<T>(a, to, j);
-      for (int i = 0; i < count; ++i)
-        sum += element<T>(a, a.out, found_bag[i] * a.out_row + j) * found_factor[i];
-      set_element(a, to, j, sum);
+    for (int c = 0; c < kColumns; ++c) {
+      const int64_t j = column + c * kThreads;
+      if (j < a.columns) set_element(a, to, j, sums[c]);
     }
-    __syncthreads();
   }
 }
 
-// A thread per column, which alone adds to that column of the table.
+// A thread per column, which alone adds to that column of the table. The sums of halves stand in
+// `sums`, a T for each element of the table, until they are rounded.
 template <class T>
-__global__ void gradient_of_largest(const BagArgs a) {
+__global__ void gradient_of_largest(const BagArgs a, T* const sums) {
   const int64_t column = thread_index();
   if (column >= a.columns) return;
-  for (int64_t row = 0; !a.accumulate && row < a.rows; ++row)
-    set_element(a, a.table, row * a.columns + column, T(0));
+  const auto sum_at = [&](int64_t i) { return sums ? sums[i] : element<T>(a, a.table, i); };
+  const auto set_sum = [&](int64_t i, T sum) {
+    sums ? void(sums[i] = sum) : set_element(a, a.table, i, sum);
+  };
+  for (int64_t row = 0; row < a.rows; ++row) {
+    const int64_t i = row * a.columns + column;
+    if (sums || !a.accumulate) set_sum(i, a.accumulate ? element<T>(a, a.table, i) : T(0));
+  }
   for (int64_t bag = 0; bag < a.bags; ++bag) {
     const int64_t row = a.largest[bag * a.columns + column];
     if (row < 0) continue;
-    const int64_t to = row * a.columns + column;
-    const T sum = element<T>(a, a.table, to) + element<T>(a, a.out, bag * a.out_row + column);
-    set_element(a, a.table, to, sum);
+    const int64_t i = row * a.columns + column;
+    set_sum(i, sum_at(i) + element<T>(a, a.out, bag * a.out_row + column));
   }
+  for (int64_t row = 0; sums && row < a.rows; ++row)
+    set_element(a, a.table, row * a.columns + column, sums[row * a.columns + column]);
 }
 
 template <class T>
@@ -153,7 +176,11 @@ void forward(const BagArgs& a) {
 
 template <class T>
 void backward(const BagArgs& a) {
-  if (a.largest) return launch<gradient_of_largest<T>>(grid_of(a.columns), a);
+  if (a.largest) {
+    const Scratch<T> sums(is_half(a.dtype) ? a.rows * a.columns : 0);
+    return launch<gradient_of_largest<T>>(grid_of(a.columns), a,
+                                          is_half(a.dtype) ? sums.data() : nullptr);
+  }
   BagArgs counted = a;
   if (a.bags == 0) counted.entries = 0;  // which none of them are then in a bag
   const Scratch<T> shares(a.bags);

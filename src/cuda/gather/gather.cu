@@ -126,7 +126,6 @@ bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& stride
 }
 
 // ---- place --------------------------------------------------------------------------------------
-// A half type rounds every sum and product.
 template <class T>
 __device__ T combine(Place op, T a, T b) {
   switch (op) {
@@ -162,12 +161,13 @@ __global__ void place_elements(const Along a, const Place op, const Item<uint64_
   const uint64_t key = item[k].key;
   if (k > 0 && item[k - 1].key == key) return;
   T& x = a.x_at<T>(line, positions[start + item[k].position]);
-  T value = read<T>(reinterpret_cast<const char*>(&x));
+  using C = Computed<T>;  // sums and products of halves are rounded once
+  C value = static_cast<C>(read<T>(reinterpret_cast<const char*>(&x)));
   for (; k < a.count && item[k].key == key; ++k) {
     const T& other = a.other_at<T>(line, item[k].position);
-    value = combine(op, value, read<T>(reinterpret_cast<const char*>(&other)));
+    value = combine(op, value, static_cast<C>(read<T>(reinterpret_cast<const char*>(&other))));
   }
-  x = value;
+  x = static_cast<T>(value);
 }
 
 bool place(const AlongArgs& args, Place op) {

@@ -53,7 +53,7 @@ void* dynamic_shared();
 void wait_for_block();
 
 // Waits for the lanes of `mask` in the warp and lays what each passed (at most kLaneBytes) side by
-// side into `all`, by lane. Returns the mask. `what`: the function that a kernel called.
+// side into `all`, by lane. `what`: the function that a kernel called.
 constexpr int kWarp = 32;
 constexpr size_t kLaneBytes = 64;
 void exchange(const char* what, unsigned mask, const void* own, size_t bytes, void* all);

@@ -34,7 +34,7 @@ extern const SortTable sort_table;
 extern const UniqueTable unique_table;
 extern const VectorsTable vectors_table;
 ReduceTable reduce_table();
-void fill_extremes(ReduceTable& table);  // argmax, argmin and logsumexp
+void fill_extremes(ReduceTable& table);  // argmax, argmin, logsumexp, variance
 ElementwiseTable elementwise_table();
 void fill_samplers(RandomTable& table);
 void fill_unary(ElementwiseTable& table);  // the part of it that has one input

@@ -1,5 +1,6 @@
 // Layer norm and RMS norm: one block per line, whose threads take every kThreads-th element. The
 // gradients of the weights go down the lines: a thread per element of a line and group of lines.
+#include "core/float_range.h"
 #include "core/tables/layer_norm.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/operands.h"
@@ -31,7 +32,22 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
     squares -= rest / n * rest;
     mean += rest / n;
   }
-  const T rstd = T(1) / sqrt(squares / n + eps);
+  T rstd = T(1) / sqrt(squares / n + eps);
+  if (is_out_of_range(static_cast<double>(squares / n + eps))) {  // the same in double
+    const double count = static_cast<double>(lines.size);
+    double middle = 0, exact = 0;
+    if (centered) {
+      for (int64_t k = threadIdx.x; k < lines.size; k += kThreads)
+        middle += static_cast<double>(x[k]);
+      middle = sum_of_block(middle) / count;
+    }
+    for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
+      const double distance = static_cast<double>(x[k]) - middle;
+      exact += distance * distance;
+    }
+    mean = static_cast<T>(middle);
+    rstd = static_cast<T>(1 / sqrt(sum_of_block(exact) / count + static_cast<double>(eps)));
+  }
   if (threadIdx.x == 0) {
     stats[2 * blockIdx.x] = mean;
     stats[2 * blockIdx.x + 1] = rstd;

@@ -1,4 +1,4 @@
-// Where the largest or smallest element of a line stands, and logsumexp of a line.
+// Where the largest or smallest element of a line stands, logsumexp and the variance of a line.
 #include "core/dtype_sets.h"
 #include "core/tables/reduce.h"
 #include "cuda/elementwise/math.h"
@@ -60,6 +60,36 @@ struct LogSumExp {
   __device__ void finish(State s, int64_t line) const { out[line] = log(s.sum) + s.peak; }
 };
 
+// The mean of the elements so far and their squared distances from it (Welford), in double: its
+// distances neither overflow nor vanish.
+template <class T>
+struct Variance {
+  struct State {
+    double count, mean, squares;
+  };
+  T* out;
+  double freedom;
+  bool root, centered;
+
+  __device__ State init() const { return {0, 0, 0}; }
+  __device__ State step(State s, const char* x, DType dtype, int64_t) const {
+    const double value = static_cast<double>(load_as<T>(x, dtype));
+    return centered ? combine(s, {1, value, 0}) : State{0, 0, s.squares + value * value};
+  }
+  __device__ State combine(State s, State t) const {
+    if (!centered) return {0, 0, s.squares + t.squares};
+    if (s.count == 0) return t;
+    if (t.count == 0) return s;
+    const double distance = t.mean - s.mean, total = s.count + t.count;
+    return {total, s.mean + distance * (t.count / total),
+            s.squares + t.squares + distance * distance * (s.count * t.count / total)};
+  }
+  __device__ void finish(State s, int64_t line) const {
+    const double variance = s.squares / freedom;
+    out[line] = static_cast<T>(root ? sqrt(variance) : variance);
+  }
+};
+
 template <class T, bool kLargest>
 void extremes(const ArgArgs& args) {
   const DType dtype = args.lines.stream[0].dtype;
@@ -74,6 +104,15 @@ void logsumexp(const LogSumExpArgs& args) {
   args.lines.compute == DType::Float32 ? logsumexp_as<float>(args) : logsumexp_as<double>(args);
 }
 
+template <class T>
+void variance_as(const VarianceArgs& args) {
+  run_fold(Variance<T>{numbers<T>(args.out), args.freedom, args.root, args.centered},
+           folded_of(args.lines));
+}
+void variance(const VarianceArgs& args) {
+  args.lines.compute == DType::Float32 ? variance_as<float>(args) : variance_as<double>(args);
+}
+
 }  // namespace
 
 void fill_extremes(ReduceTable& table) {
@@ -85,6 +124,7 @@ void fill_extremes(ReduceTable& table) {
   TT_FOR_EACH_DTYPE(X)
 #undef X
   table.logsumexp = logsumexp;
+  table.variance = variance;
 }
 
 }  // namespace tt::cuda

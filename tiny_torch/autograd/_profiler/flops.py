@@ -1,8 +1,8 @@
 """How many floating point operations a recorded op takes: PyTorch's formulas, as one table.
 
 A multiplication and an addition count as two. A bias, activations and sums count as none, as in
-PyTorch's profiler; so does backward, but that of products and of attention. (PyTorch's profiler
-counts matrix products alone of it: events.py.)
+PyTorch's profiler. In backward, products and attention count; PyTorch's profiler counts matrix
+products alone there (events.py).
 https://pytorch.org/docs/stable/profiler.html (with_flops)
 """
 

@@ -186,28 +186,32 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     https://pytorch.org/docs/stable/generated/torch.clamp.html
     """
     check_tensor("clamp", "input", 1, input)
-    check_bounds(input, min, max)
+    min, max = checked_bounds(input, min, max)
     if out is not None:
         return write_out(Clamp, "clamp", out, input, min, max)
     return apply(Clamp, input, min, max)
 
 
-def check_bounds(input: Tensor, min: Any, max: Any) -> None:
+def checked_bounds(input: Tensor, min: Any, max: Any) -> tuple:
+    """Two tensors or two numbers; a 0-d tensor beside a number counts as one."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if (min is None or fits(min, input)) and (max is None or fits(max, input)):
-        return
+        return min, max
     bounds = [bound for bound in (min, max) if bound is not None]
-    numbers = [bound for bound in bounds if not isinstance(bound, Tensor)]
-    if 0 < len(numbers) < len(bounds) and any(isinstance(b, Tensor) and b.ndim for b in bounds):
+    if all(isinstance(bound, Tensor) for bound in bounds):
+        return min, max
+    if any(isinstance(bound, Tensor) and bound.ndim for bound in bounds):
         raise TypeError("clamp(): min and max must be two tensors or two numbers")
-    if not numbers:
-        return
-    dtype = result_type(input, *bounds)
+    min = None if min is None else as_number("clamp", "min", None, min)
+    max = None if max is None else as_number("clamp", "max", None, max)
+    dtype = result_type(input, *[bound for bound in (min, max) if bound is not None])
     if dtype is _core.bool:
         raise not_implemented("clamp_scalar_cpu", dtype)
-    for bound in numbers:
-        check_range(bound, dtype)
+    for bound in (min, max):
+        if bound is not None:
+            check_range(bound, dtype)
+    return min, max
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
@@ -376,7 +380,7 @@ def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    check_bounds(self, min, max)
+    min, max = checked_bounds(self, min, max)
     return apply_inplace(Clamp, self, min, max)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace, apply_view
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range
@@ -320,6 +320,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if non_blocking is not False:
+        check_bool("copy_", "non_blocking", 2, non_blocking)
     if isinstance(src, Tensor):
         if src.array.device != self.array.device:
             if non_blocking and copied_later(self, src):

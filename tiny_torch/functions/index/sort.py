@@ -22,7 +22,7 @@ def sort(
     dim: int = -1,
     descending: bool = False,
     *,
-    stable: bool = False,
+    stable: bool | None = False,
     out: Any = None,
 ) -> Any:
     """(values, indices) in ascending order along a dim. Equal elements always keep their order.

@@ -51,7 +51,7 @@ def checked_number(value: Any, x: Tensor) -> Any:
 
 
 def single_value(name: str, value: Any, x: Tensor) -> Any:
-    """A number that x can hold, or a 0-d tensor."""
+    """A number that x can hold, or a 0-d tensor of one."""
     if not isinstance(value, Tensor):
         return checked_number(value, x)
     if value.array.ndim:
@@ -59,6 +59,8 @@ def single_value(name: str, value: Any, x: Tensor) -> Any:
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.array.ndim} dimension(s)."
         )
+    if value.array.dtype is not x.array.dtype and value.array.device != "meta":
+        check_range(value.array.item(), x.array.dtype)
     return value
 
 

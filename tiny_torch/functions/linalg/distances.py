@@ -10,7 +10,7 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import other_type
-from tiny_torch.functions.common import by_name, check_tensor, check_tensors
+from tiny_torch.functions.common import by_name, check_tensor, check_tensors, rounded_once
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.reduce.norms import vector_norm
 from tiny_torch.functions.shape.join import broadcast_tensors
@@ -73,6 +73,7 @@ def cdist(
 # ------------------------------------------------------------------------------------- covariance
 
 
+@rounded_once
 def cov(
     input: Tensor,
     *,
@@ -138,6 +139,7 @@ def check_weights(name: str, weights: Any, count: int, floating: bool) -> None:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
+@rounded_once
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of rows, between -1 and 1.
 
@@ -160,6 +162,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @as_one
+@rounded_once
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim` of their broadcast shape, without it.
 
@@ -192,6 +195,7 @@ def length(x: Tensor, dim: int, eps: float) -> Tensor:
     return norm
 
 
+@rounded_once
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:

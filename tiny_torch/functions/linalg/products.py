@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import cannot_cast
+from tiny_torch.dtypes import HALVES, cannot_cast, check_range
 from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.ops.common import refuse_overlap, scaled
@@ -21,9 +21,9 @@ def factors(name: str, dtype: Any, beta: Number, alpha: Number) -> tuple[Number,
     """beta and alpha as factors that do not promote: integers take whole parts, bool the truth."""
     if type(beta) is int and type(alpha) is int and beta == alpha == 1:
         return 1, 1
-    for argument, value in (("beta", beta), ("alpha", alpha)):
-        if not isinstance(value, bool | int | float):
-            raise wrong_kind(name, argument, "Number", value)
+    beta, alpha = as_number(name, "beta", None, beta), as_number(name, "alpha", None, alpha)
+    for value in (beta, alpha):
+        check_range(value, _core.float32 if dtype in HALVES else dtype)
     if dtype.is_floating_point:
         return beta, alpha
     whole = bool if dtype is _core.bool else int

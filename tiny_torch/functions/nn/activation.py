@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_number
+from tiny_torch.arguments import as_number, check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import finfo
 from tiny_torch.functions.common import check_tensor
@@ -191,6 +191,7 @@ def rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-2.0, 3.0]), 0.25, 0.75)
     tensor([-1.,  3.])
     """
+    check_bool("rrelu", "training", 4, training)
     function = rectifiers.rrelu_ if inplace else rectifiers.rrelu
     return function(input, lower, upper, training)
 

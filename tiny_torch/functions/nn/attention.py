@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from enum import Enum
 from functools import partial
 
@@ -16,6 +15,7 @@ from tiny_torch.autograd.graph import edge_of
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, check_tensors
 from tiny_torch.functions.nn.dropout import dropout
+from tiny_torch.modes import Scope
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu, composed
 from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
@@ -59,10 +59,30 @@ def only_composed() -> bool:
     return True
 
 
-@contextmanager
-def sdpa_kernel(
-    backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
-) -> Iterator[dict]:
+class Kernels(Scope, ContextDecorator):
+    """What `sdpa_kernel` answers."""
+
+    def __init__(self, backends: list[SDPBackend] | SDPBackend) -> None:
+        self.backends = backends
+
+    def current(self) -> tuple[SDPBackend, ...]:
+        return _allowed.backends
+
+    def begin(self) -> dict:
+        backends = self.backends
+        if not isinstance(backends, list | SDPBackend):
+            raise AssertionError(
+                "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+                f"{type(backends).__name__}"
+            )
+        _allowed.backends = (backends,) if isinstance(backends, SDPBackend) else tuple(backends)
+        return {}
+
+    def restore(self, before: tuple[SDPBackend, ...]) -> None:
+        _allowed.backends = before
+
+
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Kernels:
     """Within it attention is computed in one of these ways: by the kernel if FLASH_ATTENTION is in.
 
     Raises AssertionError for anything else.
@@ -74,17 +94,7 @@ def sdpa_kernel(
     >>> x
     tensor([[1., 1.]])
     """
-    if not isinstance(backends, list | SDPBackend):
-        raise AssertionError(
-            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
-            f"{type(backends).__name__}"
-        )
-    before = _allowed.backends
-    _allowed.backends = (backends,) if isinstance(backends, SDPBackend) else tuple(backends)
-    try:
-        yield {}
-    finally:
-        _allowed.backends = before
+    return Kernels(backends)
 
 
 @as_one

@@ -64,9 +64,9 @@ def _fits_channels(
     channels, dtype = array.shape[1:2], array.dtype
     if not (dtype.is_floating_point and _fits(weight, channels, dtype)):
         return False
-    for running in (running_mean, running_var):
+    for running, other in ((running_mean, running_var), (running_var, running_mean)):
         if running is None:
-            if not training:
+            if not training or other is not None:
                 return False
         elif not (_fits(running, channels, dtype) and edge_of(running) is None):
             return False
@@ -88,6 +88,8 @@ def _check_channels(
         "bias": bias,
     }
     _require_tensors("batch_norm", input=input, **arguments)
+    if training and (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     channels = input.size(1) if input.ndim > 1 or running_mean is None else 0
     for name, array in arguments.items():
         if array is not None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 
 from tiny_torch import _core
+from tiny_torch.arguments import check_bool
 from tiny_torch.dtypes import cannot_cast
 from tiny_torch.functions.common import by_name, check_tensor
 from tiny_torch.functions.random.draws import draw
@@ -16,7 +17,9 @@ from tiny_torch.tensor import Tensor, wrap
 DROPPED = SELU_SCALE * SELU_ALPHA  # alpha dropout puts -DROPPED, where SELU tends to
 
 
-def _check_probability(p: float) -> None:
+def _check_probability(p: float, training: bool) -> None:
+    if training is not True and training is not False:
+        check_bool("dropout", "training", 3, training)
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -31,7 +34,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> torch.nn.functional.dropout(torch.ones(2), training=False)
     tensor([1., 1.])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     return (torch_dropout_ if inplace else torch_dropout)(input, p, training)
 
 
@@ -56,7 +59,7 @@ def dropout1d(
     >>> torch.nn.functional.dropout1d(torch.ones(1, 2), training=False)
     tensor([[1., 1.]])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
@@ -91,7 +94,7 @@ def dropout2d(
     >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 1, 1), training=False).shape
     torch.Size([1, 2, 1, 1])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     _warn_of_dims(2, input.ndim)
     if input.ndim == 3:
         warnings.warn(
@@ -118,7 +121,7 @@ def dropout3d(
     >>> torch.nn.functional.dropout3d(torch.ones(2, 1, 1, 1), training=False).shape
     torch.Size([2, 1, 1, 1])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     _warn_of_dims(3, input.ndim)
     return _by_channel(input, p, training, inplace, input.ndim == 5)
 
@@ -136,7 +139,7 @@ def alpha_dropout(
     >>> torch.nn.functional.alpha_dropout(torch.ones(2))
     tensor([1., 1.])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     function = torch_alpha_dropout_ if inplace else torch_alpha_dropout
     return function(input, p, training)
 
@@ -153,7 +156,7 @@ def feature_alpha_dropout(
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2))
     tensor([[1., 1.]])
     """
-    _check_probability(p)
+    _check_probability(p, training)
     function = torch_feature_alpha_dropout_ if inplace else torch_feature_alpha_dropout
     return function(input, p, training)
 

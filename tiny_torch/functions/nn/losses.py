@@ -30,8 +30,9 @@ from tiny_torch.tensor import Tensor
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
-    """The `reduction` that the two deprecated flags mean; a flag that is None counts as True."""
-    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    """The `reduction` that the truth of two deprecated flags means; None counts as True."""
+    is_mean, reduces = size_average is None or bool(size_average), reduce is None or bool(reduce)
+    reduction = "none" if not reduces else "mean" if is_mean else "sum"
     warnings.warn(
         "size_average and reduce args will be deprecated, "
         f"please use reduction='{reduction}' instead.",

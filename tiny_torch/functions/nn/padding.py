@@ -10,7 +10,14 @@ from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import check_range
 from tiny_torch.layouts import contiguous_format, suggested_format
-from tiny_torch.ops.nn.padding import CIRCULAR, REFLECT, REPLICATE, ConstantPadNd, PadFromInput
+from tiny_torch.ops.nn.padding import (
+    CIRCULAR,
+    REFLECT,
+    REPLICATE,
+    ConstantPadNd,
+    PadCircular,
+    PadFromInput,
+)
 from tiny_torch.tensor import Tensor
 
 # How many dims of padding an input of so many dims may have, but for constant padding.
@@ -78,7 +85,8 @@ def pad_from_input(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     planned = [plan(x, dim, *side) for dim, side in zip(dims, sides, strict=True)]
     form = contiguous_format if mode == "circular" else suggested_format(x.array)
     last = form is not contiguous_format and x.ndim == spatial + 2
-    result = apply(PadFromInput, x, kind, tuple(zip(*planned[::-1], strict=True)), last)
+    op = PadCircular if kind == CIRCULAR else PadFromInput
+    result = apply(op, x, kind, tuple(zip(*planned[::-1], strict=True)), last)
     return result if last else result.contiguous(memory_format=form)
 
 

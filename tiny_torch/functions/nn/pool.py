@@ -11,7 +11,13 @@ from tiny_torch.autograd.apply import apply
 from tiny_torch.docstrings import told_as
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor
-from tiny_torch.ops.nn.pool import AdaptiveAvgPool, AvgPool, MaxPool, MaxPoolWithIndices
+from tiny_torch.ops.nn.pool import (
+    AdaptiveAvgPool,
+    AvgPool,
+    AvgPoolOfAll,
+    MaxPool,
+    MaxPoolWithIndices,
+)
 from tiny_torch.tensor import Tensor
 
 Sizes = int | tuple[int, ...]
@@ -349,7 +355,8 @@ def adaptive_max_pool(function: str, dims: int, indices: bool, x: Any, output_si
 
 def adaptive_avg_pool(function: str, dims: int, x: Any, output_size: Any) -> Tensor:
     size = adaptive_size(function, dims, x, output_size)
-    return apply(AdaptiveAvgPool, x, size, ((), (), (), True, None))
+    op = AvgPoolOfAll if size.count(1) == dims else AdaptiveAvgPool
+    return apply(op, x, size, ((), (), (), True, None))
 
 
 # -------------------------------------------------------------------------------------- of torch

@@ -11,7 +11,7 @@ from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import empty, ones_like
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.dtypes import HALVES, check_range, not_implemented
 from tiny_torch.functions.common import by_name, check_tensor, write_out
 from tiny_torch.ops.nn.activation import (
     Celu,
@@ -81,16 +81,17 @@ def relu_(input: Tensor) -> Tensor:
     return input.relu_()
 
 
-def limits(name: str, input: Tensor, *numbers: float) -> tuple:
+def limits(input: Tensor, threshold: float, value: float) -> tuple:
     """The numbers as kernels of the input's dtype take them: cut to integers where it is one."""
-    check_tensor(name, "input", 1, input)
-    for number in numbers:
-        as_number(name, "value", None, number)
-    if input.is_floating_point():
-        return numbers
-    if input.dtype is _core.bool:
-        raise not_implemented(f"{name}_cpu", input.dtype)
-    return tuple(int(number) for number in numbers)
+    check_tensor("threshold", "input", 1, input)
+    threshold = as_number("threshold", "threshold", 2, threshold)
+    value = as_number("threshold", "value", 3, value)
+    dtype = input.dtype
+    if dtype is _core.bool:
+        raise not_implemented("threshold_cpu", dtype)
+    check_range(threshold, _core.float32 if dtype in HALVES else dtype)  # compared in float32
+    check_range(value, dtype)
+    return (threshold, value) if dtype.is_floating_point else (int(threshold), int(value))
 
 
 def threshold(
@@ -104,7 +105,7 @@ def threshold(
     >>> torch.threshold(torch.tensor([0.5, 2.0]), 1, -1)
     tensor([-1.,  2.])
     """
-    numbers = limits("threshold", input, threshold, value)
+    numbers = limits(input, threshold, value)
     if out is not None:
         return write_out(Threshold, "threshold", out, input, *numbers)
     return apply(Threshold, input, *numbers)
@@ -112,7 +113,7 @@ def threshold(
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """threshold in place."""
-    numbers = limits("threshold", input, threshold, value)
+    numbers = limits(input, threshold, value)
     return apply_inplace(Threshold, input, *numbers)
 
 

@@ -29,7 +29,7 @@ def softmax(
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     if dim is None:
-        dim = _guess_dim("softmax", input.ndim, _stacklevel)
+        dim = _guess_dim("softmax", input, _stacklevel)
     return torch_softmax(input, dim, dtype)
 
 
@@ -47,7 +47,7 @@ def log_softmax(
     tensor([-0.6931, -0.6931])
     """
     if dim is None:
-        dim = _guess_dim("log_softmax", input.ndim, _stacklevel)
+        dim = _guess_dim("log_softmax", input, _stacklevel)
     return torch_log_softmax(input, dim, dtype)
 
 
@@ -63,7 +63,7 @@ def softmin(
     tensor([1.0000e+00, 3.7835e-44])
     """
     if dim is None:
-        dim = _guess_dim("softmin", input.ndim, _stacklevel)
+        dim = _guess_dim("softmin", input, _stacklevel)
     return torch_softmax(-input, dim, dtype)
 
 
@@ -91,13 +91,14 @@ def gumbel_softmax(
     return one_hot - soft.detach() + soft
 
 
-def _guess_dim(name: str, ndim: int, stacklevel: int) -> int:
+def _guess_dim(name: str, input: Tensor, stacklevel: int) -> int:
+    check_tensor(name, "input", 1, input)
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
         stacklevel=stacklevel,
     )
-    return 0 if ndim in (0, 1, 3) else 1
+    return 0 if input.ndim in (0, 1, 3) else 1
 
 
 def torch_softmax(

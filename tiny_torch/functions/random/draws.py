@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int
+from tiny_torch.arguments import as_float, as_int, check_bool
 from tiny_torch.autograd.apply import apply_inplace
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
 from tiny_torch.devices import CoreArrays, array_module, default, to_device
@@ -156,6 +156,14 @@ def new_random(function, size, out, dtype, device, layout, pin_memory):
     return shaped(function, out, shape)
 
 
+def required(function: str, result: Tensor, requires_grad: Any) -> Tensor:
+    """A new tensor that requires grad if told so."""
+    if requires_grad is None:
+        return result
+    check_bool(function, "requires_grad", None, requires_grad)
+    return result.requires_grad_(requires_grad)
+
+
 def sizes(function: str, size: tuple, named: dict) -> tuple:
     """The size of rand(size=(2, 3)); TypeError for other names, and where there is none."""
     return (bind(function, size, named, ("size",))["size"],)
@@ -177,7 +185,7 @@ def rand(
         size = sizes("rand", size, named)
     result = new_random("rand", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.uniform_, generator, 0.0, 1.0)
-    return result if requires_grad is False else result.requires_grad_(requires_grad)
+    return result if requires_grad is False else required("rand", result, requires_grad)
 
 
 def randn(
@@ -196,7 +204,7 @@ def randn(
         size = sizes("randn", size, named)
     result = new_random("randn", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.normal_, generator, 0, 1)
-    return result if requires_grad is False else result.requires_grad_(requires_grad)
+    return result if requires_grad is False else required("randn", result, requires_grad)
 
 
 def randint(
@@ -228,7 +236,7 @@ def randint(
     dtype = dtype or (_core.int64 if out is None else None)
     result = new_random("randint", size, out, dtype, device, layout, pin_memory)
     draw(result, _core.random_range_, generator, low, high)
-    return result if requires_grad is False else result.requires_grad_(requires_grad)
+    return result if requires_grad is False else required("randint", result, requires_grad)
 
 
 def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
@@ -319,7 +327,7 @@ def random_like(
 ) -> Tensor:
     result = like(function, input, None, dtype, device, False, layout, memory_format, pin_memory)
     draw(result, sampler, generator, *numbers)
-    return result if requires_grad is False else result.requires_grad_(requires_grad)
+    return result if requires_grad is False else required(function, result, requires_grad)
 
 
 FUNCTIONS = by_name(rand, randn, randint, randperm, rand_like, randn_like, randint_like)

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import by_name, check_tensor, into, refuse_history
-from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, shaped
+from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, required, shaped
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.random.samples import (
@@ -106,7 +106,7 @@ def normal(
         mean, std = as_float("normal", "mean", None, mean), as_float("normal", "std", None, std)
         result = new_random("normal", (size,), out, dtype, device, layout, pin_memory)
         draw(result, _core.normal_, generator, mean, std)
-        return result if requires_grad is False else result.requires_grad_(requires_grad)
+        return result if requires_grad is False else required("normal", result, requires_grad)
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     if size is not None or dtype is not None:
         raise TypeError("normal() of tensors takes no 'size' and no 'dtype'")

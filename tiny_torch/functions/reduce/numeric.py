@@ -7,7 +7,13 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_float
-from tiny_torch.functions.common import by_name, check_tensor, into, into_same
+from tiny_torch.functions.common import (
+    by_name,
+    check_tensor,
+    into,
+    into_same,
+    rounded_once,
+)
 from tiny_torch.functions.shape.join import cat
 from tiny_torch.ops.shape.views import unique_dims
 from tiny_torch.tensor import Tensor
@@ -205,6 +211,7 @@ def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return x.narrow(dim, 0, max(n - 1, 0)), x.narrow(dim, min(1, n), max(n - 1, 0))
 
 
+@rounded_once
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of y along `dim` by the trapezoidal rule.
 
@@ -227,14 +234,16 @@ def integral(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tenso
     if isinstance(steps, float):
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * steps
     left, right = neighbours(y, dim)
-    return ((left + right) * steps).sum(dim) / 2.0
+    return ((left + right) * steps * 0.5).sum(dim)
 
 
+@rounded_once
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """As trapezoid. https://pytorch.org/docs/stable/generated/torch.trapz.html"""
     return integral("trapz", y, x, dx, dim)
 
 
+@rounded_once
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
@@ -245,7 +254,7 @@ def cumulative_trapezoid(
     steps = samples("cumulative_trapezoid", y, x, dx, dim)
     dim %= max(y.ndim, 1)
     left, right = neighbours(y, dim)
-    return ((left + right) * steps).cumsum(dim) / 2.0
+    return ((left + right) * steps * 0.5).cumsum(dim)
 
 
 FUNCTIONS = by_name(diff, gradient, trapezoid, trapz, cumulative_trapezoid)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints
+from tiny_torch.arguments import as_ints, check_bool
 from tiny_torch.autograd.apply import apply_many, apply_view
 from tiny_torch.devices import array_module
 from tiny_torch.functions.common import as_tensors, by_name, check_tensor, into, offered
@@ -175,6 +175,8 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
+    if implicit is not False:
+        check_bool("expand", "implicit", None, implicit)
     return apply_view(Expand, self, one_or_many("expand", "size", sizes, size))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.record import recordable
+from ...compat.refusals import refused_by_layer
 from ...hooks import RemovableHandle, add_hook
 from ._backward_gates import BackwardGates
 
@@ -34,7 +35,13 @@ class Calling:
             or self._forward_pre_hooks
         ):
             return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            return self.forward(*args, **kwargs)
+        except (AttributeError, IndexError, RuntimeError, ValueError) as error:
+            better = refused_by_layer(self, args, kwargs, error)
+            if better is error:
+                raise
+            raise better from None
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Pre-hooks, input gate, forward, hooks, output gate, in this order."""

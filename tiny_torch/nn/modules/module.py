@@ -1,8 +1,8 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
 Its other parts: `_calling` (forward and its hooks), `_state_dict` (saving and loading),
-`_conversion` (train and eval, dtype, device). Not here: hooks on all modules at once, the non-full
-backward hooks, lazy modules.
+`_conversion` (train and eval, dtype, device), `lazy` (shapes that the first input tells). Not here:
+hooks on all modules at once, the non-full backward hooks.
 """
 
 from __future__ import annotations

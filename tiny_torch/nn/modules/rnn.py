@@ -138,7 +138,7 @@ class RNNBase(Module):
                 text += f", {name}={getattr(self, name)}"
         return text
 
-    def _forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def _forward(self, input: Tensor | PackedSequence, hx: Any = None) -> tuple[Any, Any]:
         """(output, last state) of (steps, batch, inputs), or of (steps, inputs) without a batch.
 
         With `batch_first` (batch, steps, inputs); or of a PackedSequence, whose output is packed.

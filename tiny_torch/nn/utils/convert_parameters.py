@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.functions.methods import published
 
 from ...tensor import Tensor
 
@@ -56,3 +57,7 @@ def _on_one_device(parameters: Iterable[Any]) -> Iterable[Any]:
                 "Found two parameters on different devices, this is currently not supported."
             )
         yield parameter
+
+
+for _name in __all__:
+    globals()[_name] = published(__name__, _name, globals()[_name], {})

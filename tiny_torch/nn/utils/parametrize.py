@@ -11,6 +11,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from tiny_torch.modes import Scope
+
 from ...autograd import no_grad
 from ...tensor import Tensor
 from ..modules import Module, ModuleDict, ModuleList
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 
-class cached:
+class cached(Scope):
     """A block in which every parametrized tensor is computed once, at its first use.
 
     Source: PyTorch, torch.nn.utils.parametrize.cached.
@@ -36,12 +38,15 @@ class cached:
     _depth = 0
     _values: dict[tuple[int, str], Tensor] = {}  # noqa: RUF012
 
-    def __enter__(self) -> None:
+    def current(self) -> int:
+        return cached._depth
+
+    def begin(self) -> None:
         cached._depth += 1
 
-    def __exit__(self, *exception: Any) -> None:
-        cached._depth -= 1
-        if cached._depth == 0:
+    def restore(self, before: int) -> None:
+        cached._depth = before
+        if before == 0:
             cached._values = {}
 
 

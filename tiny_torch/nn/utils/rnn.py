@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import tiny_torch as torch
-from tiny_torch.functions.common import as_tensors, standalone
+from tiny_torch.arguments import check_bool
+from tiny_torch.functions.common import as_tensors, check_tensor, standalone
 
 from ... import _core
 from ...tensor import Tensor
@@ -147,6 +148,8 @@ def pack_padded_sequence(
     >>> packed.data, packed.batch_sizes
     (tensor([4, 1, 3, 5, 2, 6]), tensor([3, 2, 1]))
     """
+    check_tensor("_pack_padded_sequence", "input", 1, input)
+    check_bool("_pack_padded_sequence", "batch_first", 3, batch_first)
     lengths = torch.as_tensor(lengths, dtype=torch.int64)
     sorted_indices = None
     if not enforce_sorted:
@@ -207,6 +210,7 @@ def pad_packed_sequence(
     padded = data.new_full((steps * batch, *data.shape[1:]), padding_value)
     padded = padded.index_copy(0, places.to(data.device), data).view(steps, batch, *data.shape[1:])
     padded = standalone(padded)
+    check_bool("_pad_packed_sequence", "batch_first", 3, batch_first)
     if batch_first:
         padded = padded.transpose(0, 1)
     if unsorted_indices is not None:
@@ -238,6 +242,7 @@ def pad_sequence(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences)}"
         )
+    check_bool("pad_sequence", "batch_first", 2, batch_first)
     sequences = as_tensors("pad_sequence", "tensors", tuple(sequences))
     if not sequences:
         raise RuntimeError("received an empty list of sequences")

@@ -83,6 +83,18 @@ class Div(Op):
         return grad / y if needs[0] else None, -grad * ((x / y) / y) if needs[1] else None
 
 
+class Quotient(Div):
+    """A number over a tensor. A copy of that is kept, as PyTorch keeps its reciprocal, so that both
+    the tensor and the result may be written."""
+
+    @staticmethod
+    def forward(x, y):
+        return x / y, (x, y.clone)
+
+
+Quotient.__name__ = "Div"
+
+
 class Pow(Op):
     """d(x^y) = y x^(y-1) dx + x^y ln x dy, where 0 ^ 0 counts as the constant 1."""
 
@@ -203,6 +215,7 @@ class Hypot(Op):
     arity = 2
     broadcasts = True
     saves = (0, 1, ~0)
+    used_by = ((0,), (1,), (0, 1))
 
     @staticmethod
     def forward(x, y, out=None):

@@ -48,6 +48,7 @@ class Copysign(Op):
     arity = 2
     broadcasts = True
     saves = (0, ~0)
+    used_by = ((0,), (0,))
 
     @staticmethod
     def forward(x, y, out=None):
@@ -57,8 +58,8 @@ class Copysign(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, result = saved
-        ratio = run(Where, x == 0, 0.0, result / x)
-        return grad * ratio, zero_gradient(grad) if needs[1] else None
+        to_x = grad * run(Where, x == 0, 0.0, result / x) if needs[0] else None
+        return to_x, zero_gradient(grad) if needs[1] else None
 
 
 class ExtremeNumber(Op):

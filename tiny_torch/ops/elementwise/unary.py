@@ -77,7 +77,12 @@ def of_output(name: str, what: str, formula) -> Any:
 
 
 Abs = of_input("abs", "The absolute value of each element.", lambda grad, x: grad * x.sign())
-Square = of_input("square", "Each element times itself.", lambda grad, x: grad * (x * 2))
+# Recorded, it is of x ** 1, as in PyTorch: its third derivative is 0, not absent.
+Square = of_input(
+    "square",
+    "Each element times itself.",
+    lambda grad, x: grad * ((x**1 if hasattr(x, "array") else x) * 2),
+)
 Log = of_input("log", "The natural logarithm.", lambda grad, x: grad / x)
 Log2 = of_input("log2", "The logarithm to base 2.", lambda grad, x: grad / (x * math.log(2)))
 Log10 = of_input("log10", "The logarithm to base 10.", lambda grad, x: grad / (x * math.log(10)))
@@ -190,7 +195,8 @@ class TanhBackward(Op):
     @staticmethod
     def backward(saved, grad_grad, needs):
         grad, y = saved
-        return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)
+        to_y = grad_grad * (grad * y * -2) if needs[1] else None
+        return run(TanhBackward, grad_grad, y), to_y
 
 
 @public("tanh", "The hyperbolic tangent.")
@@ -225,7 +231,8 @@ class SigmoidBackward(Op):
     @staticmethod
     def backward(saved, grad_grad, needs):
         grad, y = saved
-        return run(SigmoidBackward, grad_grad, y), grad_grad * (grad * (1 - y * 2))
+        to_y = grad_grad * (grad * (1 - y * 2)) if needs[1] else None
+        return run(SigmoidBackward, grad_grad, y), to_y
 
 
 @public("sigmoid", "1 / (1 + exp(-x)).")

@@ -7,8 +7,9 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
+from tiny_torch.dtypes import HALVES
 from tiny_torch.ops.elementwise.arithmetic import Where
-from tiny_torch.ops.elementwise.cast import Cast
+from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
 from tiny_torch.ops.index.brackets import (
     ADD,
     MAXIMUM,
@@ -144,15 +145,23 @@ class ScatterReduce(Op):
         shown = out is not None
         if not include_self:
             result.scatter_(dim, index, identity(reduce, x.dtype), SET, shown)
-        result.scatter_(dim, index, source, REDUCTIONS[reduce], shown)
         if reduce == "mean":
-            n = counts(result, source, index, dim, include_self)
-            result.copy_(result / n if x.dtype.is_floating_point else result.floor_divide(n))
+            total = widened(result)
+            total.scatter_(dim, index, widened(source), ADD, shown)
+            n = counts(total, source, index, dim, include_self)
+            result.copy_(total / n if x.dtype.is_floating_point else total.floor_divide(n))
+        else:
+            result.scatter_(dim, index, source, REDUCTIONS[reduce], shown)
         return result, (x, source, index, result, dim, reduce, include_self)
 
     @staticmethod
     def backward(saved, grad, needs):
         x, source, index, result, dim, reduce, include_self = saved
+        if x.dtype in HALVES and reduce != "sum":
+            wide = (widened(x), widened(source), index, dim, reduce, include_self)
+            saved = (*wide[:3], run(ScatterReduce, *wide), *wide[3:])
+            grads = ScatterReduce.backward(saved, widened(grad), needs)
+            return tuple([None if g is None else narrowed(g, x.dtype) for g in grads])
         back = {"prod": product_grads, "mean": mean_grads}.get(reduce, extreme_grads)
         if reduce == "sum":
             to_x, to_source = grad, run(Gather, grad, index, dim)

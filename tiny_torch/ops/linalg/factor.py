@@ -99,18 +99,19 @@ class LinalgQr(Op):
         else:
             Q, R = lapack("linalg.qr", np.linalg.qr, A, mode=mode)
         result = by_columns(Q) if Q.ndim > 1 else by_rows(Q), by_columns(R)
-        return result, (A, *result, mode)
+        wide = A.shape[-2] < A.shape[-1]  # else no gradient is computed from A
+        return result, (A if wide else None, *result, mode)
 
     @staticmethod
     @in_tensors
     def backward(saved, grads, needs):
         A, Q, R, mode = saved
-        m, n = A.shape[-2:]
         if mode == "r":
             raise RuntimeError(
                 "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
                 "Please use linalg.qr(A, mode='reduced') if you are going to require the derivative"
             )
+        m, n = Q.shape[-2], R.shape[-1]
         if mode == "complete" and m > n:
             raise RuntimeError(
                 "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."

@@ -129,19 +129,14 @@ class Gate(Op):
 
     @classmethod
     def backward(cls, saved, grad, needs):
-        return run(cls, grad, *saved), None
+        # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
+        return run(cls, grad, *saved), zero_gradient(grad) if needs[1] else None
 
 
 class LeakyReluBackward(Gate):
     """The gradient where x is positive, `slope` times it elsewhere."""
 
     record = "leaky_relu_backward"
-
-    @staticmethod
-    def backward(saved, grad, needs):
-        # Zeros, not None, as in PyTorch: what lies behind x then has a gradient.
-        zeros = zero_gradient(grad) if needs[1] else None
-        return run(LeakyReluBackward, grad, *saved), zeros
 
 
 class Elu(Op):
@@ -266,6 +261,8 @@ class ShrinkBackward(Gate):
 class RreluWithNoise(Mul):
     """x slopes, the slopes being drawn where x <= 0 and 1 above."""
 
+    piecewise = True
+
 
 class Glu(Op):
     """The first half along a dim, times the sigmoid of the second."""
@@ -305,6 +302,7 @@ class PreluKernel(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((0, 1), (0,))
+    piecewise = True
 
     @staticmethod
     def forward(x, weight):
@@ -313,6 +311,12 @@ class PreluKernel(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, weight = saved
+        if hasattr(grad, "array"):
+            passes = x > 0
+            return (
+                run(Where, passes, grad, weight * grad) if needs[0] else None,
+                run(Where, passes, 0.0, x * grad) if needs[1] else None,
+            )
         return (
             grad.leaky_relu_backward(x, weight) if needs[0] else None,
             grad.prelu_weight_backward(x) if needs[1] else None,

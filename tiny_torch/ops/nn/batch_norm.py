@@ -27,7 +27,8 @@ class NativeBatchNorm(Op):
             x, weight, bias, running_mean, running_var, 0, training, momentum, eps
         )
         used = (None, None) if training else (running_mean, running_var)
-        return y, (x, weight, bias, mean, rstd, 0, not training, *used)  # must not be written
+        bias = unread(bias)  # `used` must not be written
+        return y, (x, weight, bias, mean, rstd, 0, not training, *used)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
@@ -59,7 +60,7 @@ class NativeGroupNorm(NativeBatchNorm):
         y, mean, rstd = array_module(x.device).batch_norm(
             x, weight, bias, running_mean, running_var, groups, True, momentum, eps
         )
-        return y, (x, weight, bias, mean, rstd, groups, False)
+        return y, (x, weight, unread(bias), mean, rstd, groups, False)
 
     @staticmethod
     def composite(x, weight, bias, groups, eps, *running):
@@ -69,6 +70,11 @@ class NativeGroupNorm(NativeBatchNorm):
         size = math.prod(x.shape[1:]) // groups  # not -1, for a batch may be empty
         y = normalised(x.reshape((x.shape[0], groups, size)), (2,), eps)
         return scaled(y.reshape(x.shape), weight, bias)
+
+
+def unread(bias):
+    """The bias as it is saved: no gradient is computed from its values, so they may be written."""
+    return None if bias is None else bias.alias()
 
 
 def update_on_ref(running: tuple, x: Tensor, momentum: float, samples: bool) -> None:

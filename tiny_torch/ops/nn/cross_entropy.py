@@ -73,6 +73,7 @@ class NllLoss(Op):
 
     arity = 3
     saves = (1, 2)
+    piecewise = True
 
     @staticmethod
     def forward(log_p, target, weight, dim, reduction, ignore_index):

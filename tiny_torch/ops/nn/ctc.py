@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import refuse_tensors
+from tiny_torch.ops.common import no_derivative
 
 
 class CtcLoss(Op):
@@ -23,7 +23,16 @@ class CtcLoss(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        refuse_tensors("_ctc_loss_backward", grad)
-        x, loss, alpha, *problem, zero_infinity = saved
+        return run(CtcLossBackward, grad, *saved)
+
+
+class CtcLossBackward(Op):
+    arity = 4  # the incoming gradient, x, loss, alpha
+
+    @staticmethod
+    def forward(grad, x, loss, alpha, *problem):
+        *problem, zero_infinity = problem
         backward = array_module(x.device).ctc_loss_backward
-        return backward(grad, x, *problem, loss, alpha, zero_infinity)
+        return backward(grad, x, *problem, loss, alpha, zero_infinity), ()
+
+    backward = no_derivative("_ctc_loss_backward")

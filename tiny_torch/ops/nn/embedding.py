@@ -83,6 +83,8 @@ class EmbeddingBag(Op):
             table, weights, index, starts, mode, padding
         )
         largest = largest[0] if largest else None
+        if weights is None and mode != MAX:
+            table = table.alias()  # no gradient is computed from its values: it may be written
         return out, (table, weights, index, starts, largest, mode, padding, by_frequency)
 
     @staticmethod

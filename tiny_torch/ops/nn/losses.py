@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
-from tiny_torch.ops.common import refuse_tensors, scaled
+from tiny_torch.ops.common import no_derivative, scaled
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.tensor import Tensor, wrap
 
@@ -63,13 +63,35 @@ class Distance(Loss):
 class MseLoss(Distance, record="mse_loss"):
     @staticmethod
     def composite(x, target, reduction):
-        return reduced((x - target).square(), reduction)
+        distance = x - target
+        return reduced(distance * distance, reduction)
 
 
-class L1Loss(Distance, record="l1_loss"):
+class AbsoluteError(Distance, record="l1_loss"):
     @staticmethod
     def composite(x, target, reduction):
         return reduced((x - target).abs(), reduction)
+
+
+class L1Loss(AbsoluteError):
+    """Only the distance is kept of its gradient, as in PyTorch: input and target may be written."""
+
+    saves = (None,)
+    used_by = ((0, 1),)
+    piecewise = True
+
+    @staticmethod
+    def forward(x, target, reduction):
+        loss, (_, _, scale) = AbsoluteError.forward(x, target, reduction)
+        return loss, (lambda: x - target, scale)
+
+    @staticmethod
+    def to_input(saved, grad):
+        distance, scale = saved
+        grad = scaled(grad, scale)
+        if hasattr(grad, "array"):
+            return grad * distance.sign()
+        return grad.l1_loss_backward(distance, 0.0)
 
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
@@ -149,6 +171,14 @@ class MultilabelMarginLoss(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        refuse_tensors("multilabel_margin_loss_backward", grad)
-        x, targets = saved
-        return array_module(x.device).multilabel_margin_backward(grad, x, targets)
+        return run(MultilabelMarginLossBackward, grad, *saved)
+
+
+class MultilabelMarginLossBackward(Op):
+    arity = 2
+
+    @staticmethod
+    def forward(grad, x, targets):
+        return array_module(x.device).multilabel_margin_backward(grad, x, targets), ()
+
+    backward = no_derivative("multilabel_margin_loss_backward")

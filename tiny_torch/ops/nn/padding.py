@@ -55,6 +55,7 @@ class PadFromInput(Op):
     counted from the first, how long it is. `last`: the result's channels come last."""
 
     once = True
+    piecewise = True
 
     @staticmethod
     def forward(x, mode, plan, last):
@@ -67,6 +68,15 @@ class PadFromInput(Op):
     @staticmethod
     def backward(saved, grad, needs):
         return run(PadFromInputTransposed, grad, *saved)
+
+
+class PadCircular(PadFromInput):
+    """In PyTorch it is made of views and copies."""
+
+    piecewise = False
+
+
+PadCircular.__name__ = "PadFromInput"
 
 
 class PadFromInputTransposed(Op):

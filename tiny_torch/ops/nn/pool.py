@@ -21,6 +21,8 @@ def kernels(x, dims: int, keeps_last: bool = True) -> tuple:
 class MaxPool(Op):
     """x -> y. Kept is which tap of its window each is: a byte."""
 
+    piecewise = True
+
     @staticmethod
     def forward(x, size, windows):
         dims = len(size)
@@ -85,6 +87,7 @@ class AvgPool(Op):
     """x -> y of sizes `size`; `settings` are (kernel, stride, padding, count_padding, divisor)."""
 
     once = True
+    piecewise = True
 
     @staticmethod
     def forward(x, size, settings):
@@ -98,9 +101,17 @@ class AvgPool(Op):
 
 
 class AdaptiveAvgPool(AvgPool):
-    """To size 1 it is PyTorch's mean, which saves nothing."""
+    """Windows that follow from the sizes."""
+
+
+class AvgPoolOfAll(AdaptiveAvgPool):
+    """To size 1: in PyTorch it is the mean, which saves nothing."""
 
     once = False
+    piecewise = False
+
+
+AvgPoolOfAll.__name__ = "AdaptiveAvgPool"
 
 
 class AvgPoolTransposed(Op):

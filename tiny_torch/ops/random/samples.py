@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tiny_torch import _core
-from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
+from tiny_torch.ops.common import no_derivative
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.shape.join import broadcast_shapes
 
@@ -51,10 +52,17 @@ class StandardGamma(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        alpha, result = saved
-        if hasattr(grad, "array"):
-            raise RuntimeError("derivative for _standard_gamma_grad is not implemented")
-        return grad * _core.standard_gamma_grad(alpha, result)
+        return grad * run(StandardGammaGrad, *saved)
+
+
+class StandardGammaGrad(Op):
+    arity = 2
+
+    @staticmethod
+    def forward(alpha, result):
+        return _core.standard_gamma_grad(alpha, result), ()
+
+    backward = no_derivative("_standard_gamma_grad")
 
 
 class Dirichlet(Op):
@@ -71,11 +79,19 @@ class Dirichlet(Op):
     @staticmethod
     def backward(saved, grad, needs):
         alpha, result = saved
-        if hasattr(grad, "array"):
-            raise RuntimeError("derivative for _dirichlet_grad is not implemented")
-        total = alpha.sum((-1,), True).expand(alpha.shape)
-        slope = _core.dirichlet_grad(result, alpha, total)
+        slope = run(DirichletGrad, result, alpha)
         return slope * (grad - (result * grad).sum((-1,), True))
+
+
+class DirichletGrad(Op):
+    arity = 2
+
+    @staticmethod
+    def forward(result, alpha):
+        total = alpha.sum((-1,), True).expand(alpha.shape)
+        return _core.dirichlet_grad(result, alpha, total), ()
+
+    backward = no_derivative("_dirichlet_grad")
 
 
 class Normal1(Drawn):

@@ -7,31 +7,33 @@ import math
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
 from tiny_torch.ops.reduce.sums import count, spread
 
 
 class Var(Op):
-    """The sum of squared deviations from the mean, divided by n - correction."""
+    """The sum of squared deviations from the mean, divided by n - correction.
+
+    Halves are computed in float32, and no square of float32 overflows or vanishes: PyTorch's are
+    double.
+    """
 
     saves = (0,)
 
     @staticmethod
     def forward(x, dims, keepdim, correction):
-        wide = widened(x)
-        squares = (wide - wide.mean(dims, True)).square_sum(dims, keepdim)
-        freedom = count(x.shape, dims) - correction
-        variance = squares / (freedom if freedom > 0 else 0.0)
-        result = narrowed(variance, x.dtype)
+        result = dispersion(x, dims, keepdim, correction, False)
         return result, (x, dims, keepdim, correction)
 
     @staticmethod
     def backward(saved, grad, needs):
         x, dims, keepdim, correction = saved
-        freedom = count(x.shape, dims) - correction
-        slope = grad * (2.0 / freedom if freedom else math.inf)
-        return (x - x.mean(dims, True)) * spread(slope, tuple(x.shape), dims, keepdim)
+        wide, freedom = widened(x), count(x.shape, dims) - correction
+        slope = widened(grad) * (2.0 / freedom if freedom else math.inf)
+        distance = wide - wide.mean(dims, True)
+        return narrowed(distance * spread(slope, tuple(x.shape), dims, keepdim), x.dtype)
 
 
 class Std(Op):
@@ -41,14 +43,21 @@ class Std(Op):
 
     @staticmethod
     def forward(x, dims, keepdim, correction):
-        result = Var.forward(x, dims, keepdim, correction)[0].sqrt()
+        result = dispersion(x, dims, keepdim, correction, True)
         return result, (x, result, dims, keepdim, correction)
 
     @staticmethod
     def backward(saved, grad, needs):
         x, result, *rest = saved
-        to_variance = run(Where, result == 0, 0.0, grad / (result * 2))
+        wide = widened(result)
+        to_variance = run(Where, wide == 0, 0.0, widened(grad) / (wide * 2))
         return Var.backward((x, *rest), to_variance, needs)
+
+
+def dispersion(x, dims, keepdim, correction, root):
+    """The variance, or its root."""
+    freedom = max(count(x.shape, dims) - correction, 0.0)
+    return array_module(x.device).variance(x, dims, keepdim, freedom, root, True)
 
 
 class Logsumexp(Op):

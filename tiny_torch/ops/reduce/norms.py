@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.ops.elementwise.cast import widened
+from tiny_torch.devices import array_module
+from tiny_torch.dtypes import HALVES
+from tiny_torch.ops.elementwise.cast import narrowed, widened
 from tiny_torch.ops.linalg.lapack import in_tensors
 from tiny_torch.ops.reduce.sums import count, spread
 
@@ -26,6 +28,10 @@ class LinalgVectorNorm(Op):
     @in_tensors
     def backward(saved, grad, needs):
         x, norm, p, dims, keepdim = saved
+        if x.dtype in HALVES:
+            wide = (widened(x), widened(norm), p, dims, keepdim)
+            slope = LinalgVectorNorm.backward(wide, widened(grad), needs)
+            return None if slope is None else narrowed(slope, x.dtype)
         shape = tuple(x.shape)
         norm, grad = spread(norm, shape, dims, keepdim), spread(grad, shape, dims, keepdim)
         zero = norm.detach() == 0
@@ -33,24 +39,26 @@ class LinalgVectorNorm(Op):
             return None
         if p == 1:
             return grad * x.sign()
-        if p == 2:
-            return grad * (x / norm).masked_fill(zero, 0)
         if abs(p) == math.inf:  # extremes that are equal share the gradient
             at, value = x.detach().abs(), norm.detach()
             found = ((at == value) | ((at != at) & (value != value))).to(x.dtype)
             return x.sign() * (found / found.sum(dims, True)) * grad
+        share = (x / norm).masked_fill(
+            zero, 0
+        )  # powers of it are in range where those of x are not
+        if p == 2:
+            return grad * share
         if p < 1:
-            slope = (x.sign() * x.abs() ** (p - 1)).masked_fill(x.detach() == 0, 0)
-            return slope * grad * norm ** (1 - p)
-        slope = x.sign() * x.abs() ** (p - 1) if p < 2 else x * x.abs() ** (p - 2)
-        return slope * (grad / norm ** (p - 1)).masked_fill(zero, 0)
+            return (x.sign() * share.abs() ** (p - 1)).masked_fill(x.detach() == 0, 0) * grad
+        slope = x.sign() * share.abs() ** (p - 1) if p < 2 else share * share.abs() ** (p - 2)
+        return slope.masked_fill(zero, 0) * grad
 
 
 def power_norm(x, p, dims, keepdim):
     if p != 0 and count(x.shape, dims) == 1:
         p = 1  # a single number is its own norm, however large
     if p == 2:
-        return x.square_sum(dims, keepdim).sqrt()
+        return array_module(x.device).variance(x, dims, keepdim, 1.0, True, False)
     if p == 0:
         return (x != 0).astype(x.dtype).sum(dims, keepdim)
     x = x.abs()
@@ -58,4 +66,10 @@ def power_norm(x, p, dims, keepdim):
         return x.amax(dims, keepdim) if p > 0 else x.amin(dims, keepdim)
     if p == 1:
         return x.sum(dims, keepdim)
-    return (x**p).sum(dims, keepdim) ** (1.0 / p)
+    if x.size == 0:
+        return (x**p).sum(dims, keepdim) ** (1.0 / p)
+    # Over the largest term, a power of which may be beyond any float.
+    unit = x.amax(dims, True) if p > 0 else x.amin(dims, True)
+    unit.masked_fill_((unit == 0) | (unit == math.inf), 1)
+    total = ((x / unit) ** p).sum(dims, True) ** (1.0 / p) * unit
+    return total if keepdim or not x.ndim else total.reshape(x.sum(dims, keepdim).shape)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ import numpy as np
 import tiny_torch as torch
 from tiny_torch.autograd import enable_grad, no_grad
 from tiny_torch.autograd.graph import saved_tensors_hooks
+from tiny_torch.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.tensor import Tensor
 
@@ -135,14 +135,18 @@ def seconds_of(function: Callable, given: Tensor) -> float:
     return time.perf_counter() - start
 
 
-@contextmanager
-def unchanged_buffers(function: Callable) -> Iterator[None]:
+class unchanged_buffers(Scope):
     """A module's buffers, such as a batch norm's averages, are in the end what they were."""
-    training = isinstance(function, Module) and any(m.training for m in function.modules())
-    before = [(b, b.clone()) for b in function.buffers()] if training else []  # type: ignore
-    try:
-        yield
-    finally:
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+
+    def current(self) -> list[tuple[Tensor, Tensor]]:
+        function = self.function
+        training = isinstance(function, Module) and any(m.training for m in function.modules())
+        return [(b, b.clone()) for b in function.buffers()] if training else []  # type: ignore
+
+    def restore(self, before: list[tuple[Tensor, Tensor]]) -> None:
         with no_grad():
             for buffer, value in before:
                 buffer.copy_(value)

@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.modes import Setting
 from tiny_torch.nn import Module
 from tiny_torch.utils.checkpoint.reentrant import CheckpointFunction
 from tiny_torch.utils.checkpoint.region import CHECKS, Contexts, noop_context_fn, recorded
 from tiny_torch.utils.checkpoint.selective import chosen
 
-early_stop_everywhere: bool | None = None
-debug_everywhere: bool | None = None
+
+class Everywhere:
+    """What calls do whatever they say themselves; None: what they say."""
+
+    early_stop: bool | None = None
+    debug: bool | None = None
 
 
-@contextlib.contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def set_checkpoint_early_stop(enable: bool) -> Setting:
     """Whether the second runs end once all is there, whatever `early_stop` the calls inside say.
 
     https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.set_checkpoint_early_stop
     """
-    global early_stop_everywhere
-    before, early_stop_everywhere = early_stop_everywhere, enable
-    try:
-        yield
-    finally:
-        early_stop_everywhere = before
+    return Setting(Everywhere, "early_stop", enable)
 
 
-@contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Setting:
     """Whether errors tell the ops of both runs, whatever `debug` the calls inside say.
 
     https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.set_checkpoint_debug_enabled
     """
-    global debug_everywhere
-    before, debug_everywhere = debug_everywhere, enabled
-    try:
-        yield
-    finally:
-        debug_everywhere = before
+    return Setting(Everywhere, "debug", enabled)
 
 
 def checkpoint(
@@ -101,7 +93,7 @@ def checkpoint(
             )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     context_fn = chosen(context_fn)
-    debug = debug if debug_everywhere is None else debug_everywhere
+    debug = debug if Everywhere.debug is None else Everywhere.debug
     if debug and context_fn is not noop_context_fn:
         raise ValueError(
             "debug=True is incompatible with non-default context_fn passed to checkpoint"
@@ -113,7 +105,7 @@ def checkpoint(
     contexts = context_fn()
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
-    early_stop = early_stop if early_stop_everywhere is None else early_stop_everywhere
+    early_stop = early_stop if Everywhere.early_stop is None else Everywhere.early_stop
     check = CHECKS[determinism_check]
     return recorded(function, args, kwargs, preserve_rng_state, contexts, check, debug, early_stop)
 

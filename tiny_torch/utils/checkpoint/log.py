@@ -19,9 +19,9 @@ class Log(OpMode):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def __enter__(self) -> Log:
+    def begin(self) -> Log:
         self.lines.clear()
-        return super().__enter__()
+        return super().begin()
 
     def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
         shapes = [tuple(a.shape) if isinstance(a, Tensor) else a for a in arguments]

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tiny_torch.autograd.graph import STALE, Node, Op, check_saved, edge_of, node_stamp
 from tiny_torch.autograd.op_mode import ORDINARY, OpMode
-from tiny_torch.modes import thread
+from tiny_torch.modes import Scope, thread
 from tiny_torch.ops.linalg.matmul import Linear, Matmul
 from tiny_torch.ops.linalg.products import Addmm
 from tiny_torch.ops.nn.attention import ScaledDotProductFlashAttentionForCpu
@@ -145,9 +145,9 @@ class Numbered(OpMode):
         self.kept = kept  # by op, in the order of its calls: a Kept, AGAIN or USED
         self.counts: dict[Any, int] = defaultdict(int)
 
-    def __enter__(self) -> Any:
+    def begin(self) -> Any:
         self.counts.clear()
-        return super().__enter__()
+        return super().begin()
 
 
 class FirstRun(Numbered):
@@ -226,7 +226,7 @@ def create_selective_checkpoint_contexts(
 ) -> Contexts:
     """Two contexts for `checkpoint`: in the first some ops' results are kept, in the second used.
 
-    A list names the ops to keep; a policy `policy_fn(ctx, op, *args, **kwargs)` answers a
+    A list names the ops to keep; a policy, called as `policy(ctx, op, *args, **kwargs)`, answers a
     CheckpointPolicy, or whether to keep. Ops are classes of `torch.ops` (PyTorch's: OpOverloads).
     Raises ValueError for another op, TypeError for neither list nor function; in backward
     RuntimeError where a kept result was written since, unless `allow_cache_entry_mutation`, where
@@ -266,7 +266,7 @@ def create_selective_checkpoint_contexts(
     return FirstRun(kept, policy), SecondRun(kept, allow_cache_entry_mutation)
 
 
-class selective(tuple):
+class selective(Scope):
     """Keeps what matrix products, convolutions, attention and recurrent layers answer, and computes
     the rest again: activations, norms, dropout. Not in PyTorch.
 
@@ -282,16 +282,24 @@ class selective(tuple):
     ...     checkpoint(layer, x, use_reentrant=False).sum().backward()
     """
 
-    def __new__(cls) -> selective:
-        return super().__new__(cls, create_selective_checkpoint_contexts(COSTLY))
+    def __init__(self) -> None:
+        self.contexts = create_selective_checkpoint_contexts(COSTLY)
 
-    def __enter__(self) -> selective:
-        self.before = thread.checkpoint_contexts
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.contexts)
+
+    def __getitem__(self, run: int) -> Any:
+        return self.contexts[run]
+
+    def current(self) -> Any:
+        return thread.checkpoint_contexts
+
+    def begin(self) -> selective:
         thread.checkpoint_contexts = type(self)
         return self
 
-    def __exit__(self, *exception: Any) -> None:
-        thread.checkpoint_contexts = self.before
+    def restore(self, before: Any) -> None:
+        thread.checkpoint_contexts = before
 
 
 def chosen(context_fn: Callable[[], Contexts]) -> Callable[[], Contexts]:

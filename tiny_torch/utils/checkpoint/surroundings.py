@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-
 from tiny_torch.amp.autocast_mode import autocast
 from tiny_torch.amp.state import settings
-from tiny_torch.random import default_generators, fork_rng
+from tiny_torch.modes import Several
+from tiny_torch.random import Forked, default_generators, fork_rng
 
 
 class Surroundings:
@@ -18,12 +16,18 @@ class Surroundings:
         self.states = [(generator, generator.get_state()) for generator in generators]
         self.autocasts = settings()
 
-    @contextmanager
-    def again(self) -> Iterator[None]:
+    def again(self) -> Several:
         """In the block all is as it was then; after it, as it was before."""
-        with fork_rng(enabled=bool(self.states)), ExitStack() as blocks:
-            for arguments in self.autocasts:
-                blocks.enter_context(autocast(**arguments))
-            for generator, state in self.states:
-                generator.set_state(state)
-            yield
+        forked = fork_rng(enabled=bool(self.states))
+        return Several(forked, Drawn(self.states), *[autocast(**a) for a in self.autocasts])
+
+
+class Drawn(Forked):
+    """Generators in states that they had; who puts them back is `fork_rng`."""
+
+    def __init__(self, states: list) -> None:
+        super().__init__(None, enabled=False)
+        self.states = states
+
+    def begin(self) -> None:
+        self.restore(self.states)

@@ -108,9 +108,5 @@ def explained(
 
 def watched(title: str, function: Callable[[], Any], texts: dict[str, str]) -> Explanation:
     watch = Watch(texts=texts)
-    watch.begin()
-    try:
-        value = call(function)
-    finally:
-        watch.finish()
+    value = _core.within(watch, call, function)
     return Explanation(title, watch, value)

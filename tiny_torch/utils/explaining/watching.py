@@ -20,7 +20,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, Op, edge_of
 from tiny_torch.autograd.places import is_users
 from tiny_torch.autograd.record import BACKWARD, ORDINARY, RANGE, VIEW, start_record, stop_record
-from tiny_torch.modes import thread
+from tiny_torch.modes import Scope, thread
 from tiny_torch.nn import Module
 from tiny_torch.random import default_generator
 from tiny_torch.tensor import Tensor
@@ -115,7 +115,7 @@ class Note:
             self.watch.end(self, result)
 
 
-class Watch:
+class Watch(Scope):
     """What runs on this thread from `begin` to `finish`.
 
     `base` is the frame of the line; None: all of what `explain` calls. `texts` holds source that
@@ -143,14 +143,17 @@ class Watch:
         _core.listen_to_storages(self.told)
         thread.see_node = self.see_node
 
+    def restore(self, before: None) -> None:
+        self.finish()
+
     def finish(self) -> None:
         if self.over:
             return
-        self.over = True
         thread.see_node = None
         _core.listen_to_storages(None)
         self.launches = [Launch(*launch) for launch in _core.stop_launches()]
         self.rows = stop_record()
+        self.over = True
         self.base = None
         self.open.clear()
         for note in self.notes:

@@ -46,11 +46,14 @@ class Recording(OpMode):
 
     # ---- recording ---------------------------------------------------------------------------
 
-    def __enter__(self) -> Recording:
+    def current(self) -> int:
         if self._frozen is not None or self._thread:
             raise RuntimeError("a recording of memory runs once: record() makes another")
         if Recording.running is not None:
             raise RuntimeError("memory is being recorded already")
+        return super().current()
+
+    def begin(self) -> Recording:
         Recording.running = self
         self._thread = threading.get_ident()
         self._begin = time.perf_counter()
@@ -60,13 +63,16 @@ class Recording(OpMode):
             if hasattr(array, "storage_id") and array.storage_nbytes and array.device != "meta":
                 self._add(array.storage_id, array.storage_nbytes, array.device, BEFORE)
         _core.listen_to_storages(self._told)
-        return super().__enter__()
+        return super().begin()
 
-    def __exit__(self, *exception: Any) -> None:
-        super().__exit__(*exception)
-        gc.collect()  # what only waits for the collector is no leak
-        _core.listen_to_storages(None)
-        Recording.running = None
+    def restore(self, before: int) -> None:
+        super().restore(before)
+        if self._frozen is not None:
+            return
+        if Recording.running is self:
+            gc.collect()  # what only waits for the collector is no leak
+            _core.listen_to_storages(None)
+            Recording.running = None
         self._paths = ModulePaths()  # the old one keeps modules alive
         holders = Holders(sys._getframe(1))
         self._frozen = find_leaks(self.live, len(self.marks), holders)

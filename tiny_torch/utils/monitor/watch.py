@@ -15,6 +15,7 @@ from typing import Any
 
 from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.autograd.places import Place
+from tiny_torch.modes import Scope
 from tiny_torch.nn import Module
 from tiny_torch.nn.parameter import is_lazy
 from tiny_torch.optim import Optimizer
@@ -26,7 +27,7 @@ from tiny_torch.utils.monitor.table import Row, as_csv
 WEIGHT, GRADIENT, ACTIVATION = "weight", "gradient", "activation"
 
 
-class Watch:
+class Watch(Scope):
     """What `watch` answers: `rows` of figures, and the files that are made of them.
 
     `iteration` is the number of iterations that have ended. Hooks are gone after `close`, or at
@@ -54,12 +55,12 @@ class Watch:
         ]
         self._watch_modules()
 
-    def __enter__(self) -> Watch:
+    def begin(self) -> Watch:
         if self._closed:
             raise RuntimeError("a watch that is closed does not open again: watch() makes another")
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def restore(self, before: None) -> None:
         self.close()
 
     def close(self) -> None:

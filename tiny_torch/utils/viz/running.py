@@ -7,7 +7,6 @@ import random
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from tiny_torch.autograd.op_mode import IN_PLACE, OpMode
 from tiny_torch.autograd.places import Place
 from tiny_torch.nn import Module
 from tiny_torch.nn.parameter import UninitializedTensorMixin
-from tiny_torch.random import fork_rng
+from tiny_torch.random import Forked
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten
 from tiny_torch.utils.viz.facts import Kind, Operation
@@ -149,26 +148,33 @@ def inputs_by_name(model: Module, inputs: tuple) -> Iterator[tuple[str, Tensor]]
             yield f"{name}[{i}]", leaf
 
 
-@contextmanager
-def undisturbed(model: Module | None) -> Iterator[None]:
+class undisturbed(Forked):
     """Leaves random states and the model's buffers as they were, whatever the block does.
 
     The modules have copies of their buffers within, so that not even a version changes.
     """
-    python, numpy = random.getstate(), np.random.get_state()
-    modules = [] if model is None else list(model.modules())
-    before = [(module, dict(module._buffers)) for module in modules]
-    copies: dict[int, Tensor] = {}
-    for module, buffers in before:
-        for name, buffer in buffers.items():
-            if buffer is not None and not isinstance(buffer, UninitializedTensorMixin):
-                module._buffers[name] = copies.setdefault(id(buffer), buffer.detach().clone())
-    try:
-        with fork_rng():
-            yield
-    finally:
+
+    def __init__(self, model: Module | None) -> None:
+        super().__init__(None, enabled=True)
+        self.modules = [] if model is None else list(model.modules())
+
+    def current(self) -> Any:
+        buffers = [(module, dict(module._buffers)) for module in self.modules]
+        return super().current(), random.getstate(), np.random.get_state(), buffers
+
+    def begin(self) -> None:
+        copies: dict[int, Tensor] = {}
+        for module in self.modules:
+            for name, buffer in module._buffers.items():
+                if buffer is not None and not isinstance(buffer, UninitializedTensorMixin):
+                    copy = copies.setdefault(id(buffer), buffer.detach().clone())
+                    module._buffers[name] = copy
+
+    def restore(self, before: Any) -> None:
+        states, python, numpy, buffers = before
+        super().restore(states)
         random.setstate(python)
         np.random.set_state(numpy)
-        for module, buffers in before:
+        for module, own in buffers:
             module._buffers.clear()
-            module._buffers.update(buffers)
+            module._buffers.update(own)

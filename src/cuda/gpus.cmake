@@ -1,0 +1,45 @@
+# find_gpus(architectures reason): which architectures this machine's GPUs need, such as "86-real;90a-real".
+# Where there are none, the list is empty and `reason` says why. The driver's own program is asked, and not
+# for longer than 20 s: a program of ours could hang on a broken driver.
+function(find_gpus architectures_out reason_out)
+  set(${architectures_out} "" PARENT_SCOPE)
+  find_program(nvidia_smi nvidia-smi PATHS /usr/lib/wsl/lib)
+  set(program ${nvidia_smi})
+  unset(nvidia_smi CACHE)  # the build folder is kept, and a driver may come
+  set(failed 1)
+  if(program)
+    execute_process(COMMAND ${program} --query-gpu=compute_cap --format=csv,noheader TIMEOUT 20
+        RESULT_VARIABLE failed OUTPUT_VARIABLE answer ERROR_QUIET)
+  endif()
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${answer}")
+  if(NOT failed STREQUAL 0 OR NOT capabilities)
+    set(${reason_out} "nvidia-smi names no GPU" PARENT_SCOPE)
+    return()
+  endif()
+  list(REMOVE_DUPLICATES capabilities)
+  set(architectures)
+  foreach(capability ${capabilities})
+    string(REPLACE "." "" number ${capability})
+    if(number EQUAL 90)
+      list(APPEND architectures 90a-real)  # with the instructions that only Hopper has
+    elseif(NOT number LESS 80)
+      list(APPEND architectures ${number}-real)
+    endif()
+  endforeach()
+  set(${architectures_out} "${architectures}" PARENT_SCOPE)
+  set(${reason_out} "no GPU here has compute capability 8.0 or more" PARENT_SCOPE)
+endfunction()
+
+# A GPU that is newer than this nvcc runs what its driver makes of the PTX for 80.
+function(replace_unknown architectures_out nvcc)
+  execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known)
+  set(architectures)
+  foreach(architecture ${${architectures_out}})
+    string(REGEX MATCH "^[0-9]+" number ${architecture})
+    if(NOT known MATCHES "compute_${number}\n")
+      set(architecture 80-virtual)
+    endif()
+    list(APPEND architectures ${architecture})
+  endforeach()
+  set(${architectures_out} "${architectures}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,142 @@
+"""No step on the way overflows, vanishes or is rounded where the answer is a number of the dtype.
+
+Every expression is asked for elements of 10**k, for k from -38 to 38, and for elements far from 0
+next to their distances, and compared with itself in float64, rounded once. PyTorch's answers are
+inf, 0 or NaN for many of these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import CUDA
+
+import tiny_torch as torch
+import tiny_torch.nn.functional as F
+
+EPS = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
+TINY = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float16": 2.0**-14}
+POWERS = {
+    "float32": (-37, -30, -24, -19, -12, -6, 0, 3, 6, 12, 19, 24, 30, 36, 37),
+    "bfloat16": (-37, -30, -24, -19, -6, 0, 6, 19, 24, 30, 37),
+    "float16": (-4, -3, -2, 0, 2, 4),
+}
+OFFSETS = {"float32": (1e3, 1e6), "bfloat16": (), "float16": ()}
+
+# Of x and y, (9, 12), and what they are multiples of, C.
+MOMENTS = [
+    "x.std(1)", "x.std(0)", "x.std()", "x.var(1)", "x.var(0)", "x.var(1, correction=0)",
+    "torch.std_mean(x, 1)[0]", "torch.var_mean(x, 0)[0]", "x[:, ::2].std(1)", "x.t().std(0)",
+    "x[None].expand(3, 9, 12).std((0, 2))",
+]  # fmt: skip
+NORMS = [
+    "x.norm()", "x.norm(2, 1)", "x.norm(2, 0)", "x.norm(1, 1)", "x.norm(3, 1)", "x.norm(1.5, 0)",
+    "torch.linalg.vector_norm(x, -2, 1)", "torch.linalg.vector_norm(x, -1, 1)",
+    "torch.linalg.vector_norm(x, 7)", "torch.linalg.norm(x)", "torch.linalg.matrix_norm(x)",
+    "F.pairwise_distance(x, y, eps=0)", "F.pairwise_distance(x, y, 3, eps=0)", "torch.dist(x, y)",
+    "torch.hypot(x, y)", "F.normalize(x, dim=1, eps=0)", "x.renorm(2, 0, C)",
+]  # fmt: skip
+DISTANCES = ["torch.cdist(x, y)", "torch.cdist(x, y, 3)", "F.pdist(x)"]  # not of halves
+LAYERS = [
+    "F.layer_norm(x, (12,))", "F.layer_norm(x, (12,), eps=0)", "F.rms_norm(x, (12,), eps=0)",
+    "F.layer_norm(x, (12,), y[0] / C, y[1] / C, 0)", "F.group_norm(x, 3)",
+    "F.batch_norm(x, None, None, training=True)", "F.instance_norm(x[None])",
+    "F.batch_norm(x.view(3, 3, 12), None, None, training=True)",
+    "F.batch_norm(x[:, :, None].expand(9, 12, 70).contiguous(), None, None, training=True)",
+]  # fmt: skip
+OTHERS = [
+    "x.logsumexp(1)", "x.softmax(1)", "x.sum(1)", "torch.trapezoid(x)",
+    "torch.cumulative_trapezoid(x)", "torch.gradient(x, dim=1)[0]",
+    "torch.trapezoid(x, y / C)", "F.cosine_similarity(x, y, 1, 0)",
+]  # fmt: skip
+
+
+def operands(dtype, device, power, offset, wide):
+    rng = np.random.default_rng(power % 100)
+    scale = 10.0**power
+    x, y = (torch.from_numpy(a * scale + offset) for a in rng.uniform(-1, 1, (2, 9, 12)))
+    x, y = (a.to(getattr(torch, dtype)).to(device) for a in (x, y))
+    if wide:
+        x, y = x.double(), y.double()
+    return {"torch": torch, "F": F, "x": x, "y": y, "C": scale}
+
+
+def check(expression, dtype, device, power, offset=0.0, ulps=8):
+    """Next to float64, in ulps of the largest element of the answer."""
+    found = eval(expression, operands(dtype, device, power, offset, False))
+    right = eval(expression, operands(dtype, device, power, offset, True))
+    where = (expression, dtype, power, offset)
+    assert str(found.dtype) == f"torch.{dtype}", where
+    exact, rounded = right.cpu().numpy(), right.to(found.dtype).double().cpu().numpy()
+    found = found.double().cpu().numpy()
+    with np.errstate(all="ignore"):
+        size = max(np.abs(exact[np.isfinite(rounded)]).max(initial=0), TINY[dtype])
+        near = np.abs(found - exact) <= ulps * EPS[dtype] * size
+    assert (near | (found == rounded)).all(), (*where, found, exact)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("dtype", EPS)
+def test_moments_and_norms(dtype, device):
+    for expression in MOMENTS + NORMS + ([] if dtype != "float32" else DISTANCES):
+        if device == CUDA and "norm(" in expression and "-" in expression:
+            continue
+        for power in POWERS[dtype] if device == "cpu" else POWERS[dtype][::3]:
+            check(expression, dtype, device, power)
+        for offset in OFFSETS[dtype] if expression in MOMENTS else ():
+            check(expression, dtype, device, 0, offset)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("dtype", EPS)
+def test_layers(dtype, device):
+    for expression in LAYERS:
+        for power in POWERS[dtype] if device == "cpu" else POWERS[dtype][::3]:
+            if dtype == "float16" and power < -1 and "eps=0" in expression:
+                continue  # which float16 holds with few digits
+            check(expression, dtype, device, power, ulps=32)
+        for offset in OFFSETS[dtype] if device == "cpu" else ():
+            check(expression, dtype, device, 0, offset, ulps=32)
+
+
+@pytest.mark.parametrize("dtype", EPS)
+def test_composites(dtype):
+    for expression in OTHERS:
+        for power in POWERS[dtype]:
+            check(expression, dtype, "cpu", power)
+
+
+def test_many_elements():
+    """Lines that are cut into parts."""
+    rng = np.random.default_rng(0)
+    for shape, dim in (((30000,), 0), ((3, 20001), 1), ((20001, 3), 0), ((9000, 130), 0)):
+        for scale, offset in ((1, 0), (1e30, 0), (1e-30, 0), (1, 1e6)):
+            x = torch.from_numpy(rng.uniform(-1, 1, shape) * scale + offset).float()
+            for f in (torch.std, torch.linalg.vector_norm):
+                found, right = (f(a, dim=dim).double() for a in (x, x.double()))
+                assert torch.allclose(found, right, 6e-7, 0), (shape, scale, offset, f)
+
+
+def test_a_line_of_one_number_has_no_variance():
+    assert torch.full((1000,), 0.5).std() == 0 and torch.zeros(5).var() == 0
+    assert torch.full((20000,), 999424.0).bfloat16().std() == 0
+    assert torch.tensor([1.0, float("inf")]).var().isnan() and torch.tensor([1.0]).var().isnan()
+
+
+@pytest.mark.parametrize("p", [2, 3, 1.5, 0.5, -2])
+def test_gradients_of_norms(p):
+    for scale in (1e-30, 1.0, 1e30):
+        x = torch.tensor([[3.0, -4.0, 1.0]]) * scale
+        grads = []
+        for wide in (False, True):
+            leaf = x.double() if wide else x.clone()
+            leaf.requires_grad_()
+            torch.linalg.vector_norm(leaf, p).backward()
+            grads.append(leaf.grad.double())
+        assert torch.allclose(*grads, 2e-6, 0), (p, scale, grads)
+
+
+def test_gradients_of_norms_of_one_row():
+    x = torch.tensor([1e30, 1e30], requires_grad=True)
+    torch.cosine_similarity(x, x.detach(), 0).backward()
+    assert float(x.grad.abs().max()) < 1e-36
