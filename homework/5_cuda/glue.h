@@ -3,6 +3,8 @@
 // device's memory, and it answers what the emulator has found, or "". The kernels are in an object
 // of their own, and declared before.
 #pragma once
+#include <string.h>  // first: memcpy stands for the compiler's own
+
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -18,9 +20,10 @@
 using tt::cuda::launch;
 
 // ---- what kernels call by these names: the emulator sees each access ----------------------------
-#define HIDDEN extern "C" __attribute__((visibility("hidden")))
+// An attribute would come too late: libc's headers have declared them.
+asm(".hidden memcpy, memmove, memset, printf");
 
-HIDDEN void* memmove(void* to, const void* from, size_t count) noexcept {
+extern "C" void* memmove(void* to, const void* from, size_t count) noexcept {
   char* const left = static_cast<char*>(to);
   const char* const right = static_cast<const char*>(from);
   const bool is_before = left <= right;
@@ -30,15 +33,15 @@ HIDDEN void* memmove(void* to, const void* from, size_t count) noexcept {
   }
   return to;
 }
-HIDDEN void* memcpy(void* to, const void* from, size_t count) noexcept {
+extern "C" void* memcpy(void* to, const void* from, size_t count) noexcept {
   return memmove(to, from, count);
 }
-HIDDEN void* memset(void* to, int byte, size_t count) noexcept {
+extern "C" void* memset(void* to, int byte, size_t count) noexcept {
   for (size_t k = 0; k < count; ++k) static_cast<char*>(to)[k] = static_cast<char>(byte);
   return to;
 }
 // Prints nothing where it would write, by %n.
-HIDDEN int printf(const char* text, ...) {
+extern "C" int printf(const char* text, ...) {
   for (const char* at = std::strchr(text, '%'); at; at = std::strchr(at, '%')) {
     at += 1 + std::strspn(at + 1, "-+ #0123456789.*'hlLqjzt");
     if (*at == 'n') return -1;

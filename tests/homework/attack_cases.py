@@ -378,6 +378,38 @@ def cuda(above, body=""):
     )
 
 
+COPY = """__global__ void sum_rows(const float* x, float* y, int size) {
+  if (threadIdx.x) return;
+  x += int64_t{blockIdx.x} * size;
+  float parts[256] = {}, here[4096];
+  HOW
+  for (int i = 0; i < size; ++i) parts[i % 256] += here[i];
+  for (int half = 128; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
+  y[blockIdx.x] = parts[0];
+}
+"""
+COPIES = {  # of what one thread reads, so that the emulator would not count it
+    "__builtin_memcpy": "__builtin_memcpy(here, x, size * sizeof(float));",
+    "std::copy": "std::copy(x, x + size, here);",
+    "a known size": "for (int i = 0; i < size; i += 64)\n"
+    "    if (size - i >= 64) __builtin_memcpy(here + i, x + i, 256);\n"
+    "    else for (int j = i; j < size; ++j) here[j] = x[j];",
+    "std::copy of a known size": "for (int i = 0; i < size; i += 64)\n"
+    "    if (size - i >= 64) std::copy(x + i, x + i + 64, here + i);\n"
+    "    else for (int j = i; j < size; ++j) here[j] = x[j];",
+    "a struct": "struct Many { float of[64]; };\n  for (int i = 0; i < size; i += 64)\n"
+    "    if (size - i >= 64) *(Many*)(here + i) = *(const Many*)(x + i);\n"
+    "    else for (int j = i; j < size; ++j) here[j] = x[j];",
+    "a vector": "typedef float V __attribute__((vector_size(32), aligned(4)));\n"
+    "  for (int i = 0; i < size; i += 8)\n"
+    "    if (size - i >= 8) *(V*)(here + i) = *(const V*)(x + i);\n"
+    "    else for (int j = i; j < size; ++j) here[j] = x[j];",
+    "an atomic load": "for (int i = 0; i < size; ++i) {\n"
+    "    unsigned bits = __atomic_load_n((const unsigned*)x + i, 0);\n"
+    "    here[i] = __uint_as_float(bits);\n  }",
+}
+ATTACKS |= {f"a copy by {name}": ("5.2", COPY.replace("HOW", how)) for name, how in COPIES.items()}
 MMA = TASKS["5.7"].mutants()["no tensor cores"]
 ATTACKS |= {
     # ---- CUDA, and tasks that ask for a way

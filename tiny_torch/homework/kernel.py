@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -31,14 +30,11 @@ FAST = ("-O3", "-march=native")
 EMULATED = (
     *("-O1", "-g1", "-gdwarf-4", "-ffp-contract=off", "-Wno-unused-function"),
     *("-fsanitize=thread", "-fsanitize=bounds", "--param=tsan-instrument-func-entry-exit=0"),
-    # what copies memory is called, and is the glue's, which the emulator sees
-    *("-fvisibility=hidden", "-fno-tree-loop-distribute-patterns"),
-    *(
-        ("-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
-        if platform.machine() == "x86_64"
-        else ()
-    ),
-)
+    # what copies memory is a call of the glue's own function, which the emulator sees
+    "-fvisibility=hidden", "-fno-tree-loop-distribute-patterns",
+    *(f"-D__builtin_{name}={name}" for name in ("memcpy", "memmove", "memset")),
+    *(f"-fno-builtin-{name}" for name in ("memcpy", "memmove", "memset")),
+)  # fmt: skip
 EMULATOR = LIBRARIES / "cuda_emulated.so"
 
 

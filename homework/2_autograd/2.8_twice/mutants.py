@@ -1,5 +1,5 @@
-RIGHT = "return run(TanhBackward, grad_grad, y), grad_grad * (grad * y * -2)"
 FIRST, SECOND = "run(TanhBackward, grad_grad, y)", "grad_grad * (grad * y * -2)"
+RIGHT = f"to_y = {SECOND} if needs[1] else None\n    return {FIRST}, to_y"
 MUTANTS = {
     "the sign": (RIGHT, RIGHT.replace("* -2", "* 2")),
     "without the factor 2": (RIGHT, RIGHT.replace("y * -2", "-y")),
@@ -12,7 +12,7 @@ MUTANTS = {
     "nothing for y": (RIGHT, RIGHT.replace(SECOND, "grad_grad * 0")),
     "writes into grad": (
         RIGHT,
-        "if hasattr(grad, 'array'):\n        " + RIGHT + "\n"
+        f"if hasattr(grad, 'array'):\n        return {FIRST}, {SECOND}\n"
         "    scaled = grad.mul(y * -2, grad)\n    return " + FIRST + ", grad_grad * scaled",
     ),
 }
