@@ -478,16 +478,6 @@ def to_numpy(array: RefArray) -> np.ndarray:
     return array.numpy()
 
 
-def variance(
-    x: RefArray, dims: Any, keepdim: bool, freedom: float, root: bool, centered: bool
-) -> RefArray:
-    """Squared distances from the mean (or 0), over `freedom`, or the root of that; in float64."""
-    wide = x.astype(_core.float64)
-    distance = wide - wide.mean(dims, True) if centered else wide
-    result = distance.square_sum(dims, keepdim) / freedom
-    return (result.sqrt() if root else result).astype(x.dtype)
-
-
 def __getattr__(name: str) -> Any:
     if not name.startswith("_") and hasattr(_core, name):
         raise NotOnRef(f"[{name}] is not implemented on ref")
@@ -496,6 +486,7 @@ def __getattr__(name: str) -> Any:
 
 cat, stack, where, can_cast = indexing.cat, indexing.stack, compute.where, formulas.can_cast
 promote_types, result_type = formulas.promote_types, formulas.result_type
+variance = compute.variance
 
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
