@@ -484,9 +484,9 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-cat, stack, where, can_cast = indexing.cat, indexing.stack, compute.where, formulas.can_cast
+cat, stack, can_cast = indexing.cat, indexing.stack, formulas.can_cast
+where, variance = compute.where, compute.variance
 promote_types, result_type = formulas.promote_types, formulas.result_type
-variance = compute.variance
 
 # Everything that works on ref; tests of other devices skip by this list.
 METHODS = (
