@@ -442,8 +442,9 @@ def full(shape: Shape, value: Any, dtype: Any) -> RefArray:
 @layout.without_out
 def arange(start: Any, step: Any, count: int, dtype: Any) -> RefArray:
     """start, start + step, ...: `count` values."""
-    array = empty((count,), dtype)
-    return array._store((start + step * np.arange(count)).astype(numpy_type(dtype)))
+    return empty((count,), dtype)._store(
+        (start + step * np.arange(count)).astype(numpy_type(dtype))
+    )
 
 
 @layout.without_out
