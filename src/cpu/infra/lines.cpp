@@ -185,4 +185,13 @@ void run_lines(const Lines& lines, const LineKernels& kernels, const void* args,
       kMostRows);
 }
 
+Lines in_parts(const Lines& lines, int64_t size, int64_t parts) {
+  Lines result = lines;
+  result.size = size;
+  result.count *= parts;
+  result.shape.push_back(parts);
+  for (LineStream& stream : result.stream) stream.strides.push_back(stream.step * size);
+  return result;
+}
+
 }  // namespace tt::cpu

@@ -24,4 +24,8 @@ struct LineKernels {
 void run_lines(const Lines& lines, const LineKernels& kernels, const void* args, int64_t grain,
                int64_t group = 1);
 
+// The first `parts` times `size` elements of each line, as `parts` lines. (Not inline: what may
+// throw is not built per instruction set.)
+Lines in_parts(const Lines& lines, int64_t size, int64_t parts);
+
 }  // namespace tt::cpu

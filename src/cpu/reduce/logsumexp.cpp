@@ -39,7 +39,7 @@ void logsumexp(const LogSumExpArgs& args) {
 }  // namespace
 
 namespace TT_ISA {
-extern const ReduceTable reduce_logsumexp_table = {{}, {}, {}, logsumexp};
+extern const ReduceTable reduce_logsumexp_table = {{}, {}, {}, logsumexp, nullptr};
 }
 
 }  // namespace tt::cpu

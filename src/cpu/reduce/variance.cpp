@@ -109,18 +109,11 @@ void variance_as(const VarianceArgs& a) {
   // All parts but a last one that is shorter are lines of their own.
   const int64_t parts = (size - 1) / kPart, whole = parts * kPart;
   const Scratch<Moments> moments(count * (parts + 1));
+  if (parts)
+    run<T, FindMoments<T, kCentered>>(
+        {in_parts(a.lines, kPart, parts), moments.data, parts, parts + 1});
   Lines some = a.lines;
-  some.has_output = false;
-  if (parts) {
-    some.size = kPart;
-    some.count = count * parts;
-    some.shape.push_back(parts);
-    for (LineStream& stream : some.stream) stream.strides.push_back(stream.step * kPart);
-    run<T, FindMoments<T, kCentered>>({some, moments.data, parts, parts + 1});
-    some = a.lines;
-    some.has_output = false;
-    some.stream[0].data += some.stream[0].step * whole;
-  }
+  some.stream[0].data += some.stream[0].step * whole;
   some.size = size - whole;
   run<T, FindMoments<T, kCentered>>({some, moments.data + parts, 1, parts + 1});
   for (int64_t k = 0; k < count; ++k) {
