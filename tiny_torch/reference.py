@@ -38,14 +38,7 @@ from tiny_torch._reference.compute import (
     operand_of,
     same_elements,
 )
-from tiny_torch._reference.formulas import (
-    BINARY,
-    QUATERNARY,
-    REDUCTIONS,
-    TERNARY,
-    UNARY,
-    numpy_type,
-)
+from tiny_torch._reference.formulas import REDUCTIONS, numpy_type
 from tiny_torch._reference.layout import (
     broadcast_shapes,
     checked_int,
@@ -393,7 +386,9 @@ def operator(name: str, reflected: bool = False) -> Callable:
     return method
 
 
-for arity, records in enumerate((UNARY, BINARY, TERNARY, QUATERNARY), 1):
+for arity, records in enumerate(
+    (formulas.UNARY, formulas.BINARY, formulas.TERNARY, formulas.QUATERNARY), 1
+):
     for name in records:
         setattr(RefArray, name, elementwise_method(name, arity))
 for name in REDUCTIONS:
@@ -442,9 +437,8 @@ def full(shape: Shape, value: Any, dtype: Any) -> RefArray:
 @layout.without_out
 def arange(start: Any, step: Any, count: int, dtype: Any) -> RefArray:
     """start, start + step, ...: `count` values."""
-    return empty((count,), dtype)._store(
-        (start + step * np.arange(count)).astype(numpy_type(dtype))
-    )
+    array = empty((count,), dtype)
+    return array._store((start + step * np.arange(count)).astype(numpy_type(dtype)))
 
 
 @layout.without_out
