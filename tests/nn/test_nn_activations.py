@@ -303,3 +303,46 @@ def test_distances(oracle, name):
         assert (a is None) == (b is None)
         if a is not None:
             close(a, b, 1e-10)
+
+
+STEPS = (
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "hardtanh",
+    "hardshrink",
+    "softshrink",
+    "hardswish",
+    "hardsigmoid",
+)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_gradients_at_nan(oracle, name):
+    """PyTorch's whole vectors; the rest of its elements may have another answer."""
+
+    def run(m):
+        x = m.full((64,), math.nan, requires_grad=True)
+        getattr(m.nn.functional, name)(x).backward(m.full((64,), 1.5))
+        return x.grad.numpy()
+
+    np.testing.assert_array_equal(*both(oracle, run))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["threshold", "hardshrink", "softshrink", "hardtanh", "clamp"])
+def test_a_number_beside_a_half(oracle, name, dtype):
+    """Elements that are the number once it is rounded, and their neighbours."""
+
+    def run(m, number):
+        x = m.tensor([number] * 32, dtype=getattr(m, dtype))
+        x = m.cat([x, x * 1.01, x * 0.99]).requires_grad_()
+        lower = (-2.0,) if name in ("hardtanh", "clamp") else ()
+        last = (0.333,) if name == "threshold" else ()
+        function = m.clamp if name == "clamp" else getattr(m.nn.functional, name)
+        y = function(x, *lower, number, *last)
+        y.sum().backward()
+        return np.stack([y.detach().float().numpy(), x.grad.float().numpy()])
+
+    for number in (0.1, 0.2, 0.3, 0.7, 1.1):
+        np.testing.assert_array_equal(*both(oracle, lambda m, number=number: run(m, number)))
