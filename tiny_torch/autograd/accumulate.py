@@ -1,15 +1,29 @@
 """Adding to a leaf's ``.grad``, which other backwards may do meanwhile.
 
-A backward may be interrupted by another, of a signal's handler or of another thread: between any
-two calls, but not within one of C++, nor between a look at ``_grad`` and the assignment that
-follows it. So there is no lock, on which a handler would wait for ever.
+Another thread waits: a kernel that adds a large gradient runs without the GIL. A backward of the
+same thread does not, or it would wait for ever: a signal's handler, a callback of the collector and
+a destructor run between any two calls. So what was read before a call is looked at again after it.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+
 from tiny_torch.autograd.graph import InLayout, run
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.tensor import wrap
+
+accumulating = threading.RLock()
+
+
+def renew_lock() -> None:
+    """In a forked child: another thread of the parent may have held it."""
+    global accumulating
+    accumulating = threading.RLock()
+
+
+os.register_at_fork(after_in_child=renew_lock)
 
 
 def add_to_grad(leaf, term) -> bool:
@@ -17,8 +31,9 @@ def add_to_grad(leaf, term) -> bool:
     hooks = getattr(leaf, "_hooks", None) or getattr(leaf, "_post_hooks", None)
     if hooks or leaf.edge is not LEAF:
         return False
-    so_far = leaf._grad
-    return so_far is not None and term.add_to(so_far.array)
+    with accumulating:
+        so_far = leaf._grad
+        return so_far is not None and term.add_to(so_far.array)
 
 
 def accumulate(leaf, gradient, sole, create_graph) -> None:
@@ -27,6 +42,11 @@ def accumulate(leaf, gradient, sole, create_graph) -> None:
         if leaf.edge is None:  # it was detached, or told not to require grad, since
             return
         raise RuntimeError("leaf variable has been moved into the graph interior")
+    with accumulating:
+        add_gradient(leaf, gradient, sole, create_graph)
+
+
+def add_gradient(leaf, gradient, sole, create_graph) -> None:
     so_far = leaf._grad
     if so_far is None:
         if create_graph:

@@ -4,9 +4,9 @@ A node is younger than all that it was made from, so falling sequence numbers ar
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
 Gradients are arrays, or Terms, which are added to an array later (term.py). Under ``create_graph``
 they are tensors, and the same formulas are recorded. A gradient that a user has seen stays a tensor
-(seen.py). The engine holds no state between or during calls, and no lock: a backward may run inside
-another, in a signal's handler or a hook, or beside it in another thread. It changes the thread's
-modes only around what may be a user's code, so that such a handler sees those of the program.
+(seen.py). The engine holds no state between or during calls: a backward may run inside another, in
+a signal's handler or a hook, or beside it in another thread. It changes the thread's modes only
+around what may be a user's code, so that such a handler sees those of the program.
 """
 
 from __future__ import annotations
