@@ -416,11 +416,12 @@ def sum_to(gradient, shape, dtype):
 
 
 def through_composite(node, grad, needs):
-    """A fused op's gradient, as that of the simple ops that it stands for."""
+    """A fused op's gradient: its values are backward's, its history that of the simple ops."""
     op = node.op
+    saved = node.unpack(True)
     inputs = [None] * len(node.edges)
     marks = [None] * len(node.edges)  # where this gradient ends: before hooks, and once per input
-    for place, value in zip(op.saves, node.unpack(True), strict=False):
+    for place, value in zip(op.saves, saved, strict=False):
         if place is not None and place >= 0 and value is not None:
             inputs[place] = value
             edge = edge_of(value)
@@ -444,5 +445,24 @@ def through_composite(node, grad, needs):
         inputs=wanted,
         accumulate=False,
     )
+    values = settled(
+        op.backward(
+            tuple([v.array if isinstance(v, TensorBase) else v for v in saved]), hidden(grad), needs
+        )
+    )
+    values = values if type(values) is tuple else (values,)
     results = iter(found)
-    return tuple(next(results) if need else None for need in needs)
+    return tuple(
+        [
+            of_history(value, next(results)) if need else None
+            for value, need in zip(values, needs, strict=False)
+        ]
+    )
+
+
+def of_history(value, gradient):
+    """The value, with the history of a gradient that was computed in another way."""
+    if value is None or gradient is None:
+        return gradient if value is None else wrap(value)
+    like = gradient.array
+    return wrap(sum_to(value, like.shape, like.dtype), edge_of(gradient))

@@ -1,7 +1,8 @@
 """Activation functions: one pass forward, one backward, by records of ops.def.
 
 `composite` is each one's explanation from simple ops, of which second derivatives are made. Where
-two branches meet, its gradient is PyTorch's. The value of a branch that is not taken must stay
+two branches meet, its derivatives are PyTorch's, and those of a smooth function are its own: no
+abs, minimum or clamp that it is made of may show. The value of a branch that is not taken must stay
 finite, since its zero gradient times infinity would be NaN: hence the clamps before exp.
 """
 
@@ -69,8 +70,10 @@ class Mish(Fused, record="mish", overwrites=True):
 class LogSigmoid(Fused, record="log_sigmoid"):
     @staticmethod
     def composite(x):
-        # At x = 0 minimum and abs give the gradients 1/2 and 0, the right sum.
-        return x.minimum(x.new_zeros(())) - (-x.abs()).exp().log1p()
+        # Of either sign exp stays finite. A `where` has one side's derivatives at 0, all of them
+        # right, where minimum and abs would have a mean of both.
+        small = run(Where, x > 0, -x, x).exp().log1p()
+        return run(Where, x > 0, -small, x - small)
 
 
 class Softplus(Op):
@@ -87,7 +90,8 @@ class Softplus(Op):
     @staticmethod
     def composite(x, beta, threshold):
         scaled = x * beta
-        return run(Where, scaled > threshold, x, scaled.clamp_max(threshold).exp().log1p() / beta)
+        linear = scaled > threshold
+        return run(Where, linear, x, run(Where, linear, 0.0, scaled).exp().log1p() / beta)
 
 
 class LeakyRelu(Op):
@@ -153,7 +157,7 @@ class Elu(Op):
 
     @staticmethod
     def composite(x, alpha):
-        return run(Where, x > 0, x, alpha * x.clamp_max(0).expm1())
+        return exponential_unit(x, alpha, 1.0)
 
 
 class Selu(Fused, record="selu"):
@@ -175,7 +179,14 @@ class Celu(Op):
 
     @staticmethod
     def composite(x, alpha):
-        return run(Where, x > 0, x, alpha * (x.clamp_max(0) / alpha).expm1())
+        return exponential_unit(x, alpha, alpha)
+
+
+def exponential_unit(x, alpha, width):
+    """alpha (exp(x / width) - 1) below 0, x above; at 0 a line of the lower side's slope."""
+    below = alpha * (run(Where, x > 0, 0.0, x) / width).expm1()
+    line = run(Where, x > 0, x, x * (alpha / width))
+    return run(Where, x >= 0, line, below)
 
 
 class Hardtanh(Op):

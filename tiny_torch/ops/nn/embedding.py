@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
 from tiny_torch.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.brackets import as_operand
 from tiny_torch.ops.index.slices import IndexSelect
+from tiny_torch.ops.nn.padding import ConstantPadNd
 from tiny_torch.tensor import Tensor, wrap
 
 SUM, MEAN, MAX = range(3)
@@ -109,8 +111,7 @@ class EmbeddingBag(Op):
         rows, bags = rows[counted], bags[counted]
         out = rows.new_zeros((len(starts), table.shape[1]))
         if mode == MAX:
-            places = bags.unsqueeze(1).expand(rows.shape)
-            return out.scatter_reduce(0, places, rows, "amax", include_self=False)
+            return largest_of(rows, bags, out)
         out = out.index_add(0, bags, rows)
         return out / frequencies(bags, len(starts), False).to(out.dtype) if mode == MEAN else out
 
@@ -161,6 +162,17 @@ def bags_of(index: Any, starts: Any) -> Tensor:
     entries = numbers_of(index)
     starts = as_tensor(starts).to(_core.int64)
     return wrap(starts.array.searchsorted(entries.array, True, False, None, None)) - 1
+
+
+def largest_of(rows: Tensor, bags: Tensor, zeros: Tensor) -> Tensor:
+    """(B, D): each bag's largest; where several are, the gradient is the first's. 0 of no rows."""
+    places = bags.unsqueeze(1).expand(rows.shape)
+    values = rows.detach()
+    top = zeros.scatter_reduce(0, places, values, "amax", include_self=False).gather(0, places)
+    none = rows.shape[0]  # the number of a row of zeros behind them
+    numbers = numbers_of(bags).unsqueeze(1).expand(rows.shape).masked_fill(values < top, none)
+    first = places.new_full(zeros.shape, none).scatter_reduce(0, places, numbers, "amin")
+    return apply(ConstantPadNd, rows, (0, 0, 0, 1), 0.0).gather(0, first)
 
 
 def frequencies(index: Tensor, rows: int, per_entry: bool = True) -> Tensor:

@@ -12,6 +12,7 @@ from tiny_torch.autograd.graph import Op, run
 from tiny_torch.devices import array_module
 from tiny_torch.ops.common import no_derivative, scaled
 from tiny_torch.ops.elementwise.arithmetic import Where
+from tiny_torch.ops.nn.activation import LogSigmoid
 from tiny_torch.tensor import Tensor, wrap
 
 
@@ -153,7 +154,7 @@ class BinaryCrossEntropyWithLogits(Loss, record="bce_with_logits"):
     @staticmethod
     def composite(x, target, reduction, weight):
         weight = weight if isinstance(weight, float) else wrap(weight)
-        log = x.minimum(x.new_zeros(())) - (-x.abs()).exp().log1p()
+        log = LogSigmoid.composite(x)
         return reduced((1 - target) * x - (1 + (weight - 1) * target) * log, reduction)
 
 
