@@ -111,5 +111,5 @@ TT_HOST_DEVICE V hardsigmoid(V x) {
 template <class V>
 TT_HOST_DEVICE V hardswish_backward(V g, V x) {
   const V three = constant<V>(3);
-  return select(x <= -three, V{}, select(x < three, g * (x / three + constant<V>(0.5)), g));
+  return select(x <= -three, V{}, select(x >= three, g, g * (x / three + constant<V>(0.5))));
 }

@@ -45,7 +45,7 @@ def mish_backward(g, x):
 
 
 def hardswish_backward(g, x):
-    return np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g))
+    return np.where(x <= -3, 0, np.where(x >= 3, g, g * (x / 3 + 0.5)))
 
 
 def softplus(x, beta, threshold):

@@ -243,7 +243,7 @@ TERNARY: dict[str, Record] = {
     "celu_backward": (SAME, FLOAT, lambda x, y, z: np.where(y > 0, x, x * np.exp(y / z))),
     "threshold": (SAME, NUMBER, lambda x, y, z: np.where(x <= y, z, x)),
     "threshold_backward": (SAME, FLOAT, lambda x, y, z: np.where(y <= z, 0, x)),
-    "shrink_backward": (SAME, FLOAT, lambda x, y, z: np.where((y >= -z) & (y <= z), 0, x)),
+    "shrink_backward": (SAME, FLOAT, lambda x, y, z: np.where((y < -z) | (y > z), x, 0)),
     "glu_gate_backward": (SAME, FLOAT, activation.glu_gate_backward),
     "smooth_l1_loss": (SAME, FLOAT, losses.smooth_l1),
     "huber_loss": (SAME, FLOAT, losses.huber),
@@ -253,7 +253,7 @@ TERNARY: dict[str, Record] = {
     "binary_cross_entropy_backward": (SAME, FLOAT, losses.bce_backward),
 }
 QUATERNARY: dict[str, Record] = {
-    "hardtanh_backward": (SAME, FLOAT, lambda x, y, z, w: np.where((y <= z) | (y >= w), 0, x)),
+    "hardtanh_backward": (SAME, FLOAT, lambda x, y, z, w: np.where((y > z) & (y < w), x, 0)),
     "softplus_backward": (SAME, FLOAT, activation.softplus_backward),
     "smooth_l1_loss_backward": (SAME, FLOAT, losses.smooth_l1_backward),
     "huber_loss_backward": (SAME, FLOAT, lambda x, y, z, w: x * np.clip(y - z, -w, w)),
