@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import array_of, check, compare, make, outcome
+from helpers import CUDA, array_of, check, compare, make, outcome
 from op_cases import DTYPES, LAYOUTS, numbers
 
 import tiny_torch
@@ -297,3 +297,18 @@ def test_gradient_of_quantile_by_q(oracle):
 def test_no_median_of_no_integers():
     error, _ = outcome(lambda: tiny_torch.zeros(0, dtype=tiny_torch.int64).median())
     assert isinstance(error, RuntimeError)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+def test_each_nan_is_a_mode_of_its_own(dtype, device):
+    """As in PyTorch, but that a NaN between equal elements does not part them."""
+    nan = float("nan")
+    for values, place in (
+        ([nan, 1, 2], 0), ([nan, nan, 1], 0), ([1, nan, nan], 0), ([2, nan, 1], 2), ([nan] * 3, 0),
+        ([nan, 1, 1], 2), ([1, nan, nan, 2, 2], 4), ([2, nan, 2, 1], 2),
+    ):  # fmt: skip
+        x = tiny_torch.tensor(values, dtype=getattr(tiny_torch, dtype)).to(device)
+        found = x.mode()
+        assert found.indices.item() == place, values
+        np.testing.assert_equal(found.values.item(), values[place])

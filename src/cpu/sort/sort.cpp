@@ -236,7 +236,9 @@ void for_each_line_of_items(const Lines& lines, Body&& body) {
   });
 }
 
-// The item of the most frequent element of a sorted line: the last item of the smallest such.
+// The item of the most frequent element of a sorted line: the last item of the smallest such. Each
+// NaN is an element of its own, the largest; but where none occurs twice, a NaN that the line
+// begins with, as in PyTorch.
 template <class Key>
 uint64_t find_mode(const Key* keys, int64_t n, const uint64_t* items, bool floating) {
   uint64_t found = 0;
@@ -245,7 +247,8 @@ uint64_t find_mode(const Key* keys, int64_t n, const uint64_t* items, bool float
     const Key key = keys[position_of(items[start])];
     const bool nan = floating && key == kLargestKey<Key>;  // equals nothing
     for (end = start + 1; end < n && keys[position_of(items[end])] == key && !nan;) ++end;
-    if (end - start <= longest) continue;
+    const bool leads = nan && longest == 1 && position_of(items[start]) == 0;
+    if (end - start <= longest && !leads) continue;
     longest = end - start;
     found = items[end - 1];
   }

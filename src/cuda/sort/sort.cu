@@ -67,7 +67,13 @@ __global__ void put_mode(const DeviceLines lines, const Item<Key>* all) {
   const int64_t most = max_of_block(longest);
   start = of_block(longest == most ? start : lines.size,
                    [](int64_t a, int64_t b) { return a < b ? a : b; });
-  if (threadIdx.x == 0) put(lines, blockIdx.x, items[start + most - 1].position, 0);
+  if (threadIdx.x != 0) return;
+  if (floating && most == 1) {  // a NaN that the line begins with goes before the smallest
+    const auto number = [=](int64_t i) { return items[i].key < kLargestKey<Key>; };
+    const int64_t nan = count_less(lines.size, number);
+    if (nan < lines.size && items[nan].position == 0) start = nan;
+  }
+  put(lines, blockIdx.x, items[start + most - 1].position, 0);
 }
 
 void topk(const Lines& lines, int64_t k, bool largest) {

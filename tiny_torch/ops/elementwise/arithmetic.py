@@ -357,7 +357,7 @@ class Clamp(Op):
             below = x < low if high is None else (x < low) & (low < high)
             to_low = run(Where, below, grad, 0.0)
         if needs[2]:
-            above = x > high if low is None else (x > high) | (low >= high)
+            above = x > high if low is None else (x > high) | (low > high)
             to_high = run(Where, above, grad, 0.0)
         return to_x, to_low, to_high
 

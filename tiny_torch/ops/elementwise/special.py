@@ -56,6 +56,10 @@ class Polygamma(Op):
         return grad * run(Polygamma, x, n + 1)
 
 
+# Taylor's factors of the slope of sin(a) / a, over a: exact to a double's last bit up to a = 0.5.
+SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 9)]
+
+
 @public("sinc", "sin(pi x) / (pi x); 1 at 0.")
 class Sinc(Op):
     saves = (0,)
@@ -66,10 +70,15 @@ class Sinc(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        (x,) = saved
-        angle = x * math.pi
-        slope = (angle * angle.cos() - angle.sin()) / (angle * x)
-        return run(Where, x == 0, 0.0, grad * slope)
+        angle = saved[0] * math.pi
+        near = angle.abs() < 0.5  # where the difference of two numbers so close would be lost
+        far = run(Where, near, 1.0, angle)
+        small = run(Where, near, angle, 0.0)
+        slope = (far * far.cos() - far.sin()) / (far * far)
+        square, series = small * small, SINC_SLOPE[-1]
+        for factor in SINC_SLOPE[-2::-1]:
+            series = square * series + factor
+        return grad * (run(Where, near, small * series, slope) * math.pi)
 
 
 class Logit(Op):
@@ -84,10 +93,10 @@ class Logit(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, eps = saved
-        slope = grad / (x * (1 - x))
-        if eps < 0:
-            return run(Where, (x < 0) | (x > 1), math.nan, slope)
-        return run(Where, (x < eps) | (x > 1 - eps), 0.0, slope)
+        outside = (x < max(eps, 0.0)) | (x > 1 - max(eps, 0.0))
+        inside = run(Where, outside, 0.5, x) + 0.0  # of -0, too, the slope is inf
+        beyond = math.nan if eps < 0 else 0.0
+        return run(Where, outside, beyond, grad / (inside * (1 - inside)))
 
 
 @public("logaddexp", "ln(e**input + e**other).", numbers=False, in_place=False)

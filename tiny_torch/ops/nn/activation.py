@@ -218,7 +218,7 @@ class HardtanhInPlace(Hardtanh):
 
 
 class HardtanhBackward(Gate):
-    """The gradient where low < x < high, or x is NaN; 0 elsewhere."""
+    """The gradient where low < x < high, 0 elsewhere and of NaN."""
 
     record = "hardtanh_backward"
 
@@ -264,7 +264,7 @@ class Softshrink(Hardshrink):
 
 
 class ShrinkBackward(Gate):
-    """0 where -edge <= x <= edge, the gradient elsewhere."""
+    """0 where -edge <= x <= edge or x is NaN, the gradient elsewhere."""
 
     record = "shrink_backward"
 

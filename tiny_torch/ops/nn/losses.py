@@ -98,17 +98,19 @@ class L1Loss(AbsoluteError):
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
     @staticmethod
     def composite(x, target, reduction, beta):
-        distance = (x - target).abs()
-        near = distance.square() * (0.5 / beta)
+        change = x - target
+        distance = change.abs()
+        near = change.square() * (0.5 / beta)  # smooth, which the square of a distance is not
         return reduced(run(Where, distance < beta, near, distance - 0.5 * beta), reduction)
 
 
 class HuberLoss(Distance, record="huber_loss"):
     @staticmethod
     def composite(x, target, reduction, delta):
-        distance = (x - target).abs()
+        change = x - target
+        distance = change.abs()
         far = delta * (distance - 0.5 * delta)
-        return reduced(run(Where, distance <= delta, 0.5 * distance.square(), far), reduction)
+        return reduced(run(Where, distance < delta, 0.5 * change.square(), far), reduction)
 
 
 class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
@@ -135,8 +137,10 @@ class BinaryCrossEntropy(Loss, record="binary_cross_entropy"):
         inner = x.masked_fill(at_end, 0.5)
         inside = -(target * inner.log() + (1 - target) * (-inner).log1p())
         logs = value.log().clamp_min(-100), (-value).log1p().clamp_min(-100)
-        slope = (value - target.detach()) / 1e-12
-        end = (x - value) * slope - (target * logs[0] + (1 - target) * logs[1])
+        slope = (value - target) / 1e-12
+        step = x - value  # 0, with x's history
+        curve = (value * value - 2 * value * target + target) * 0.5e24
+        end = step * (slope + step * curve) - (target * logs[0] + (1 - target) * logs[1])
         return reduced(run(Where, at_end, end, inside), reduction)
 
 

@@ -43,15 +43,18 @@ class LinalgVectorNorm(Op):
             at, value = x.detach().abs(), norm.detach()
             found = ((at == value) | ((at != at) & (value != value))).to(x.dtype)
             return x.sign() * (found / found.sum(dims, True)) * grad
-        share = (x / norm).masked_fill(
-            zero, 0
-        )  # powers of it are in range where those of x are not
+        # Powers of it are in range where those of x are not.
+        # At 0 the norm of p = 2 has no second derivative: NaN, by 0 / 0, as in PyTorch.
+        unit = norm if p == 2 else norm.masked_fill(zero, 1)
+        share = (x / unit).masked_fill(zero, 0)
         if p == 2:
             return grad * share
-        if p < 1:
-            return (x.sign() * share.abs() ** (p - 1)).masked_fill(x.detach() == 0, 0) * grad
-        slope = x.sign() * share.abs() ** (p - 1) if p < 2 else share * share.abs() ** (p - 2)
-        return slope.masked_fill(zero, 0) * grad
+        if p >= 3:
+            return share * share.abs() ** (p - 2) * grad
+        # The power of a 0 has no finite slope, and must not make that of the others NaN.
+        still = zero | (x.detach() == 0)
+        base = share.masked_fill(still, 1).abs()
+        return (x.sign() * base ** (p - 1)).masked_fill(still, 0) * grad
 
 
 def power_norm(x, p, dims, keepdim):
