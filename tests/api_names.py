@@ -140,6 +140,7 @@ FIRST = {
 THEN = {
     "torch": """
         compile vmap
+        bartlett_window blackman_window hamming_window hann_window kaiser_window range
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype GradScaler
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled

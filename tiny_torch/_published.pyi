@@ -309,11 +309,17 @@ from tiny_torch.ranges import arange as arange
 from tiny_torch.ranges import eye as eye
 from tiny_torch.ranges import linspace as linspace
 from tiny_torch.ranges import logspace as logspace
+from tiny_torch.ranges import range as range
 from tiny_torch.ranges import tril_indices as tril_indices
 from tiny_torch.ranges import triu_indices as triu_indices
 from tiny_torch.storage import TypedStorage as _TypedStorage
 from tiny_torch.storage import UntypedStorage as _UntypedStorage
 from tiny_torch.tensor import Tensor as _Tensor
+from tiny_torch.windows import bartlett_window as bartlett_window
+from tiny_torch.windows import blackman_window as blackman_window
+from tiny_torch.windows import hamming_window as hamming_window
+from tiny_torch.windows import hann_window as hann_window
+from tiny_torch.windows import kaiser_window as kaiser_window
 from typing import Any
 from typing import Callable
 
