@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.creation import as_dtype, check_options, finish, ones
-from tiny_torch.dtypes import CPP_NAMES
+from tiny_torch.dtypes import CPP_NAMES, HALVES
 from tiny_torch.functions.common import by_name
 from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
@@ -185,8 +185,9 @@ def kaiser_window(
     beta = as_float("kaiser_window", "beta", 3, beta)
 
     def shape(samples: Tensor, last: int) -> Tensor:
-        width = (1 - (samples * (2 / last) - 1).square()).clamp_min(0).sqrt()
-        return (width * beta).i0() / ones((), dtype=samples.dtype).mul(beta).i0()
+        x = samples.float() if samples.dtype in HALVES else samples
+        width = (1 - (x * (2 / last) - 1).square()).clamp_min(0).sqrt()
+        return ((width * beta).i0() / x.new_full((), beta).i0()).to(samples.dtype)
 
     options = (dtype, layout, device, pin_memory, requires_grad)
     return window("kaiser_window", shape, window_length, periodic, options)
