@@ -140,6 +140,8 @@ FIRST = {
 THEN = {
     "torch": """
         compile vmap
+        bartlett_window blackman_window hamming_window hann_window kaiser_window mvlgamma
+        range rsub
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype GradScaler
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
@@ -190,7 +192,7 @@ THEN = {
     """,
     "torch.special": """
         digamma erf erfc erfinv exp2 expit expm1 gammaln i0 i1 log1p log_softmax logit logsumexp
-        polygamma psi round sinc softmax xlogy
+        multigammaln polygamma psi round sinc softmax xlogy
     """,
     "torch.random": "fork_rng get_rng_state initial_seed seed set_rng_state",
     "torch.distributions": """
@@ -223,8 +225,9 @@ THEN = {
         is_xla is_xpu isneginf isposinf itemsize kron kthvalue layout lcm le_ less less_equal lgamma
         lgamma_ log_ log10 log10_ log1p_ log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logdet
         logical_and_ logical_not_ logical_or_ logical_xor logical_xor_ logit lt_ masked_scatter
-        masked_scatter_ matrix_exp matrix_power mH mode moveaxis movedim msort multiply nan_to_num
-        nan_to_num_ nanmean nanmedian nanquantile nansum nbytes ne_ negative not_equal pin_memory
+        masked_scatter_ matrix_exp matrix_power mH mode moveaxis movedim msort multiply mvlgamma
+        mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum nbytes ne_ negative
+        not_equal pin_memory
         polygamma positive prelu put put_ qr quantile rad2deg ravel reciprocal_
         register_post_accumulate_grad_hook remainder_ renorm renorm_ resize_ resize_as_ retains_grad
         rot90 round_ rsqrt_ scatter_reduce scatter_reduce_ select_scatter share_memory_ sign_
@@ -294,7 +297,7 @@ THEN = {
         CircularPad2d CircularPad3d ConstantPad1d ConstantPad3d Conv3d ConvTranspose3d
         CosineEmbeddingLoss CTCLoss Dropout1d Dropout3d EmbeddingBag FeatureAlphaDropout
         GaussianNLLLoss Hardshrink HingeEmbeddingLoss InstanceNorm1d InstanceNorm3d
-        LazyBatchNorm2d LazyConv2d LazyLinear LocalResponseNorm LPPool1d LPPool2d
+        LazyBatchNorm2d LazyConv2d LazyLinear LocalResponseNorm LPPool1d LPPool2d LPPool3d
         MarginRankingLoss MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d MultiLabelMarginLoss
         MultiLabelSoftMarginLoss MultiMarginLoss PairwiseDistance PixelUnshuffle
         PoissonNLLLoss ReflectionPad1d ReflectionPad3d ReplicationPad1d ReplicationPad3d
@@ -316,7 +319,7 @@ THEN = {
         alpha_dropout avg_pool3d bilinear celu celu_ channel_shuffle conv3d conv_transpose3d
         cosine_embedding_loss ctc_loss dropout1d dropout3d elu_ embedding_bag
         feature_alpha_dropout gaussian_nll_loss grid_sample hardshrink hardtanh_
-        hinge_embedding_loss leaky_relu_ local_response_norm lp_pool1d lp_pool2d
+        hinge_embedding_loss leaky_relu_ local_response_norm lp_pool1d lp_pool2d lp_pool3d
         margin_ranking_loss max_pool3d max_unpool1d max_unpool2d max_unpool3d
         multi_head_attention_forward multi_margin_loss multilabel_margin_loss
         multilabel_soft_margin_loss pairwise_distance pdist pixel_unshuffle poisson_nll_loss

@@ -46,6 +46,7 @@ F.conv1d(line, s.permute(0, 2, 1), v[:2])|F.conv2d(image, image[:, :, :2, :3], o
 F.conv2d(image, image[0, :, None, :2, :3], groups=4, padding=1)|F.conv3d(cube, cube[:, :, :2, :2])
 F.conv2d(image, image[:, :, :2, :3], stride=2, padding=1, dilation=2)
 F.conv_transpose2d(image, image.transpose(0, 1)[:, :, :2, :3], stride=2, output_padding=1)
+torch.mvlgamma(unit + 2, 3)|torch.rsub(x, y.t(), alpha=2)|F.lp_pool3d(cube.exp(), 2, 2)
 F.avg_pool2d(image, 2, 1)|F.max_pool2d(image, 2)
 F.max_pool2d(image, 3, 1, 1, return_indices=True)[0]|F.max_pool1d(line, 2)|F.max_pool3d(cube, 2)
 F.adaptive_avg_pool2d(image, 2)|F.lp_pool2d(image, 2, 2)|F.adaptive_max_pool2d(image, 2)

@@ -197,3 +197,60 @@ for name in ("max_pool1d", "max_pool2d"):
             )
         ],
     )
+
+of(
+    "hann_window hamming_window bartlett_window blackman_window kaiser_window",
+    *[
+        f"torch.NAME({a})"
+        for a in (
+            "0, dtype=d", "1, dtype=d", "2, dtype=d", "9, dtype=d", "8, False, dtype=d",
+            "8, periodic=False, dtype=d", "window_length=3, dtype=d", "-1, dtype=d", "4.0, dtype=d",
+            "True", "4, dtype=d, requires_grad=True", "3, layout=torch.strided, device='cpu'",
+        )
+    ],
+)  # fmt: skip
+of(
+    "hamming_window",
+    "torch.NAME(5, True, 0.5, dtype=d)",
+    "torch.NAME(5, False, 0.5, beta=1, dtype=d)",
+    "torch.NAME(5, alpha=0.5)",
+)
+of("kaiser_window", "torch.NAME(5, True, 7.5, dtype=d)", "torch.NAME(5, beta=7.5)")
+of(
+    "range",
+    *[
+        f"torch.NAME({a})"
+        for a in (
+            "0, 4, dtype=d", "1, 8, 3, dtype=d", "3, 0, -1", "0.5, 2", "0, 1, 0.3", "4", "4, 0",
+            "0, 4, 0", "0, 4, out=torch.empty(2, dtype=d)", "0, 4, requires_grad=True, dtype=d",
+            "s.abs(), 9", "0, float('inf')",
+        )
+    ],
+)  # fmt: skip
+of(
+    "rsub",
+    *[
+        f"torch.NAME({a})"
+        for a in (
+            "x, y", "x, 2", "x, 2, 3", "x, 2.5", "x, y, alpha=2", "x, s, alpha=0.5", "x, True",
+            "2, x", "x, other=y", "x, b", "e, 1",
+        )
+    ],
+)  # fmt: skip
+of("mvlgamma", *[f"torch.NAME({a})" for a in ("p, 1", "p + 2, 3", "x, 2", "p, 0", "p, 2.0")])
+of("special.multigammaln", *[f"torch.NAME({a})" for a in ("p, 1", "p + 2, 3", "x, 2", "p, 0")])
+of("special.multigammaln", *[f"torch.NAME(p + 1, p={n})" for n in (2, 3, 4, 5, 6, 7)])
+of("Tensor.mvlgamma", *[f"p.LAST({n})" for n in (0, 1, 2, 3, "2.5")])
+of("Tensor.mvlgamma_", *[f"x.LAST({n})" for n in (0, 1, 2, "2.5")])
+of("Tensor.mvlgamma_", *[f"(p + 2).LAST({n})" for n in (1, 2, 3, 4, 5, 6)])
+of(
+    "nn.functional.lp_pool3d",
+    *[
+        f"torch.NAME({a})"
+        for a in (
+            "p[None], 2, 2", "p[None], 1.5, (1, 2, 2), 1", "p[None], 2, 2, ceil_mode=True",
+            "p[None], 3, 1", "p[None, None], 2, 2", "x, 2, 2", "x[None], 2, 9",
+            "x[None], math.inf, 2", "p[None], -math.inf, 2", "p[None], 2, 0",
+        )
+    ],
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from tiny_torch import _core
@@ -76,6 +77,60 @@ def arange(
     if count >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     array = array_module(device).arange(start, step, count, dtype, place_of("arange", out))
+    return made(array, out, requires_grad, pin_memory)
+
+
+def range(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to end, which is included; of the default dtype. Deprecated.
+
+    Raises RuntimeError as arange does.
+    https://pytorch.org/docs/stable/generated/torch.range.html
+
+    >>> import tiny_torch as torch
+    >>> torch.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    check_options("range", layout, pin_memory)
+    dtype = dtype_of(out, "range", dtype) or _core.get_default_dtype()
+    start, end, step = (
+        as_end("range", name, value)
+        for name, value in (("start", start), ("end", end), ("step", step))
+    )
+    check_not_bool("range_cpu", dtype)
+    if not dtype.is_floating_point and math.isfinite(step):
+        step = int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if not dtype.is_floating_point:
+        start, end = int(start), int(end)
+    count = (end - start) / step
+    if not count < 2**63 - 1:
+        raise RuntimeError("invalid size, possible overflow?")
+    array = array_module(device).arange(start, step, int(count) + 1, dtype, place_of("range", out))
     return made(array, out, requires_grad, pin_memory)
 
 
@@ -306,5 +361,7 @@ def triu_indices(
     return finish(array, requires_grad, pin_memory)
 
 
-FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, eye, tril_indices, triu_indices)}
+FUNCTIONS = {
+    f.__name__: f for f in (arange, range, linspace, logspace, eye, tril_indices, triu_indices)
+}
 METHODS: dict[str, Any] = {}

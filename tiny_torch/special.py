@@ -22,6 +22,7 @@ from tiny_torch import (
     log1p,
     logit,
     logsumexp,
+    mvlgamma,
     polygamma,
     round,
     sigmoid,
@@ -42,11 +43,12 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return torch.log_softmax(input, dim, dtype=dtype)
 
 
-expit, gammaln, psi = sigmoid, lgamma, digamma
+expit, gammaln, multigammaln, psi = sigmoid, lgamma, mvlgamma, digamma
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "i0", "i1", "log1p",
-    "log_softmax", "logit", "logsumexp", "polygamma", "psi", "round", "sinc", "softmax", "xlogy",
+    "log_softmax", "logit", "logsumexp", "multigammaln", "polygamma", "psi", "round", "sinc",
+    "softmax", "xlogy",
 ]  # fmt: skip
 
 globals().update(publish(__name__, {"i1": i1, "log_softmax": log_softmax, "softmax": softmax}))

@@ -133,7 +133,7 @@ OTHER = {
     r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",
     r"torch\.(Tensor\.)?sort (int|float|Tensor|bool|str|any)": "of TorchScript's lists",
     r"torch\.ldexp ": "TorchScript's math.ldexp(x, i)",
-    r"torch\.((empty|ones|zeros)_like|empty_strided) out": "of C++; Python's take no out=",
+    r"torch\.((empty|ones|zeros)_like|empty_strided|\w+_window) (\w+_)?out": "of C++ alone",
     r"torch\.Tensor\.is_contiguous memory_format": "of C++; Python's takes it by keyword only",
     r"torch\.Tensor\.copy_ (Tensor|int|float)": "of TorchScript; the Tensor's is copy_(src)",
     r"torch\.normal out": "of C++; torch.normal(mean, std, out=) is another overload",

@@ -33,6 +33,14 @@ WRONG = {
     },
     "bitwise_left_shift": ["3, I", "I, 3", "I, 2.5", "F, 1", "I, 'a'", "1.5, I", "I, F"],
     "bitwise_right_shift": ["3, I", "I, 3", "I, 2.5", "F, 1", "I, 'a'", "1.5, I", "I, F"],
+    "rsub": [
+        "3, I", "I, 3", "I, 3, 2", "I, F, alpha=2", "I, 1, alpha=0.5", "I, 2.5, alpha=2", "B, 1",
+        "B, B", "I, True", "F, B", "F, 'a'", "F, 1, out=F", "F, other=2", "D, 2.1", "F, 2.1, 0.3",
+    ],
+    "mvlgamma": [
+        "F, 2", "I + 3, 2", "D + 3, 4", "F, 0", "F, p=1", "F, 2.0", "B, 1", "F", "3.0, 2",
+        "I, 1, out=F",
+    ],
     "logit": ["3", "F, 'a'", "F, 1", "F, None", "F, True"],
     "polygamma": ["1.5, F", "True, F", "F, 1", "-1, F", "1, 2", "1"],
     "nan_to_num": ["3", "F, 'a'", "F, 1", "F, None, None, 'a'", "I, 1.5", "F, 1, 2, 3, 4"],
@@ -41,6 +49,7 @@ METHODS = {
     "acos_": ["I"], "erfinv_": ["I"], "lgamma_": ["I"], "frac_": ["I"], "copysign_": ["I, 2"],
     "gcd_": ["F, I"], "xlogy_": ["I, 2", "F, 2"], "float_power_": ["F, 2", "D, 2"],
     "heaviside_": ["F, I", "F, F"], "nan_to_num_": ["I", "F, 'a'"], "logit_": ["I", "F, 0.1"],
+    "mvlgamma_": ["F, 2", "F, 0", "I, 2", "F, 1.5"],
     "polygamma_": ["F, 1", "F, -1", "F, 1.5"], "bitwise_left_shift_": ["I, 1", "F, 1"],
     "bitwise_right_shift_": ["I, 1", "I, 1.5"], "ldexp_": ["F, I", "F, 2", "I, I"],
     "arctan2_": ["F, F", "F, 2"], "subtract_": ["F, 2", "I, 1.5"], "true_divide_": ["F, 2", "I, 2"],

@@ -257,6 +257,11 @@ def test_weights_move_and_modules_copy(oracle):
         again(ours(x))[0].detach().numpy(), theirs(x)[0].detach().numpy(), atol=1e-6
     )
     assert [len(w) for w in mine.all_weights] == [len(w) for w in theirs.all_weights] == [4]
+    assert mine._flat_weights_names == theirs._flat_weights_names
+    assert all(
+        weight is getattr(mine, name)
+        for name, weight in zip(mine._flat_weights_names, mine._flat_weights, strict=True)
+    )
 
 
 # ------------------------------------------------------------------------------- packed sequences

@@ -57,7 +57,12 @@ def test_max_unpool(dims, shape, settings, size):
 def test_lp_pool(norm):
     with all_failures() as each:
         for more in ({}, {"stride": 1}, {"ceil_mode": True}):
-            for name, shape in (("lp_pool1d", (2, 3, 9)), ("lp_pool2d", (2, 3, 7, 9))):
+            for name, shape in (
+                ("lp_pool1d", (2, 3, 9)),
+                ("lp_pool2d", (2, 3, 7, 9)),
+                ("lp_pool3d", (2, 3, 4, 5, 3)),
+                ("lp_pool3d", (3, 4, 5, 3)),
+            ):
                 with each:
                     compared(
                         f"{name} {norm} {more}",
@@ -211,6 +216,7 @@ MODULES = [
     lambda nn: nn.MaxUnpool1d(2), lambda nn: nn.MaxUnpool2d((2, 3), 2, 1),
     lambda nn: nn.MaxUnpool3d(2, (1, 2, 3)), lambda nn: nn.LPPool1d(2, 3),
     lambda nn: nn.LPPool2d(1.5, (3, 2), stride=2, ceil_mode=True),
+    lambda nn: nn.LPPool3d(2, (2, 3, 2), 1),
 ]  # fmt: skip
 
 
@@ -221,7 +227,7 @@ def test_modules(build):
     own = {k: v for k, v in vars(other).items() if not k.startswith("_")}
     assert {k: v for k, v in vars(ours).items() if not k.startswith("_")} == own
     if hasattr(ours, "norm_type"):
-        x = np.abs(draw((2, 3, 7, 8)[: 2 + int(type(ours).__name__[-2])]))
+        x = np.abs(draw((2, 3, 7, 8, 4)[: 2 + int(type(ours).__name__[-2])]))
         pairs = ((ours, tiny_torch.from_numpy(x)), (other, theirs.from_numpy(x)))
         check(repr(ours), *[lambda m=m, x=x: m(x) for m, x in pairs], ulps=64)
 
@@ -243,6 +249,7 @@ ERRORS = [
     "max_unpool2d(x[:, :, :0], i[:, :, :0], 2)", "max_unpool2d(x[:0], i[:0], 2)",
     "max_unpool3d(x[None], i[None], 2)", "max_unpool3d(x, i, 2)",
     "lp_pool2d(x, 2, 9)", "lp_pool2d(x, 2, 0)", "lp_pool1d(x, 2, 2)",
+    "lp_pool3d(x, 2, 9)", "lp_pool3d(x[0, 0], 2, 2)",
     "grid_sample(x, g)", "grid_sample(x, g, 'foo')", "grid_sample(x, g, 'nearest', 'foo')",
     "grid_sample(x[:1], g)", "grid_sample(x, g[..., :1])", "grid_sample(x, g[0])",
     "grid_sample(x.double(), g)", "grid_sample(x[:, :, :0], g)", "grid_sample(x[0], g[0])",

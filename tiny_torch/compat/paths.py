@@ -42,7 +42,7 @@ PATHS = [
     ("nn.modules.channelshuffle", "nn", "ChannelShuffle"),
     ("nn.modules.fold", "nn", "Fold Unfold"),
     ("nn.modules.pixelshuffle", "nn", "PixelShuffle PixelUnshuffle"),
-    ("nn.modules.pooling", "nn", "LPPool1d LPPool2d MaxUnpool1d MaxUnpool2d MaxUnpool3d"),
+    ("nn.modules.pooling", "nn", "LPPool1d LPPool2d LPPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d"),
     ("nn.modules.rnn", "nn", "GRUCell LSTMCell RNNCell RNNCellBase"),
     ("nn.modules.sparse", "nn", "Embedding EmbeddingBag"),
     ("nn.modules.upsampling", "nn", "Upsample UpsamplingBilinear2d UpsamplingNearest2d"),

@@ -8,7 +8,17 @@ from inspect import CO_VARARGS, unwrap
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tiny_torch import _core, creation, dlpack, from_data, memory, printing, ranges, storage
+from tiny_torch import (
+    _core,
+    creation,
+    dlpack,
+    from_data,
+    memory,
+    printing,
+    ranges,
+    storage,
+    windows,
+)
 from tiny_torch.autograd import history
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.compat import refusals
@@ -83,6 +93,7 @@ MODULES: tuple[ModuleType, ...] = (
     unique,
     vectors,
     views,
+    windows,
     within,
 )
 

@@ -89,6 +89,11 @@ def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tupl
 
 
 def check_subtraction(*operands: Any) -> None:
+    if all(getattr(operand, "dtype", None) is _core.bool for operand in operands):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
     for operand in operands:
         if operand is True or operand is False or getattr(operand, "dtype", None) is _core.bool:
             raise RuntimeError(
@@ -131,6 +136,23 @@ def sub(input: Any, other: Any, *, alpha: Number = 1, out: Tensor | None = None)
             check_subtraction(input, other, alpha)
         return add(input, other, alpha=-alpha, out=out)
     return apply(Sub, input, other) if out is None else write_out(Sub, "sub", out, input, other)
+
+
+def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
+    """other - alpha * input. alpha beside a tensor comes by keyword, as in PyTorch.
+
+    https://pytorch.org/docs/stable/generated/torch.rsub.html
+
+    >>> import tiny_torch as torch
+    >>> torch.rsub(torch.tensor([1, 2]), 10)
+    tensor([9, 8])
+    """
+    check_tensor("rsub", "input", 1, input)
+    check_operand("rsub", "other", 2, other)
+    check_subtraction(input, other)
+    if not isinstance(other, Tensor):
+        other = input.new_full((), other, dtype=result_type(input, other))
+    return sub(other, input, alpha=alpha)
 
 
 def div(
@@ -410,3 +432,4 @@ FUNCTIONS = by_name(
 METHODS = FUNCTIONS | {"relu_": inplace(Relu)} | by_name(
     round_, pow_, lerp_, add_, sub_, div_, clamp_, clamp_min_, clamp_max_, addcmul_, addcdiv_,
 )  # fmt: skip
+FUNCTIONS |= by_name(rsub)  # PyTorch has no such method

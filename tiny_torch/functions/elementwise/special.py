@@ -1,15 +1,18 @@
-"""Special functions with arguments of their own: polygamma, logit, heaviside; i1."""
+"""Special functions with arguments of their own: polygamma, mvlgamma, logit, heaviside; i1."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_int, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.dtypes import check_range
-from tiny_torch.functions.common import by_name, check_tensor, write_out
+from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.dtypes import cannot_cast, check_range
+from tiny_torch.functions.common import by_name, check_tensor, into, write_out
 from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma
+from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
 
 
@@ -39,6 +42,36 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma_(self: Tensor, n: int) -> Tensor:
     check_order(n, self)
     return apply_inplace(Polygamma, self, n)
+
+
+@as_one
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of p dimensions, elementwise.
+
+    That is log(pi) p (p - 1) / 4 and the sum of lgamma(x - j / 2), j < p. Floating dtypes, and
+    integers as the default one; RuntimeError for bools, and for p below 1.
+    https://pytorch.org/docs/stable/generated/torch.mvlgamma.html
+
+    >>> import tiny_torch as torch
+    >>> torch.mvlgamma(torch.tensor([3.0, 4.0]), 2)
+    tensor([1.5502, 3.5651])
+    """
+    check_tensor("mvlgamma", "input", 1, input)
+    p = as_int("mvlgamma", "p", 2, p)
+    if input.dtype is _core.bool:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    x = input if input.is_floating_point() else input.to(_core.get_default_dtype())
+    shifts = arange((1 - p) / 2, 0.5, 0.5, dtype=x.dtype, device=x.device)  # (p,)
+    terms = x.unsqueeze(-1).add(shifts).lgamma()  # (..., p)
+    return into(out, terms.sum(-1).add(p * (p - 1) * math.log(math.pi) / 4))
+
+
+def mvlgamma_(self: Tensor, p: int) -> Tensor:
+    if not self.is_floating_point() and p >= 1:
+        raise RuntimeError(f"mvlgamma: {cannot_cast(self.dtype, _core.get_default_dtype())}")
+    return self.copy_(mvlgamma(self.clone(), p))
 
 
 def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -107,5 +140,7 @@ def polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-FUNCTIONS = by_name(polygamma, logit, heaviside)
-METHODS = FUNCTIONS | by_name(polygamma_, logit_, heaviside_) | {"polygamma": polygamma_method}
+FUNCTIONS = by_name(polygamma, mvlgamma, logit, heaviside)
+METHODS = (
+    FUNCTIONS | by_name(polygamma_, mvlgamma_, logit_, heaviside_) | {"polygamma": polygamma_method}
+)

@@ -9,7 +9,15 @@ from typing import Any
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.docstrings import told_as
 from tiny_torch.functions.common import check_tensor, check_tensors, standalone
-from tiny_torch.functions.nn.pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d, per_dim
+from tiny_torch.functions.nn.pool import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    per_dim,
+)
 from tiny_torch.layouts import suggested_format
 from tiny_torch.tensor import Tensor
 
@@ -174,3 +182,15 @@ def lp_pool2d(
     input.size(-3)  # raises IndexError
     pools = (max_pool2d, avg_pool2d)
     return lp_pool(pools, 2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@told_as(lp_pool2d, 3)
+def lp_pool3d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    pools = (max_pool3d, avg_pool3d)
+    return lp_pool(pools, 3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -122,6 +122,16 @@ class RNNBase(Module):
         """Does nothing: it is for PyTorch's GPU kernels, and scripts call it."""
 
     @property
+    def _flat_weights_names(self) -> list[str]:
+        """The parameters' names, in the order in which cuDNN's memory has them."""
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        """What stands under `_flat_weights_names`; None for what was deleted."""
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]

@@ -10,7 +10,7 @@ from .. import functional as F
 from ._conv import each
 from .module import Module
 
-__all__ = ["LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+__all__ = ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 
 
 class _MaxUnpool(Module):
@@ -83,3 +83,8 @@ class LPPool2d(_LPPool):
 @told_as(LPPool2d, 1)
 class LPPool1d(_LPPool):
     _function = staticmethod(F.lp_pool1d)
+
+
+@told_as(LPPool2d, 3)
+class LPPool3d(_LPPool):
+    _function = staticmethod(F.lp_pool3d)
