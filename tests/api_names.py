@@ -333,7 +333,7 @@ THEN = {
     "torch.nn.utils.parametrize": """
         is_parametrized register_parametrization remove_parametrizations
     """,
-    "torch.optim": "Adamax ASGD LBFGS RAdam Rprop swa_utils",
+    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop swa_utils",
     "torch.optim.Optimizer": """
         register_load_state_dict_post_hook register_load_state_dict_pre_hook
         register_state_dict_post_hook register_state_dict_pre_hook register_step_post_hook

@@ -9,7 +9,8 @@ import pytest
 
 NAMES = {
     "torch.optim": """
-        Adadelta Adagrad Adam AdamW Adamax ASGD LBFGS NAdam Optimizer RAdam RMSprop Rprop SGD
+        Adadelta Adafactor Adagrad Adam AdamW Adamax ASGD LBFGS Muon NAdam Optimizer RAdam RMSprop
+        Rprop SGD
     """,
     "torch.optim.Optimizer": """
         add_param_group load_state_dict state_dict step zero_grad register_step_pre_hook
