@@ -330,6 +330,11 @@ THEN = {
     """,
     "torch.nn.utils.rnn": "unpack_sequence unpad_sequence",
     "torch.nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "torch.nn.utils.prune": """
+        BasePruningMethod custom_from_mask CustomFromMask global_unstructured identity Identity
+        is_pruned l1_unstructured L1Unstructured ln_structured LnStructured PruningContainer
+        random_structured random_unstructured RandomStructured RandomUnstructured remove
+    """,
     "torch.nn.utils.parametrize": """
         is_parametrized register_parametrization remove_parametrizations
     """,

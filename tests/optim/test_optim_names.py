@@ -38,6 +38,11 @@ NAMES = {
         vector_to_parameters weight_norm
     """,
     "torch.nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "torch.nn.utils.prune": """
+        BasePruningMethod custom_from_mask CustomFromMask global_unstructured identity Identity
+        is_pruned l1_unstructured L1Unstructured ln_structured LnStructured PruningContainer
+        random_structured random_unstructured RandomStructured RandomUnstructured remove
+    """,
     "torch.nn.utils.parametrize": """
         ParametrizationList is_parametrized register_parametrization remove_parametrizations
         transfer_parametrizations_and_params type_before_parametrizations
