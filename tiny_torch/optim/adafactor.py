@@ -10,7 +10,7 @@ import tiny_torch as torch
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..cuda.graphs import check_capture
 from ..tensor import Tensor
-from ._foreach import check_at_least, new_number, number
+from ._foreach import check_at_least, new_number, number, scalar
 from .optimizer import Group, Optimizer, Params
 
 __all__ = ["Adafactor"]
@@ -89,7 +89,7 @@ class Adafactor(Optimizer):
         state = self.state[param] or self._begin(param, group)
         state["step"] += 1
         step = state["step"].item()
-        lr, (eps1, eps2), d = number(group["lr"]), group["eps"], group["d"]
+        lr, (eps1, eps2), d = scalar(group["lr"]), group["eps"], group["d"]
         if eps1 is None:
             eps1 = torch.finfo(param.dtype).eps
 
@@ -107,7 +107,7 @@ class Adafactor(Optimizer):
         else:
             variance = state["variance"].lerp_(squares, gained)
         update = grad / variance.sqrt().clamp(min=eps1)
-        param.add_(update, alpha=-size / max(1.0, _rms(update) / d))
+        param.add_(update, alpha=number(-size / max(1.0, _rms(update) / d)))
 
     def _begin(self, param: Any, group: Group) -> dict[str, Any]:
         """A parameter's first state; its order is that of PyTorch's files."""

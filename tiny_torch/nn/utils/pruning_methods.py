@@ -6,6 +6,7 @@ multiplies them before each forward, so the attribute `name` is a result that gr
 
 from __future__ import annotations
 
+import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -371,9 +372,10 @@ class CustomFromMask(BasePruningMethod):
 
 def check_amount(amount: Any) -> None:
     """Raise PyTorch's errors unless amount is an int >= 0 or a float between 0 and 1."""
+    whole = isinstance(amount, numbers.Integral)
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+    if not 0 <= float(amount) <= (math.inf if whole else 1):
         raise ValueError(
             f"amount={amount} should either be a float in the range [0, 1] or a "
             "non-negative integer"
@@ -384,7 +386,7 @@ def pruned_count(amount: Any, size: int) -> int:
     """How many of `size` are pruned. Raises ValueError where there are not so many."""
     if not isinstance(amount, numbers.Integral):
         return round(amount * size)
-    if amount > size:
+    if int(amount) > size:
         raise ValueError(
             f"amount={amount} should be smaller than the number of parameters to prune={size}"
         )
