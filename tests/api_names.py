@@ -333,10 +333,15 @@ THEN = {
     """,
     "torch.nn.utils.rnn": "unpack_sequence unpad_sequence",
     "torch.nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "torch.nn.utils.prune": """
+        BasePruningMethod custom_from_mask CustomFromMask global_unstructured identity Identity
+        is_pruned l1_unstructured L1Unstructured ln_structured LnStructured PruningContainer
+        random_structured random_unstructured RandomStructured RandomUnstructured remove
+    """,
     "torch.nn.utils.parametrize": """
         is_parametrized register_parametrization remove_parametrizations
     """,
-    "torch.optim": "Adamax ASGD LBFGS RAdam Rprop swa_utils",
+    "torch.optim": "Adafactor Adamax ASGD LBFGS Muon RAdam Rprop swa_utils",
     "torch.optim.Optimizer": """
         register_load_state_dict_post_hook register_load_state_dict_pre_hook
         register_state_dict_post_hook register_state_dict_pre_hook register_step_post_hook

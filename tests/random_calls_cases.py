@@ -303,6 +303,8 @@ Adagrad(P, lr=0.1, lr_decay=0.1, initial_accumulator_value=0.5)
 RMSprop(P, lr=0.1, alpha=0.9, momentum=0.9, centered=True)
 Rprop(P, lr=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50))
 ASGD(P, lr=0.1, lambd=0.1, alpha=0.75, t0=1)
+Adafactor(P, lr=0.1, beta2_decay=-0.8, eps=(None, 1e-3), d=1.5, weight_decay=0.1)
+Muon(P[:1], lr=0.1, weight_decay=0.1, momentum=0.9, ns_steps=3)
 """
 RECIPES = [line for line in CALLS.splitlines() if line] + [
     f"P = [nn.Parameter(T(3, 4).detach()), nn.Parameter(T(70).detach())]; O = torch.optim.{line}; "

@@ -268,6 +268,36 @@ of(
     ],
     prepare=SYMMETRIC,
 )
+PRUNE = (
+    FLOAT
+    + LINEAR
+    + "\nimport importlib\nU = importlib.import_module(torch.__name__ + '.nn.utils.prune')"
+)
+PRUNED = "\n[M[0].state_dict(), M(X), U.is_pruned(M), [n for n, _ in M.named_parameters()]]"
+PRUNE_CALLS = {  # of a function; the classes' `apply` take the same
+    ("identity", "Identity"): ("M[0], 'weight'", "M[0], name='bias'", "M[0], 'nothing'"),
+    ("random_unstructured", "RandomUnstructured"): ("M[0], 'weight', 0.5", "M[0], 'weight', 3", "M[0], 'weight', 2.5", "M[0], 'bias', amount=6"),
+    ("l1_unstructured", "L1Unstructured"): ("M[0], 'weight', 0.5", "M[0], 'weight', 3", "M[0], 'weight', -1", "M[0], 'weight', 2, M[1].weight", "M[0], 'bias', 2, importance_scores=torch.arange(5.0)"),
+    ("random_structured", "RandomStructured"): ("M[0], 'weight', 0.5, 0", "M[0], 'weight', 3, dim=-1", "M[0], 'bias', 1, 0", "M[0], 'weight', 6, 0"),
+    ("ln_structured", "LnStructured"): ("M[0], 'weight', 0.5, 2, 0", "M[0], 'weight', 3, 1, dim=-1", "M[0], 'weight', amount=1, n=float('inf'), dim=1", "M[0], 'bias', 1, 2, 0", "M[0], 'weight', 1, 2, 2"),
+    ("custom_from_mask", "CustomFromMask"): ("M[0], 'bias', torch.tensor([0, 1, 1, 0, 1])", "M[0], 'weight', mask=M[0].weight.detach() > 0", "M[0], 'weight', torch.ones(2)"),
+}  # fmt: skip
+for (name, kind), calls in PRUNE_CALLS.items():
+    of(
+        f"nn.utils.prune.{name}",
+        *[f"U.{name}({a})" + PRUNED for a in calls],
+        f"U.identity(M[0], 'weight')\nU.{name}({calls[0]})\nU.{name}({calls[0]})" + PRUNED,
+        prepare=PRUNE,
+    )
+    of(f"nn.utils.prune.{kind}", *[f"U.{kind}.apply({a})" + PRUNED for a in calls], prepare=PRUNE)
+for name, calls in {
+    "BasePruningMethod": ("U.BasePruningMethod()", "[issubclass(U.Identity, U.BasePruningMethod)], x"),
+    "PruningContainer": ("U.PruningContainer(3)", "H = U.PruningContainer(U.Identity.apply(M[0], 'weight'))\n[len(H), len(list(H)), type(H[0]).__name__], x", "U.PruningContainer(U.Identity.apply(M[0], 'weight')).add_pruning_method(U.Identity.apply(M[0], 'bias'))"),
+    "global_unstructured": tuple(f"U.global_unstructured([(M[0], 'weight'), (M[1], 'bias')], U.{a})" + PRUNED for a in ("L1Unstructured, amount=0.5", "L1Unstructured, amount=3", "RandomUnstructured, amount=3", "LnStructured, amount=1, n=2", "L1Unstructured, amount=99", "Identity")),
+    "remove": ("U.l1_unstructured(M[0], 'weight', 0.5)\nU.remove(M[0], 'weight')" + PRUNED, "U.remove(M[0], 'weight')", "U.identity(M[0], 'bias')\nU.remove(M[0], 'weight')"),
+    "is_pruned": ("U.is_pruned(M), x", "U.identity(M[0], 'bias')\n[U.is_pruned(M), U.is_pruned(M[0]), U.is_pruned(M[1])], x", "U.is_pruned(3)"),
+}.items():  # fmt: skip
+    of(f"nn.utils.prune.{name}", *calls, prepare=PRUNE)
 of(
     "nn.utils.skip_init",
     *[

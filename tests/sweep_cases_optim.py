@@ -43,6 +43,8 @@ OPTIMIZERS = {
     "Adadelta": ("rho=0.5", "eps=0.1", "rho=1.5", "eps=-1", "0.5, 0.8"),
     "Rprop": ("etas=(0.4, 1.3)", "step_sizes=(1e-3, 0.1)", "etas=(1.2, 1.3)", "0.1, (0.3, 1.1)"),
     "ASGD": ("lambd=0.1", "alpha=0.5", "t0=2", "lambd=0.1, alpha=0.5, t0=1, weight_decay=0.1", "0.1, 0.2"),
+    "Adafactor": ("beta2_decay=-0.5", "eps=(1e-3, 0.1)", "d=1.5", "beta2_decay=0.5", "eps=(-1, 1)", "d=0.5", "0.1, -0.8, (1e-2, 1e-2), 2.0, 0.1"),
+    "Muon": ("momentum=0.5", "nesterov=False", "ns_steps=3", "adjust_lr_fn='match_rms_adamw'", "adjust_lr_fn='none'", "momentum=-1", "0.1, 0.1, 0.9"),
     "LBFGS": ("max_iter=3", "history_size=2", "line_search_fn='strong_wolfe'", "max_iter=2, max_eval=1", "tolerance_grad=1e-2", "line_search_fn='none'", "0.5, 4", "tolerance_change=0.1"),
 }  # fmt: skip
 for name, options in OPTIMIZERS.items():

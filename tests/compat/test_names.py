@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import re
@@ -27,7 +28,9 @@ CLASSES = {  # not modules
 
 def find(package, name):
     """The object of a name such as "torch.Tensor.add_" in a package."""
-    path = name.split(".")[1:]
+    space, *path = name.split(".")
+    with contextlib.suppress(ImportError):  # a class, or a module that PyTorch loads by itself
+        importlib.import_module(name.rpartition(".")[0].replace(space, package.__name__, 1))
     found = package
     for part in path:
         found = getattr(found, part)

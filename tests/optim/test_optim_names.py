@@ -9,7 +9,8 @@ import pytest
 
 NAMES = {
     "torch.optim": """
-        Adadelta Adagrad Adam AdamW Adamax ASGD LBFGS NAdam Optimizer RAdam RMSprop Rprop SGD
+        Adadelta Adafactor Adagrad Adam AdamW Adamax ASGD LBFGS Muon NAdam Optimizer RAdam RMSprop
+        Rprop SGD
     """,
     "torch.optim.Optimizer": """
         add_param_group load_state_dict state_dict step zero_grad register_step_pre_hook
@@ -37,6 +38,11 @@ NAMES = {
         vector_to_parameters weight_norm
     """,
     "torch.nn.utils.parametrizations": "orthogonal spectral_norm weight_norm",
+    "torch.nn.utils.prune": """
+        BasePruningMethod custom_from_mask CustomFromMask global_unstructured identity Identity
+        is_pruned l1_unstructured L1Unstructured ln_structured LnStructured PruningContainer
+        random_structured random_unstructured RandomStructured RandomUnstructured remove
+    """,
     "torch.nn.utils.parametrize": """
         ParametrizationList is_parametrized register_parametrization remove_parametrizations
         transfer_parametrizations_and_params type_before_parametrizations

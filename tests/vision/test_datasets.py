@@ -368,3 +368,19 @@ def test_ptb_has_one_vocabulary(tmp_path):
         datasets.PTB(tmp_path, "test")
     with pytest.raises(ValueError, match="split must be 'train', 'valid' or 'test', got 'dev'"):
         datasets.PTB(tmp_path, "dev")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("train_data", "data"),
+        ("test_data", "data"),
+        ("train_labels", "targets"),
+        ("test_labels", "targets"),
+    ],
+)
+def test_former_names_of_mnist_warn(tmp_path, old, new):
+    write(tmp_path / "KMNIST/raw", mnist_files())
+    dataset = datasets.KMNIST(tmp_path)
+    with pytest.warns(UserWarning, match=f"^{old} has been renamed {new}$"):
+        assert getattr(dataset, old) is getattr(dataset, new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import tiny_torch as torch
@@ -97,6 +98,28 @@ class MNIST(VisionDataset):
     def class_to_idx(self) -> dict[str, int]:
         """The label of each class by its name."""
         return {name: label for label, name in enumerate(self.classes)}
+
+    @property
+    def train_data(self) -> torch.Tensor:
+        """`data`; deprecated, as the other three: warns."""
+        return self._renamed("train_data", "data")
+
+    @property
+    def test_data(self) -> torch.Tensor:
+        return self._renamed("test_data", "data")
+
+    @property
+    def train_labels(self) -> torch.Tensor:
+        """`targets`; deprecated."""
+        return self._renamed("train_labels", "targets")
+
+    @property
+    def test_labels(self) -> torch.Tensor:
+        return self._renamed("test_labels", "targets")
+
+    def _renamed(self, old: str, new: str) -> Any:
+        warnings.warn(f"{old} has been renamed {new}", stacklevel=3)
+        return getattr(self, new)
 
     def download(self) -> None:
         """Fetches what is missing, both for training and for testing, and unpacks it."""

@@ -1,4 +1,4 @@
-"""What all optimisers but LBFGS share: an update written twice.
+"""What most optimisers share: an update written twice.
 
 `_change` changes one parameter by Tensor operations: the algorithm as a book has it, on any device.
 `_update_all` changes a list of parameters by one call of C++ (src/core/optim_steps.h),
@@ -178,6 +178,12 @@ def check_not_negative(name: str, value: Any) -> None:
     """Raise PyTorch's ValueError unless value >= 0; NaN is not."""
     if not value >= 0.0:
         raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_at_least(bound: float, name: str, value: Any) -> None:
+    """Raise the ValueError of PyTorch's newer optimisers unless value >= bound."""
+    if not value >= bound:
+        raise ValueError(f"{name} should be >= {bound:g} but is: {value}")
 
 
 def check_lr(lr: Any) -> None:

@@ -1,6 +1,6 @@
 """`torch.nn.utils`: what is done to the parameters and gradients of a whole model."""
 
-from . import parametrizations, parametrize, rnn
+from . import parametrizations, parametrize, prune, rnn
 from .clip_grad import *
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .fusion import *
@@ -21,6 +21,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
