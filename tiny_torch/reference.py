@@ -442,8 +442,9 @@ def full(shape: Shape, value: Any, dtype: Any) -> RefArray:
 @layout.without_out
 def arange(start: Any, step: Any, count: int, dtype: Any) -> RefArray:
     """start, start + step, ...: `count` values."""
-    array = empty((count,), dtype)
-    return array._store((start + step * np.arange(count)).astype(numpy_type(dtype)))
+    return empty((count,), dtype)._store(
+        (start + step * np.arange(count)).astype(numpy_type(dtype))
+    )
 
 
 @layout.without_out
@@ -478,23 +479,14 @@ def to_numpy(array: RefArray) -> np.ndarray:
     return array.numpy()
 
 
-def variance(
-    x: RefArray, dims: Any, keepdim: bool, freedom: float, root: bool, centered: bool
-) -> RefArray:
-    """Squared distances from the mean (or 0), over `freedom`, or the root of that; in float64."""
-    wide = x.astype(_core.float64)
-    distance = wide - wide.mean(dims, True) if centered else wide
-    result = distance.square_sum(dims, keepdim) / freedom
-    return (result.sqrt() if root else result).astype(x.dtype)
-
-
 def __getattr__(name: str) -> Any:
     if not name.startswith("_") and hasattr(_core, name):
         raise NotOnRef(f"[{name}] is not implemented on ref")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-cat, stack, where, can_cast = indexing.cat, indexing.stack, compute.where, formulas.can_cast
+cat, stack, can_cast = indexing.cat, indexing.stack, formulas.can_cast
+where, variance = compute.where, compute.variance
 promote_types, result_type = formulas.promote_types, formulas.result_type
 
 # Everything that works on ref; tests of other devices skip by this list.

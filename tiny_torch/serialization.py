@@ -4,7 +4,7 @@ A file is a zip archive: `data.pkl` holds the object as a pickle in which a tens
 strides and offset in a storage, and `data/<key>` the bytes of each storage, once, however many
 tensors look at it. The parts stand in `_serialization`; this file is the public face.
 
-Files from before PyTorch 1.6 are read, too (`tiny_torch/_serialization/legacy.py`), and not written.
+Files from before PyTorch 1.6 are read, not written (`tiny_torch/_serialization/legacy.py`).
 
 Not here: safetensors.
 """

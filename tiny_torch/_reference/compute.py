@@ -413,3 +413,11 @@ def matmul(x: Any, y: Any, bias: Any = None) -> Any:
         out._flat[c0 : c0 + m * n] = total.reshape(-1)
     result = (*batch, *((m,) if a.ndim > 1 else ()), *((n,) if b.ndim > 1 else ()))
     return out.view(result)
+
+
+def variance(x: Any, dims: Any, keepdim: bool, freedom: float, root: bool, centered: bool) -> Any:
+    """Squared distances from the mean (or 0), over `freedom`, or the root of that; in float64."""
+    wide = x.astype(_core.float64)
+    distance = wide - wide.mean(dims, True) if centered else wide
+    result = distance.square_sum(dims, keepdim) / freedom
+    return (result.sqrt() if root else result).astype(x.dtype)

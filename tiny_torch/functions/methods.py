@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from inspect import CO_VARARGS
+from inspect import CO_VARARGS, unwrap
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -119,7 +119,7 @@ def published(
     inner = plain_of(function)
     if not isinstance(inner, FunctionType):
         return function
-    code = inner.__code__
+    code = unwrap(inner).__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
     names: dict[str, str | bool | None] = {}

@@ -61,7 +61,7 @@ def operator(op: type[Op], swapped: bool = False) -> Callable[[Any, Any], Any]:
         if isinstance(other, np.ndarray):
             if op is Eq or op is Ne:
                 return apply(op, self, wrap(_core.from_numpy(other)))
-            if op is Div and swapped:
+            if op is Quotient:
                 return self.reciprocal() * other
         return NotImplemented
 

@@ -8,11 +8,6 @@
 namespace tt::cpu {
 namespace {
 
-// Whether a variance in float may be far from the true one.
-inline bool is_out_of_range(double variance) {
-  return !(variance > 0x1p-90 && variance < 0x1p+110);
-}
-
 struct ExactMoments {
   double mean = 0, variance = 0;
 };
@@ -29,7 +24,8 @@ ExactMoments exact_moments(int64_t n, bool centered, const Each& each) {
     rest += distance, squares += distance * distance;
   });
   if (!centered) return {0, squares / count};
-  return {near + rest / count, (squares - rest * (rest / count)) / count};
+  const double mean = near - near == 0 ? near + rest / count : near;  // inf has no rest
+  return {mean, (squares - rest * (rest / count)) / count};
 }
 
 }  // namespace
