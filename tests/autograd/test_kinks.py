@@ -35,6 +35,11 @@ layer_norm(x, x.shape)|rms_norm(x, x.shape)|elu(x * 1, 1.5, True)|silu(x * 1, Tr
 hardtanh(x * 1, -1, 1, True)|max_pool1d(x.reshape(1, 1, -1), 2)|max_pool2d(x.reshape(1, 1, -1), 1)
 embedding_bag(m.arange(len(x)).repeat(2), x.reshape(-1, 1), m.tensor([0, 3, 4, 9]), mode="max")
 """
+REDUCTIONS = """
+m.logsumexp(x, 0)|m.logcumsumexp(x, 0)|x.std()|x.var()|x.prod()|x.cumprod(0)|x.amax()|x.amin()
+x.max()|x.min(0).values|x.median()|x.cummax(0).values|x.sort().values|x.nansum()
+m.cdist(x[:, None], x[:3, None] + 0.3)|m.pdist(x[:, None] ** 2 + m.arange(len(x))[:, None])
+"""
 LOSSES = """
 mse_loss|l1_loss|smooth_l1_loss|smooth_l1_loss beta=0.5|smooth_l1_loss beta=0.0|huber_loss
 huber_loss delta=0.5|binary_cross_entropy|binary_cross_entropy_with_logits|soft_margin_loss
@@ -53,6 +58,8 @@ def calls():
     found = {}
     for text in parts(ACTIVATIONS):
         found[text] = 1, eval(f"lambda m, x: m.nn.functional.{text}")
+    for text in parts(REDUCTIONS):
+        found[text] = 1, eval(f"lambda m, x: {text}")
     pairs = [(loss, r) for loss in parts(LOSSES) for r in ("none", "mean", "sum")]
     pairs = [(loss, "batchmean" if "kl" in loss and r == "mean" else r) for loss, r in pairs]
     for loss, reduction in pairs:
