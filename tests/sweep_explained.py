@@ -177,6 +177,12 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch's trigamma has a relative error of 5e-10 in float64; ours 1e-15 (50 digits)",
     ),
     (
+        r"torch\.nn\.functional\.interpolate",
+        r"bi(linear|cubic) uint8",
+        r"values, such as",
+        "PyTorch's weights for uint8 are integers of at most 16 bits: ties are rounded down",
+    ),
+    (
         r"torch\.(Tensor\.|special\.)?(mvlgamma_?|multigammaln)",
         r"float64",
         "second gradient: of leaf 0",

@@ -288,7 +288,7 @@ def interpolate(
 ) -> Tensor:
     """The input at as many positions as `size` says, or `scale_factor` times as many.
 
-    input (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating (or uint8 where mode is nearest);
+    input (N, C, L), (N, C, H, W) or (N, C, D, H, W), floating (or uint8: nearest, and 4 dims);
     mode "nearest", "nearest-exact", "area" (means), "linear" (3 dims), "bilinear", "bicubic" (4
     dims) or "trilinear" (5 dims). `align_corners` puts the outermost positions on the outermost
     elements. `recompute_scale_factor` takes the distance of positions from the sizes, as is done
@@ -330,10 +330,27 @@ def interpolate(
             f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "
             f"area | nearest-exact (got {mode})"
         )
-    check_sizes(input, sizes, kind)
     corners = bool(align_corners)
+    if mode in WITH_ANTIALIAS and dims == 2 and input.array.dtype is _core.uint8:
+        return resample_bytes(input, sizes, scales, kind, corners, bool(antialias))
+    check_sizes(input, sizes, kind)
     settings = (kind, corners, bool(antialias), *scales, *(None,) * (3 - dims))
     return apply(Interpolate, input, sizes, settings)
+
+
+def resample_bytes(
+    x: Tensor, sizes: tuple, scales: tuple, kind: int, corners: bool, antialias: bool
+) -> Tensor:
+    """Along the width, then along the height, each rounded to uint8: as pictures are resized."""
+    floats = x.float()
+    check_sizes(floats, sizes, kind)
+    passes = (((x.shape[2], sizes[1]), (None, scales[1])), (sizes, (scales[0], None)))
+    for size, (scale_y, scale_x) in passes:
+        if size != tuple(floats.shape[2:]):
+            settings = (kind, corners, antialias, scale_y, scale_x, None)
+            floats = apply(Interpolate, floats, size, settings)
+            floats = floats.add(0.5).floor().clamp(0, 255)
+    return floats.to(x.dtype)
 
 
 def read_size(x: Tensor, dims: int, size: Any, scale_factor: Any) -> tuple[tuple, tuple]:
