@@ -183,6 +183,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "PyTorch's weights for uint8 are integers of at most 16 bits: ties are rounded down",
     ),
     (
+        r"torch\.linalg\.vector_norm",
+        r"float16\[\]\) ord=",
+        r"second gradient: .* such as \[-?0\.0\], not ",
+        "the norm of one number is its distance from 0, whose second derivative is 0; PyTorch's is "
+        "what its float16 terms leave",
+    ),
+    (
         r"torch\.(Tensor\.|special\.)?(mvlgamma_?|multigammaln)",
         r"float64",
         "second gradient: of leaf 0",

@@ -302,6 +302,8 @@ NOT_ON_REF = (
     *("bincount", "histogram", "isin", "searchsorted", "nan_to_num", "rxlogy", "reinterpret"),
     *(
         "is_shared",
+        "mark_replaced",
+        "replaced",
         "share_memory",
         "shared_file",
         "grow_memory",
