@@ -65,9 +65,9 @@ ASKED = (
 # Namespaces of which nothing is here.
 LACKING = (
     "ao.quantization", "autograd.forward_ad", "export", "fft", "futures", "library", "masked",
-    "monitor", "nested", "nn.quantized", "nn.utils.prune",
+    "monitor", "nested", "nn.quantized",
     "nn.utils.stateless", "overrides", "package", "signal.windows", "sparse",
-    "utils.benchmark", "utils.cpp_extension",
+    "utils.cpp_extension",
 )  # fmt: skip
 # What is public in PyTorch only by its spelling, beside what has no docstring.
 INTERNAL = re.compile(

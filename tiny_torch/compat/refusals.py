@@ -248,7 +248,7 @@ def refused_by_layer(
 ) -> BaseException:
     """The error to raise in the place of the one that a layer of ours met inside its forward."""
     forward = unwrap(type(layer).forward)
-    if not forward.__module__.startswith("tiny_torch.nn.modules."):
+    if not str(forward.__module__).startswith("tiny_torch.nn.modules."):  # None: made by exec
         return error
     if type(error).__module__ != "builtins" or not is_ours(error):
         return error
