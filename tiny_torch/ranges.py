@@ -110,6 +110,8 @@ def range(
         UserWarning,
         stacklevel=2,
     )
+    check_bool("range", "pin_memory", None, pin_memory)
+    check_bool("range", "requires_grad", None, requires_grad)
     check_options("range", layout, pin_memory)
     dtype = dtype_of(out, "range", dtype) or _core.get_default_dtype()
     start, end, step = (

@@ -53,6 +53,8 @@ ALL = [f"{space}.{name}" for space, names in NAMES.items() for name in names.spl
 
 def find(package, name):
     found = importlib.import_module(package)
+    if name.startswith("torch.nn.utils.prune."):  # both load it when asked
+        importlib.import_module(f"{package}.nn.utils.prune")
     for part in name.split(".")[1:]:
         found = getattr(found, part)
     return found
