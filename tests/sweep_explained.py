@@ -184,7 +184,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ),
     (
         r"torch\.(Tensor\.)?cum(max|min)",
-        r"\((3, 0, 4|0, 2|[\d, ]*\b0\b[\d, ]*),?\)",
+        r"\([\d, ]*\b0\b[\d, ]*\)",
         "^second gradient: none of the results require grad, it is 0$",
         "of no elements PyTorch records a second gradient of zeros; ours is not recorded",
     ),

@@ -4,13 +4,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     (
         r"torch\.nn\.(init\.\w+|utils\.parameters_to_vector)",
         "",
-        "^raised TypeError.*PyTorch AttributeError",
+        r"^raised TypeError.*(must be Tensor|invalid combination).*PyTorch AttributeError",
         "what is no tensor is refused by its name and place, not by the attribute that it lacks",
     ),
     (
         r"torch\.autocast_(in|de)crement_nesting",
         "",
-        "values, such as|^\\[-?\\d+\\], not \\[",
+        r"^\[-?\d+\], not \[-?\d+\]$",
         "a `with autocast` puts the count back that it has found; PyTorch's takes one from it, so "
         "that what was added within stays",
     ),

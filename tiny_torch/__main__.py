@@ -63,9 +63,9 @@ def diagnosis() -> str:
 def cuda_found() -> str:
     """The GPU's name, or why there is none."""
     if not tiny_torch.backends.cuda.is_built():
-        built = _core.without_cuda
-        told = f"built without, {built}" if built else "switched off by TINY_TORCH_CUDA=off"
-        return f"no: {told}. TINY_TORCH_CUDA=emulated runs its kernels on this processor"
+        reason = _core.without_cuda
+        why = f"built without, {reason}" if reason else "switched off by TINY_TORCH_CUDA=off"
+        return f"no: {why}. TINY_TORCH_CUDA=emulated runs its kernels on this processor"
     if not tiny_torch.cuda.is_available():
         return "built, but there is no GPU or no driver"
     return tiny_torch.cuda.get_device_name()
