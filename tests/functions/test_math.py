@@ -27,8 +27,8 @@ WRONG = {
         for name in (
             "copysign", "fmax", "fmin", "gcd", "lcm", "heaviside", "ldexp", "logaddexp",
             "logaddexp2", "xlogy", "float_power", "hypot", "arctan2", "divide", "multiply",
-            "nextafter", "subtract", "true_divide", "greater", "greater_equal", "less", "less_equal",
-            "not_equal",
+            "nextafter", "subtract", "true_divide", "greater", "greater_equal", "less",
+            "less_equal", "not_equal",
         )
     },
     "bitwise_left_shift": ["3, I", "I, 3", "I, 2.5", "F, 1", "I, 'a'", "1.5, I", "I, F"],
@@ -48,7 +48,9 @@ WRONG = {
 METHODS = {
     "acos_": ["I"], "erfinv_": ["I"], "lgamma_": ["I"], "frac_": ["I"], "copysign_": ["I, 2"],
     "gcd_": ["F, I"], "xlogy_": ["I, 2", "F, 2"], "float_power_": ["F, 2", "D, 2"],
-    "heaviside_": ["F, I", "F, F"], "nextafter_": ["F, F", "F, D", "D, F", "I, I", "F, I", "F, 1.0"], "nan_to_num_": ["I", "F, 'a'"], "logit_": ["I", "F, 0.1"],
+    "heaviside_": ["F, I", "F, F"],
+    "nextafter_": ["F, F", "F, D", "D, F", "I, I", "F, I", "F, 1.0"],
+    "nan_to_num_": ["I", "F, 'a'"], "logit_": ["I", "F, 0.1"],
     "mvlgamma_": ["F, 2", "F, 0", "I, 2", "F, 1.5"],
     "polygamma_": ["F, 1", "F, -1", "F, 1.5"], "bitwise_left_shift_": ["I, 1", "F, 1"],
     "bitwise_right_shift_": ["I, 1", "I, 1.5"], "ldexp_": ["F, I", "F, 2", "I, I"],
