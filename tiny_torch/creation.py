@@ -439,10 +439,9 @@ def new(name: str, value: Any) -> Any:
         f"A tensor with this one's dtype and device, of another size.\n\n"
         f"https://pytorch.org/docs/stable/generated/torch.Tensor.{name}.html"
     )
-    return as_one(method)
+    return method
 
 
-@as_one
 def new_full(
     self: Tensor,
     size: Any,

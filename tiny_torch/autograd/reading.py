@@ -1,4 +1,4 @@
-"""Modes that are told before Python reads a tensor, or does to it what no op does.
+"""Modes that are told when Python reads a tensor, or does with it what no op does.
 
 While one is on, in any thread, the methods named here ask this thread's modes first; while none is,
 they are the plain methods. So it costs nothing outside of such modes.
@@ -21,12 +21,15 @@ READERS = (
 
 
 class ReadingMode(OpMode):
-    """A mode whose `read` comes before the methods that it names in `methods`."""
+    """A mode whose `read` comes before the methods named in `methods`, and `after` behind them."""
 
     methods: tuple[str, ...] = READERS
 
     def read(self, tensor: Tensor, method: str, arguments: tuple) -> None:
         """Before ``tensor.method(*arguments)``; what it raises is raised by the call."""
+
+    def after(self, tensor: Tensor, method: str, result: Any) -> None:
+        """After the method has answered."""
 
     def begin(self) -> Any:
         told.add(self)
@@ -68,12 +71,15 @@ told = Told()
 
 
 def telling(name: str, plain: Callable) -> Callable:
-    """The method, which tells this thread's modes first, the innermost before those outside."""
+    """The method, which tells this thread's modes, the innermost first."""
 
     def method(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
-        for mode in reversed(modes.op_modes):
-            if isinstance(mode, ReadingMode) and name in mode.methods:
-                mode.read(tensor, name, args)
-        return plain(tensor, *args, **kwargs)
+        asked = [mode for mode in modes.op_modes if name in getattr(mode, "methods", ())]
+        for mode in reversed(asked):
+            mode.read(tensor, name, args)
+        result = plain(tensor, *args, **kwargs)
+        for mode in asked:
+            mode.after(tensor, name, result)
+        return result
 
     return method

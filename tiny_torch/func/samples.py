@@ -84,6 +84,7 @@ DRAWS = (
     "bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_",
     "uniform_",
 )  # fmt: skip
+NEW = ("new_empty", "new_full", "new_ones", "new_zeros")
 # Whose results' shapes depend on elements: PyTorch's names, which its messages have.
 DYNAMIC = {
     "Nonzero": "nonzero", "Unique2": "_unique2", "UniqueConsecutive": "unique_consecutive",
@@ -99,7 +100,7 @@ BY_NAME = {"IndexPut", "IndexAdd", "IndexFill", "ScatterAdd", "ScatterReduce"}
 class Samples(ReadingMode):
     """Follows what depends on the sample while `func` runs on one."""
 
-    methods = (*REFUSED, *REFUSED_OF_ALL, *DRAWS, "__getitem__", "__setitem__", "__format__")
+    methods = (*REFUSED, *REFUSED_OF_ALL, *DRAWS, *NEW, "__getitem__", "__setitem__", "__format__")
 
     def __init__(self, batches: Iterable[Tensor], randomness: str) -> None:
         self.randomness = randomness
@@ -152,7 +153,7 @@ class Samples(ReadingMode):
                 raise RuntimeError(UNBATCHED_RANDOM)
         elif method in ("__getitem__", "__setitem__"):
             self.check_index(tensor, *arguments)
-        elif not self.depends(tensor):
+        elif method in NEW or not self.depends(tensor):
             return
         elif method == "__format__":
             if tensor.ndim == 0:
@@ -161,6 +162,10 @@ class Samples(ReadingMode):
             raise NotImplementedError(STORAGE)
         elif tensor.numel() == 1 or method not in NUMBERS:  # of others, the method says so itself
             raise RuntimeError(REFUSED[method])
+
+    def after(self, tensor: Tensor, method: str, result: Any) -> None:
+        if method in NEW and self.depends(tensor):
+            self.mark(result)
 
     # ---- refusals -------------------------------------------------------------------------------
 
