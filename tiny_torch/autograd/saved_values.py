@@ -71,7 +71,7 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
     """(name, how it is read, which) of all that a node shows."""
     op: Any = node.op
-    if not isinstance(op, type) or op.forward is None:  # a user's Function has `saved_tensors`
+    if not isinstance(node.op, type) or op.forward is None:  # a user's Function has `saved_tensors`
         return
     takes = list(inspect.signature(op.forward).parameters)
     words = {**WORDS, **WORDS_OF.get(op.__name__, {}), **WORDS_OF.get(node.name(), {})}
