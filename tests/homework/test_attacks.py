@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from attack_cases import ATTACKS, BY_THE_RULES, TASKS
+from attack_cases import ATTACKS, TASKS
 from honest import HONEST
 
 from tiny_torch.homework import grading, rules, trial
@@ -18,7 +18,8 @@ OTHERS = {
     "the method that does it", "an op of the framework, by annotations", "the original, by gc",
     "a constructor that answers", "our solution, included", "a symbol of Python",
     "a sum by one thread", "tensor cores on zeros", "the emulator's counts", "assembly",
-    "a kernel's variable that a function sets",
+    "a kernel's variable that a function sets", "loops that become vectors",
+    "a function hidden by an attribute by a macro",
 }  # fmt: skip
 
 
@@ -28,19 +29,17 @@ def chosen(name, number):
 
 
 def failure_of(name, seed=1):
-    number, text = (ATTACKS | BY_THE_RULES)[name]
+    number, text = ATTACKS[name]
     found = grading.result(TASKS[number], text, seed)
     assert found["points"] == 0 and found["kind"] not in ("passed", "task"), found
     return found
 
 
 def test_there_are_enough():
-    assert len(ATTACKS) + len(BY_THE_RULES) >= 40
+    assert len(ATTACKS) >= 40
 
 
-@pytest.mark.parametrize(
-    "name", [chosen(name, number) for name, (number, _) in (ATTACKS | BY_THE_RULES).items()]
-)
+@pytest.mark.parametrize("name", [chosen(name, number) for name, (number, _) in ATTACKS.items()])
 def test_it_earns_nothing(name):
     failure_of(name)
 
