@@ -691,6 +691,13 @@ ATTACKS |= {
             "      mma<Half>(none, zeros, others);\n    }\n    const auto number",
         ),
     ),
+    "tensor cores for the count alone": (
+        "5.7",
+        MMA.replace(
+            "    const auto number",
+            "    float unused[4] = {};\n    mma<Half>(unused, of_a, of_b);\n    const auto number",
+        ),
+    ),
     "the emulator's counts": cuda("", "  tt::emulated::counts.bytes_of_a_thread = 0;\n"),
     "the glue's counts": cuda(
         'extern "C" int64_t bytes_of_a_thread;\n', "  bytes_of_a_thread = 0;\n"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from attack_cases import ATTACKS, TASKS
-from honest import HONEST
+from honest import HONEST, TILES
 
 from tiny_torch.homework import grading, rules, trial
 
@@ -51,6 +51,13 @@ def test_an_honest_solution_earns_its_points(number):
     task = TASKS[number]
     found = grading.result(task, HONEST.get(number, task.solution_text), 1)
     assert (found["points"], found["failure"]) == (task.points, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TILES.items()])
+def test_any_tile_earns_its_points(text):
+    found = grading.result(TASKS["4.6"], text, 1)
+    assert (found["points"], found["failure"]) == (TASKS["4.6"].points, "")
 
 
 @pytest.mark.parametrize("command", [["check", "1.1"], ["grade", "."], ["list"]])
