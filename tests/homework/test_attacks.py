@@ -60,20 +60,35 @@ def test_any_tile_earns_its_points(text):
     assert (found["points"], found["failure"]) == (TASKS["4.6"].points, "")
 
 
-@pytest.mark.parametrize("command", [["check", "1.1"], ["grade", "."], ["list"]])
-def test_a_module_of_a_students_folder_never_runs(command, tmp_path):
-    """Named as what Python, NumPy, the grader and its worker import."""
+MODULES = ("secrets", "json", "numpy", "csv", "hashlib", "base64", "sitecustomize", "values")
+STARTING = ("importlib", "warnings", "tiny_torch")  # which Python imports before ours
+
+
+@pytest.mark.parametrize(
+    "command, safe",
+    [
+        (["check", "1.1"], False),
+        (["grade", "."], True),
+        pytest.param(["grade", "run"], False, marks=pytest.mark.slow),
+        pytest.param(["list"], False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_module_of_a_students_folder_never_runs(command, safe, tmp_path):
+    """Named as what Python, NumPy, the grader and its worker import; `safe`: with -P."""
+    if safe and sys.version_info < (3, 11):
+        pytest.skip("Python 3.11 has -P")
     mine = tmp_path / "my_homework"
     mine.mkdir()
     (mine / TASKS["1.1"].file).write_text(HONEST["1.1"])
-    for name in ("secrets", "json", "numpy", "csv", "hashlib", "base64", "sitecustomize", "values"):
-        for folder in (tmp_path, mine):
+    for folder in (tmp_path, mine):
+        (folder / "run").mkdir()
+        for name in (*MODULES, *(STARTING if safe else ())):
             (folder / f"{name}.py").write_text("print('it ran'); raise SystemExit(7)")
+    python = [sys.executable, *(["-P"] if safe else []), "-m", "tiny_torch", "homework"]
     for folder in (tmp_path, mine):
         ran = subprocess.run(
-            [sys.executable, "-m", "tiny_torch", "homework", "--folder", str(mine), *command],
-            cwd=folder, capture_output=True, text=True,
-        )  # fmt: skip
+            [*python, "--folder", str(mine), *command], cwd=folder, capture_output=True, text=True
+        )
         assert (ran.returncode, ran.stderr) == (0, "") and "it ran" not in ran.stdout
 
 

@@ -50,7 +50,7 @@ class Verdict(NamedTuple):
     right: int  # cases
     failure: Failure | None
     printed: str  # the end of what the code printed
-    missing: list[str]  # what the sandbox of this system lacks
+    missing: list[str]  # what the sandbox of this system lacks, or its compiler
     seconds: float
     seed: int  # of the cases
 
