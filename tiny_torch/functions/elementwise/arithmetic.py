@@ -67,8 +67,15 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     return apply(Round, input) if out is None else write_out(Round, "round", out, input)
 
 
-def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
+def number_beside(other: Tensor, number: Number) -> Tensor:
+    """A number as a tensor without dims, of the dtype that it has in arithmetic with `other`."""
+    return other.new_full((), number, dtype=result_type(other, number))
+
+
+def scaled_sum(input: Any, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
     """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    if not isinstance(input, Tensor):
+        input = number_beside(other, input)
     if fits(alpha, input, other):
         return Addcmul, (input, other, alpha)
     alpha = as_number("add", "alpha", None, alpha)
@@ -152,7 +159,7 @@ def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
     check_operand("rsub", "other", 2, other)
     check_subtraction(input, other)
     if not isinstance(other, Tensor):
-        other = input.new_full((), other, dtype=result_type(input, other))
+        other = number_beside(input, other)
     return sub(other, input, alpha=alpha)
 
 
