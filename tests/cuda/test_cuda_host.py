@@ -98,6 +98,16 @@ def test_a_steady_loop_asks_for_nothing():
     assert calls_of(lambda: [step() for _ in range(20)], *functions) == [0, 0, 0]
 
 
+def test_a_kernel_asks_once_for_its_shared_memory():
+    q = torch.randn(1, 1, 16, 64, dtype=torch.float16, device="cuda", requires_grad=True)
+
+    def attend():
+        nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
+
+    assert calls_of(attend, "cudaFuncSetAttribute") > [0]
+    assert calls_of(attend, "cudaFuncSetAttribute") == [0]
+
+
 def test_pinned_memory_goes_back():
     held = torch.ones(5000).pin_memory()
     torch.ones(5000).pin_memory()

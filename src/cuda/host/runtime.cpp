@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "cuda/host/card.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/queues.h"
 #include "cuda/infra/kernel_name.h"
@@ -16,6 +17,14 @@ namespace {
 
 // The host memory that cudaHostAlloc gave: begin > bytes.
 std::map<const char*, size_t> pinned;
+
+// What cudaFuncSetAttribute has allowed.
+std::map<const void*, size_t> shared_bytes;
+
+size_t allowed_shared(const void* kernel) {
+  const auto found = shared_bytes.find(kernel);
+  return found == shared_bytes.end() ? Card::kAlways : found->second;
+}
 
 bool is_pinned(const void* address, size_t bytes) {
   const char* const at = static_cast<const char*>(address);
@@ -67,7 +76,10 @@ cudaError_t call_on(const char* function, cudaStream_t stream, const Body& body)
 }  // namespace
 
 void launch(const Launch& what, cudaStream_t stream) {
+  std::string refusal;
   const cudaError_t error = call_on("launch", stream, [&](cudaStream_t stream) {
+    refusal = Card::instance().refusal(what, allowed_shared(what.kernel));
+    if (!refusal.empty()) return cudaErrorInvalidConfiguration;
     if (stream) return Queues::instance().give(stream, work_of(what));
     return Queues::instance().run([&] {
       const Open open;
@@ -76,7 +88,7 @@ void launch(const Launch& what, cudaStream_t stream) {
   });
   if (error)
     throw RuntimeError("CUDA error in kernel ", cuda::kernel_name(what.name), ": ",
-                       cudaGetErrorString(error));
+                       cudaGetErrorString(error), refusal.empty() ? "" : ": ", refusal);
 }
 
 void poison(void* data, size_t bytes, cudaStream_t stream) {
@@ -119,6 +131,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInitializationError:
       return "initialization error";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
     case cudaErrorInvalidResourceHandle:
@@ -172,6 +186,15 @@ cudaError_t cudaDeviceSynchronize() {
   return wait(__func__, [] {
     if (Queues::instance().refuse_captures()) return cudaErrorStreamCaptureUnsupported;
     return Queues::instance().finish_all();
+  });
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int value) {
+  return call(__func__, [=] {
+    if (value < 0 || static_cast<size_t>(value) > Card::instance().most_shared)
+      return cudaErrorInvalidValue;
+    shared_bytes[kernel] = value;
+    return cudaSuccess;
   });
 }
 
