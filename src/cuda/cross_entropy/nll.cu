@@ -2,7 +2,6 @@
 // labels, and the mean by the weights of those that count.
 #include "cuda/cross_entropy/nll.h"
 #include "cuda/infra/fold.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/operands.h"
 
 namespace tt::cuda {
@@ -26,28 +25,25 @@ struct NllCall {
   const T *grad, *divisor;
   bool grad_per_line;
 
-  __device__ bool counts(int64_t line) const {
-    return lines.size > 0 && classes[line] != ignore_index;
-  }
-  __device__ int64_t target(int64_t line) const { return clamped(classes[line], lines.size); }
-  __device__ T weight_of(int64_t line) const { return weight ? weight[target(line)] : T(1); }
+  __device__ T weight_of(int64_t line) const { return weight ? weight[classes[line]] : T(1); }
 };
 
 template <class T>
 __global__ void nll_line(const NllCall<T> call) {
   const int64_t i = thread_index();
   if (i >= call.lines.count) return;
-  call.loss[i] =
-      call.counts(i) ? -Line<T>(call.lines, 0, i)[call.target(i)] * call.weight_of(i) : T(0);
+  const int64_t target = call.classes[i];
+  const bool counts = target != call.ignore_index;
+  call.loss[i] = counts ? -Line<T>(call.lines, 0, i)[target] * call.weight_of(i) : T(0);
 }
 
 template <class T>
 __global__ void nll_line_backward(const NllCall<T> call) {
   const int64_t i = thread_index();
-  if (i >= call.lines.count || !call.counts(i)) return;
+  if (i >= call.lines.count || call.classes[i] == call.ignore_index) return;
   const T scale = call.divisor ? 1 / *call.divisor : T(1);
   const T value = -call.grad[call.grad_per_line ? i : 0] * scale * call.weight_of(i);
-  Line<T>(call.lines, 0, i).set(call.target(i), value);
+  Line<T>(call.lines, 0, i).set(call.classes[i], value);
 }
 
 template <class T>
@@ -77,7 +73,7 @@ struct Average {
       if (target == by.ignore_index)
         weight = 0;
       else if (weights)
-        weight = static_cast<double>(weights[clamped(target, by.class_count)]);
+        weight = static_cast<double>(weights[target]);
     }
     return {s.sum + load_as<double>(loss, of), s.divisor + weight};
   }

@@ -5,7 +5,6 @@
 // and adds those that it finds in their order. So no two threads add to one element, and the bits
 // are the same in every run.
 #include "core/tables/embedding.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -33,8 +32,7 @@ __global__ void sum_of_bag(const BagArgs a) {
   int64_t count = 0;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
     if (a.index[k] == a.padding) continue;
-    const int64_t row = clamped(a.index[k], a.rows);
-    const T x = element<T>(a, a.table, row * a.table_row + column * a.table_column);
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     sum += a.weights ? x * element<T>(a, a.weights, k) : x;
     ++count;
   }
@@ -52,11 +50,10 @@ __global__ void max_of_bag(const BagArgs a) {
   int64_t row = -1;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
     if (a.index[k] == a.padding) continue;
-    const int64_t from = clamped(a.index[k], a.rows);
-    const T x = element<T>(a, a.table, from * a.table_row + column * a.table_column);
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     if (row < 0 || x > peak) {
       peak = x;
-      row = from;
+      row = a.index[k];
     }
   }
   a.largest[index] = row;
@@ -205,7 +202,7 @@ __global__ void find_starts(const BagStartArgs a, int* const wrong) {
   const int64_t i = thread_index();
   const auto offset = [&](int64_t bag) { return bag < a.bags ? a.offsets[bag] : a.entries; };
   bool valid = i >= a.entries || (a.index[i] >= 0 && a.index[i] < a.rows);
-  if (i <= a.bags) a.starts[i] = clamped(offset(i), a.entries + 1);
+  if (i <= a.bags) a.starts[i] = offset(i);
   if (i < a.bags) valid = valid && offset(i) <= offset(i + 1) && (i > 0 || offset(0) == 0);
   if (!valid) atomicExch(wrong, 1);
 }

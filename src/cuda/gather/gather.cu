@@ -5,7 +5,6 @@
 #include "core/tables/gather.h"
 #include "core/with_type.h"
 #include "core/wrapping.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/tables.h"
 #include "cuda/sort/order.h"
 
@@ -66,8 +65,10 @@ __global__ void pick_elements(const Along a, int* outside) {
   const int64_t i = thread_index();
   if (i >= a.line_count * a.count) return;
   const int64_t line = a.line(i), k = a.place(i), p = a.position(line, k);
-  a.other_at<T>(line, k) = a.x_at<T>(line, clamped(p, a.size));
-  if (!a.is_inside(p)) atomicOr(outside, 1);
+  if (a.is_inside(p))
+    a.other_at<T>(line, k) = a.x_at<T>(line, p);
+  else
+    atomicOr(outside, 1);
 }
 
 bool pick(const AlongArgs& args) {
@@ -88,12 +89,12 @@ int64_t index_lines(const AlongArgs& args) {
   return std::min<int64_t>(lines, 1);
 }
 
-// Finds `total` positions, line by line. `found`: null, or where they go, clamped.
+// Finds `total` positions, line by line. `found`: null, or where they go.
 __global__ void find_positions(const Along a, const int64_t total, int64_t* found, int* outside) {
   const int64_t i = thread_index();
   if (i >= total) return;
   const int64_t p = a.position(i / a.count, i % a.count);
-  if (found) found[i] = clamped(p, a.size);
+  if (found) found[i] = p;
   if (!a.is_inside(p)) atomicOr(outside, 1);
 }
 
@@ -110,8 +111,9 @@ __global__ void add_offsets(int64_t* offsets, const bool first, const Positions<
   const int64_t i = thread_index();
   if (i >= numel) return;
   const int64_t given = index[positions.offset(0, i)], p = given < 0 ? given + size : given;
-  if (p < 0 || p >= size) atomicOr(outside, 1);
-  offsets[i] = (size ? clamped(p, size) * stride : 0) + (first ? 0 : offsets[i]);
+  const bool fine = p >= 0 && p < size;
+  if (!fine) atomicOr(outside, 1);
+  offsets[i] = (fine ? p * stride : 0) + (first ? 0 : offsets[i]);
 }
 
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
