@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cuda/device/errors.h"
+#include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
@@ -48,6 +49,7 @@ void copy_to_host(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;  // nothing to wait for
   copy(to, from, bytes, cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(current_stream));
+  tell_faults();
 }
 
 void copy_to_device_later(void* to, const void* from, size_t bytes) {

@@ -93,6 +93,8 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
     return shared_fault(
         "shared memory", bytes, kind, thread, place,
         &module_->bytes[static_cast<const char*>(address) - module_->statics.begin]);
+  for (const Range& range : mapped_)
+    if (range.has(address, bytes)) return {};
   if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
       address < dynamic_.end + 4096)
     return format(does, bytes, " bytes outside of the ", dynamic_.end - dynamic_.begin,

@@ -169,11 +169,12 @@ cudaError_t cudaFreeAsync(void* block, cudaStream_t stream) {
       [=] { return Queues::instance().give(stream, [=] { Memory::instance().release(block); }); });
 }
 
-cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned) {
+cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned flags) {
   return call([=] {
     *block = ::operator new(bytes, std::nothrow);
     if (!*block) return cudaErrorMemoryAllocation;
     pinned[static_cast<char*>(*block)] = bytes;
+    if (flags & cudaHostAllocMapped) map(*block, bytes);
     return cudaSuccess;
   });
 }
