@@ -46,10 +46,9 @@ void norms(const NormsArgs& a) {
   const Scratch<NormBlock> blocks(a.blocks, count);
   const Scratch<int64_t> ends(a.ends, a.count);
   const Scratch<double> sums(count);
-  launch<sum_blocks<T>>({static_cast<unsigned>(count), kThreads}, blocks.data(), a.power,
-                        sums.data());
-  launch<join_blocks<T>>({static_cast<unsigned>(a.count), kThreads}, sums.data(), ends.data(),
-                         a.power, static_cast<T*>(a.out));
+  launch<sum_blocks<T>>({count, kThreads}, blocks.data(), a.power, sums.data());
+  launch<join_blocks<T>>({a.count, kThreads}, sums.data(), ends.data(), a.power,
+                         static_cast<T*>(a.out));
 }
 
 void norms_of_any(const NormsArgs& args) { args.single ? norms<float>(args) : norms<double>(args); }
