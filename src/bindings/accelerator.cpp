@@ -124,6 +124,9 @@ void add_accelerator(pb::module_& module) {
       .def("synchronize_stream", entry(&Accelerator::synchronize_stream))
       .def("native_stream", entry(&Accelerator::native_stream))
       .def("priority_of", entry(&Accelerator::priority_of))
+      .def("wait_for_streams", entry(&Accelerator::wait_for_streams))
+      .def("let_wait", entry(&Accelerator::let_wait))
+      .def("wait_for", entry(&Accelerator::wait_for))
 
       .def("new_event", entry(&Accelerator::new_event))
       .def("release_event", entry(&Accelerator::release_event))

@@ -9,6 +9,8 @@
 
 namespace tt {
 
+struct GilHooks;
+
 struct DeviceProperties {
   char name[256];
   int major, minor;  // compute capability
@@ -28,6 +30,10 @@ struct MemoryStatistics {
 };
 
 struct Accelerator {
+  // Called once: how the host's waits, in all functions of the device, let other threads of Python
+  // go on.
+  void (*set_gil_hooks)(const GilHooks& hooks);
+
   // The device.
   int (*device_count)();  // 0 without a driver or device; never throws
   DeviceProperties (*properties)();
@@ -43,6 +49,11 @@ struct Accelerator {
   void (*synchronize_stream)(int64_t stream);
   uint64_t (*native_stream)(int64_t stream);  // the address that other libraries know it by
   int (*priority_of)(int64_t stream);
+  // The current stream waits for what all others have been given; while it is recorded, for none.
+  void (*wait_for_streams)();
+  // Streams of other libraries, by their addresses: it waits for the current one, or that for it.
+  void (*let_wait)(uint64_t native);
+  void (*wait_for)(uint64_t native);
 
   // Events.
   int64_t (*new_event)(bool timing, bool blocking);

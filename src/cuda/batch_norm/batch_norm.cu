@@ -182,7 +182,7 @@ Sets sets_of(const BatchNormArgs& a) {
 int64_t count_of(const BatchNormArgs& a) {
   return a.set_channels ? a.samples * (a.channels / a.set_channels) : a.channels;
 }
-Grid blocks(int64_t count) { return {static_cast<unsigned>(count), kThreads}; }
+Grid blocks(int64_t count) { return {count, kThreads}; }
 
 template <class T>
 void forward(const BatchNormArgs& a) {

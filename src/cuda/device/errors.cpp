@@ -52,13 +52,18 @@ std::string why_unavailable(cudaError_t error) {
       "http://www.nvidia.com/Download/index.aspx");
 }
 
+void watch_forks() {
+  static const int watches = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  static_cast<void>(watches);
+}
+
 }  // namespace
 
 bool is_forked() { return forked.load(std::memory_order_relaxed); }
 
-void watch_forks() {
-  static const int watches = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  static_cast<void>(watches);
+void check_process() {
+  watch_forks();
+  if (is_forked()) fail(cudaErrorInitializationError, nullptr);
 }
 
 void fail(cudaError_t error, const char* launch) {
@@ -78,10 +83,33 @@ void fail(cudaError_t error, const char* launch) {
                      "For debugging consider passing CUDA_LAUNCH_BLOCKING=1");
 }
 
+namespace {
+
+struct Devices {
+  int count = 0;
+  cudaError_t error;
+
+  Devices() : error(cudaGetDeviceCount(&count)) {
+    if (error == cudaSuccess && count == 0) error = cudaErrorNoDevice;
+    if (error) count = 0;
+    cudaGetLastError();
+  }
+  static const Devices& found() {
+    static const Devices all;
+    return all;
+  }
+};
+
+}  // namespace
+
+int device_count() {
+  watch_forks();
+  return Devices::found().count;
+}
+
 void check_device() {
-  int count;
-  check(cudaGetDeviceCount(&count));
-  if (count == 0) fail(cudaErrorNoDevice, nullptr);
+  check_process();
+  check(Devices::found().error);
 }
 
 }  // namespace tt::cuda

@@ -124,7 +124,7 @@ __global__ void add_groups(const T* const sums, const int64_t groups, const int6
   bias_grad[k] = bias;
 }
 
-Grid block_per_line(const Lines& lines) { return {static_cast<unsigned>(lines.count), kThreads}; }
+Grid block_per_line(const Lines& lines) { return {lines.count, kThreads}; }
 
 template <class T>
 void forward(const LayerNormArgs& a) {
