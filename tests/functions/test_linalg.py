@@ -249,3 +249,16 @@ def test_in_place_sums_of_products(torch):
     y = torch.zeros(2, 2)
     y.addmm_(w, w, alpha=2).sum().backward()
     assert w.grad.tolist() == [[11.0, 11.0], [11.0, 11.0]]
+
+
+def test_eigenvalues_that_are_complex_are_refused():
+    rotation = tiny_torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    for function in (tiny_torch.linalg.eig, tiny_torch.linalg.eigvals):
+        with pytest.raises(NotImplementedError, match=r"\[linalg.eig\] .* complex eigenvalues"):
+            function(rotation)
+        with pytest.raises(RuntimeError, match="input tensor should not contain infs or NaNs"):
+            function(rotation * math.nan)
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            function(rotation[:1])
+    values = tiny_torch.linalg.eigvals(rotation @ rotation)
+    assert values.real is values and values.tolist() == [-1, -1]
