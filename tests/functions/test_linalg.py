@@ -274,3 +274,16 @@ def test_distances_at_special_numbers(oracle, p):
             assert np.isnan(found[odd]).all()
             right[odd] = math.nan
             np.testing.assert_allclose(found, right, 1e-5, err_msg=f"{name} {p}")
+
+
+def test_eigenvalues_that_are_complex_are_refused():
+    rotation = tiny_torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    for function in (tiny_torch.linalg.eig, tiny_torch.linalg.eigvals):
+        with pytest.raises(NotImplementedError, match=r"\[linalg.eig\] .* complex eigenvalues"):
+            function(rotation)
+        with pytest.raises(RuntimeError, match="input tensor should not contain infs or NaNs"):
+            function(rotation * math.nan)
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            function(rotation[:1])
+    values = tiny_torch.linalg.eigvals(rotation @ rotation)
+    assert values.real is values and values.tolist() == [-1, -1]
