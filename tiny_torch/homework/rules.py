@@ -14,6 +14,17 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+
+def broken_by(text: str, language: str, imports: tuple[str, ...]) -> str:
+    """The first rule of its language that a file breaks, with its line; empty if it keeps them all.
+
+    Raises SyntaxError for what is no Python.
+    """
+    if language == "python":
+        return broken(text, imports)
+    return broken_cpp(text, imports, OF_CUDA if language == "cuda" else OF_CPP)
+
+
 # ---- Python ------------------------------------------------------------------------------------
 
 # What a name of typing says is a type. Its functions are not for a solution: they evaluate text.
@@ -201,7 +212,8 @@ def ahead(headers: Iterable[str]) -> str:
 # The compiler's own functions can reach memory unseen, and are too many to poison: all but these,
 # which the macros of headers call.
 BUILTIN = re.compile(
-    r"\b__builtin_(?!(?:expect|unreachable|prefetch|assume_aligned|inff?|nanf?|huge_valf?)\b)\w+"
+    r"\b__builtin_(?!(?:expect|unreachable|prefetch|assume_aligned|offsetof|inff?|nanf?|huge_valf?)"
+    r"\b)\w+"
 )
 
 

@@ -115,18 +115,14 @@ def other_way(task: Task, text: str, folder: Path, seed: int) -> Failure | None:
 
 def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
     """What the process loads: the text itself, or the path of the library compiled from it."""
-    if task.language == "python":
-        try:
-            broken = rules.broken(text, task.imports) if bound else ""
-        except SyntaxError as error:
-            raise Failed("syntax", str(error.msg), error.lineno) from None
-        if broken:
-            raise Failed("rule", broken)
-        return text
-    reserved = rules.OF_CUDA if task.language == "cuda" else rules.OF_CPP
-    broken = rules.broken_cpp(text, task.imports, reserved)
+    try:
+        broken = rules.broken_by(text, task.language, task.imports) if bound else ""
+    except SyntaxError as error:
+        raise Failed("syntax", str(error.msg), error.lineno) from None
     if broken:
         raise Failed("rule", broken)
+    if task.language == "python":
+        return text
     file.write_text(text, encoding="utf-8", newline="")
     return str(kernel.build(task, file))
 
