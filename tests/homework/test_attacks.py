@@ -9,7 +9,7 @@ import pytest
 from attack_cases import ATTACKS, TASKS
 from honest import HONEST, TILES
 
-from tiny_torch.homework import grading, rules, trial
+from tiny_torch.homework import grading, kernel, rules, trial
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 QUICK = {n for n, task in TASKS.items() if task.language == "python" and n[0] in "178"}
@@ -58,6 +58,14 @@ def test_an_honest_solution_earns_its_points(number):
 def test_any_tile_earns_its_points(text):
     found = grading.result(TASKS["4.6"], text, 1)
     assert (found["points"], found["failure"]) == (TASKS["4.6"].points, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["-fno-such-option", "-O0"])
+def test_a_compiler_that_does_not_count_is_told(option, monkeypatch):
+    monkeypatch.setattr(kernel, "COUNTED", (*kernel.COUNTED, option))
+    verdict = trial.check(TASKS["4.6"], TASKS["4.6"].solution(), 1)
+    assert (verdict.failure, len(verdict.missing)) == (None, 1)
 
 
 MODULES = ("secrets", "json", "numpy", "csv", "hashlib", "base64", "sitecustomize", "values")

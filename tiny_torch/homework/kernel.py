@@ -86,13 +86,6 @@ def entry_of(task: Task) -> Path:
     return entry
 
 
-def counts() -> bool:
-    """Whether the compiler is one that makes a kernel's accesses be counted: GCC."""
-    asked = [compiler(), "-dM", "-E", "-x", "c++", os.devnull]
-    macros = subprocess.run(asked, capture_output=True, text=True).stdout
-    return "__GNUC__" in macros and "__clang__" not in macros
-
-
 def build_counted(task: Task, path: Path) -> Path:
     """The library whose accesses of memory are counted: an object of its own, which asks for
     nothing but language and the hooks of counts.cpp."""
