@@ -4,6 +4,7 @@
 
 #include "core/gil.h"
 #include "cuda/device/errors.h"
+#include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
@@ -57,6 +58,7 @@ void copy_to_host(void* to, const void* from, size_t bytes) {
   const WithoutGil released(true);
   copy(to, from, bytes, cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(current_stream));
+  tell_faults();
 }
 
 void copy_to_device_later(void* to, const void* from, size_t bytes) {

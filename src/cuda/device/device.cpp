@@ -12,6 +12,7 @@
 #include "cuda/device/allocator.h"
 #include "cuda/device/copies.h"
 #include "cuda/device/errors.h"
+#include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"
 #include "cuda/device/guard.h"
 #include "cuda/device/pinned.h"
@@ -115,10 +116,16 @@ void memory_info(size_t& free, size_t& total) {
   check(cudaMemGetInfo(&free, &total));
 }
 
-void synchronize() { check(cudaDeviceSynchronize()); }
+void synchronize() {
+  check(cudaDeviceSynchronize());
+  tell_faults();
+}
 
 bool query_stream(int64_t stream) { return is_done(cudaStreamQuery(stream_of(stream))); }
-void synchronize_stream(int64_t stream) { check(cudaStreamSynchronize(stream_of(stream))); }
+void synchronize_stream(int64_t stream) {
+  check(cudaStreamSynchronize(stream_of(stream)));
+  tell_faults();
+}
 uint64_t native_stream(int64_t stream) { return reinterpret_cast<uint64_t>(stream_of(stream)); }
 
 // CUDA's other name of the default stream is 1.
@@ -157,7 +164,10 @@ void wait(int64_t stream, int64_t event) {
   check(cudaStreamWaitEvent(stream_of(stream), event_of(event).native, 0));
 }
 bool query_event(int64_t event) { return is_done(cudaEventQuery(event_of(event).native)); }
-void synchronize_event(int64_t event) { check(cudaEventSynchronize(event_of(event).native)); }
+void synchronize_event(int64_t event) {
+  check(cudaEventSynchronize(event_of(event).native));
+  tell_faults();
+}
 
 float milliseconds_between(int64_t start, int64_t end) {
   const Event &first = event_of(start), &last = event_of(end);

@@ -99,6 +99,8 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
       if (const std::string fault = take_static(first, bytes); !fault.empty()) return fault;
     return shared_fault("shared memory", bytes, kind, thread, place, first);
   }
+  for (const Range& range : mapped_)
+    if (range.has(address, bytes)) return {};
   if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
       address < dynamic_.end + 4096)
     return format(does, bytes, " bytes outside of the ", dynamic_.end - dynamic_.begin,

@@ -231,11 +231,12 @@ cudaError_t cudaFreeAsync(void* block, cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned) {
+cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned flags) {
   return wait(__func__, [=] {
     *block = ::operator new(bytes, std::nothrow);
     if (!*block) return cudaErrorMemoryAllocation;
     pinned[static_cast<char*>(*block)] = bytes;
+    if (flags & cudaHostAllocMapped) map(*block, bytes);
     return cudaSuccess;
   });
 }

@@ -49,7 +49,7 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
-constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0;
+constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0, cudaHostAllocMapped = 2;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 
 using cudaStream_t = struct CUstream_st*;  // null: the default stream
@@ -95,6 +95,7 @@ cudaError_t cudaFree(void* block);
 cudaError_t cudaMallocAsync(void** block, size_t bytes, cudaStream_t stream);
 // The block goes in the stream's order: what runs later may not touch it.
 cudaError_t cudaFreeAsync(void* block, cudaStream_t stream);
+// Kernels may use it only where it is mapped.
 cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* block);  // waits as cudaFree does
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
