@@ -74,8 +74,10 @@ struct Bags {
     args.bags = from.numel();
     args.entries = index.numel();
     args.index = data_of<int64_t>(index);
-    if (!launch(index)(backend_of(index).embedding->bag_starts,
-                       {data_of<int64_t>(from), args.index, args.bags, args.entries, rows, to}))
+    const BagStartArgs given = {data_of<int64_t>(from), args.index, args.bags,
+                                args.entries,           rows,       to};
+    if ((rows == 0 && args.entries > 0) ||
+        !launch(index)(backend_of(index).embedding->bag_starts, given))
       refuse_bags(from, index, rows);
     if (factors) weights = contiguous(*factors);
     args.starts = to;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/infra/scratch.h"
 
@@ -24,6 +25,7 @@ std::atomic<Fault*> all{nullptr};
 Fault* faults() {
   static Fault* const memory = [] {
     void* block;
+    const WithoutGil released(true);
     check(cudaHostAlloc(&block, kChecks * sizeof(Fault), cudaHostAllocMapped));
     std::memset(block, 0, kChecks * sizeof(Fault));
     all = static_cast<Fault*>(block);
@@ -46,6 +48,7 @@ Faults::Faults(Check check) : found_(faults() + static_cast<int>(check)) {}
 bool Faults::none() const {
   static const bool waits = are_launches_blocking();
   if (!waits || is_recording()) return true;
+  const WithoutGil released(true);
   check(cudaStreamSynchronize(current_stream));
   return !take(*found_);
 }

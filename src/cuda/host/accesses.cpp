@@ -77,6 +77,8 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
   if (memory.contains(address)) {
     if (!memory.is_valid(address, bytes))
       return format(does, bytes, " bytes of global memory ", memory.describe(address));
+    if (kind != Access::Read && memory.is_kept_from_kernels(address))
+      return format(does, bytes, " bytes of global memory that the host writes to");
     if (kind == Access::Read) counts.global_bytes_read += bytes;
     count(bytes, thread);
     return {};
