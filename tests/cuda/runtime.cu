@@ -9,6 +9,11 @@
 
 namespace {
 
+__global__ void put_by_way_of_shared(int* to, int value) {
+  int* const shared = dynamic_shared<int>();
+  *shared = value;
+  *to = *shared;
+}
 __global__ void read_behind(const int* from, int* to) { *to = from[1]; }
 
 // ---- streams ------------------------------------------------------------------------------------
@@ -249,7 +254,17 @@ void pinned_memory_serves_again() {
       tiny_torch_emulator_calls("cudaFreeHost") == tiny_torch_emulator_calls("cudaHostAlloc"));
 }
 
-const Case kCases[] = {CASE(a_stream_is_late),
+// Once for the most that the kernel was launched with.
+void a_kernel_asks_for_shared_memory() {
+  const Number x;
+  for (const size_t kib : {40, 60, 50, 64, 64})
+    launch<put_by_way_of_shared>({1, 1, kib << 10}, x.at, static_cast<int>(kib));
+  say("put", x.value());
+  say("asked", tiny_torch_emulator_calls("cudaFuncSetAttribute"));
+}
+
+const Case kCases[] = {CASE(a_kernel_asks_for_shared_memory),
+                       CASE(a_stream_is_late),
                        CASE(an_event_orders_streams),
                        CASE(a_query_makes_progress),
                        CASE(a_fault_is_told_by_who_waits),

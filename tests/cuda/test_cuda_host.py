@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -59,6 +60,32 @@ def test_no_wait_holds_the_gil(call):
     for stream in (cuda.default_stream(), cuda.Stream()):
         with cuda.stream(stream):
             call(x)
+
+
+def test_threads_that_wait_do_not_hold_each_other_up():
+    # Each takes locks of the device's and the GIL, in the same order as the others.
+    failures = []
+
+    def work(seed):
+        try:
+            with cuda.stream(cuda.Stream()):
+                for k in range(20):
+                    x = torch.full((1000 + k,), float(seed)).pin_memory().cuda(non_blocking=True)
+                    assert nn.functional.dropout(x, 0.1).mean().item() > 0
+                    assert x.sum().item() == seed * (1000 + k)
+                    x.record_stream(cuda.default_stream())
+                    cuda.mem_get_info()
+                    cuda.empty_cache()
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert not failures
 
 
 def test_out_of_memory_waits_without_the_gil():

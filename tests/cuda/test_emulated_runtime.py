@@ -151,6 +151,7 @@ def said(tmp_path_factory):
             CACHES,
             ["active 100", "questions 2", "active 0", "events at most 1"],
         ),
+        ("a_kernel_asks_for_shared_memory", {}, ["put 64", "asked 2"]),
         ("pinned_memory_serves_again", {}, ["blocks more 0", "events more 0", "given back 1"]),
         (
             "pinned_memory_is_released_in_a_capture",
