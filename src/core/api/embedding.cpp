@@ -74,10 +74,8 @@ struct Bags {
     args.bags = from.numel();
     args.entries = index.numel();
     args.index = data_of<int64_t>(index);
-    const BagStartArgs given = {data_of<int64_t>(from), args.index, args.bags,
-                                args.entries,           rows,       to};
-    if ((rows == 0 && args.entries > 0) ||
-        !launch(index)(backend_of(index).embedding->bag_starts, given))
+    if (!launch(index)(backend_of(index).embedding->bag_starts,
+                       {data_of<int64_t>(from), args.index, args.bags, args.entries, rows, to}))
       refuse_bags(from, index, rows);
     if (factors) weights = contiguous(*factors);
     args.starts = to;

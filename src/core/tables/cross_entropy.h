@@ -31,10 +31,10 @@ struct LabelArgs {
 // What a mean of losses, one per line, is divided by: how many lines count, or, where they have
 // classes, the weights of those whose class is not `ignore_index`.
 struct DivisorArgs {
-  int64_t lines, class_count;
+  int64_t lines;
   const int64_t* classes;  // per line, or null: all count
   const char* weight;      // per class, of dtype `compute`; null: all 1
-  int64_t ignore_index;
+  int64_t ignore_index, class_count;
 };
 
 // out = the sum of the losses, or their mean. The divisor, too, is kept.

@@ -4,7 +4,6 @@
 #include "cuda/cross_entropy/nll.h"
 #include "cuda/elementwise/math.h"
 #include "cuda/infra/block.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/positions.h"
 #include "cuda/infra/tables.h"
 
@@ -40,7 +39,7 @@ class Masses {
   __device__ Masses(const Call<T>& call, int64_t line)
       : call_(call),
         probabilities_(call.lines, 1, line),
-        target_(call.classes ? clamped(call.classes[line], call.lines.size) : -1) {}
+        target_(call.classes ? call.classes[line] : -1) {}
 
   // Others have none; they do not count, be they infinite.
   __device__ bool has(int64_t k) const {

@@ -3,7 +3,6 @@
 #include "cuda/cross_entropy/nll.h"
 #include "cuda/infra/faults.h"
 #include "cuda/infra/fold.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/operands.h"
 
 namespace tt::cuda {
@@ -28,18 +27,17 @@ struct NllCall {
   bool grad_per_line;
 
   __device__ bool counts(int64_t line) const {
-    return lines.size > 0 && classes[line] != ignore_index;
+    return classes[line] != ignore_index && is_inside(classes[line], lines.size);
   }
-  __device__ int64_t target(int64_t line) const { return clamped(classes[line], lines.size); }
-  __device__ T weight_of(int64_t line) const { return weight ? weight[target(line)] : T(1); }
+  __device__ T weight_of(int64_t line) const { return weight ? weight[classes[line]] : T(1); }
 };
 
 template <class T>
 __global__ void nll_line(const NllCall<T> call) {
   const int64_t i = thread_index();
   if (i >= call.lines.count) return;
-  call.loss[i] =
-      call.counts(i) ? -Line<T>(call.lines, 0, i)[call.target(i)] * call.weight_of(i) : T(0);
+  const int64_t target = call.classes[i];
+  call.loss[i] = call.counts(i) ? -Line<T>(call.lines, 0, i)[target] * call.weight_of(i) : T(0);
 }
 
 template <class T>
@@ -48,7 +46,7 @@ __global__ void nll_line_backward(const NllCall<T> call) {
   if (i >= call.lines.count || !call.counts(i)) return;
   const T scale = call.divisor ? 1 / *call.divisor : T(1);
   const T value = -call.grad[call.grad_per_line ? i : 0] * scale * call.weight_of(i);
-  Line<T>(call.lines, 0, i).set(call.target(i), value);
+  Line<T>(call.lines, 0, i).set(call.classes[i], value);
 }
 
 template <class T>
@@ -75,10 +73,10 @@ struct Average {
     if (by.classes) {
       const int64_t target = by.classes[line];
       const T* const weights = reinterpret_cast<const T*>(by.weight);
-      if (target == by.ignore_index)
+      if (target == by.ignore_index || !is_inside(target, by.class_count))
         weight = 0;
       else if (weights)
-        weight = static_cast<double>(weights[clamped(target, by.class_count)]);
+        weight = static_cast<double>(weights[target]);
     }
     return {s.sum + load_as<double>(loss, of), s.divisor + weight};
   }

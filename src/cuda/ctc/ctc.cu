@@ -4,7 +4,6 @@
 // is a thread's for each time and class.
 #include "core/ctc.h"
 #include "cuda/infra/faults.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -20,12 +19,6 @@ __global__ void find_outside(const CtcArgs a, Fault* const outside) {
   }
 }
 
-// x at the class of a place.
-template <class T>
-__device__ T at_label(const CtcArgs& a, const Sequence<T>& seq, int64_t t, int64_t place) {
-  return seq.at(t, clamped(seq.label(place), a.classes));
-}
-
 template <class T>
 __global__ void ctc_alpha(const CtcArgs a) {
   const int64_t b = blockIdx.x;
@@ -37,7 +30,7 @@ __global__ void ctc_alpha(const CtcArgs a) {
     for (int64_t s = threadIdx.x; s < seq.places; s += kThreads) {
       T paths = s < 2 ? T(0) : kNever<T>;
       if (t > 0) paths = seq.paths_to(s, before);
-      alpha[s] = paths + at_label(a, seq, t, s);
+      alpha[s] = paths + seq.at(t, seq.label(s));
     }
     __syncthreads();
   }
@@ -62,7 +55,7 @@ __global__ void ctc_beta(const CtcArgs a, T* const rows, T* const paths_through)
     for (int64_t s = threadIdx.x; s < seq.places; s += kThreads) {
       T paths = s >= seq.places - 2 ? T(0) : kNever<T>;
       if (t < seq.times - 1) paths = seq.paths_from(s, after);
-      beta[s] = paths + at_label(a, seq, t, s);
+      beta[s] = paths + seq.at(t, seq.label(s));
       paths_through[row + s] = numbers<T>(a.alpha)[row + s] + beta[s];
     }
     __syncthreads();

@@ -6,7 +6,6 @@
 // are the same in every run.
 #include "core/tables/embedding.h"
 #include "cuda/infra/faults.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -33,9 +32,8 @@ __global__ void sum_of_bag(const BagArgs a) {
   T sum = 0;
   int64_t count = 0;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding) continue;
-    const int64_t row = clamped(a.index[k], a.rows);
-    const T x = element<T>(a, a.table, row * a.table_row + column * a.table_column);
+    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     sum += a.weights ? x * element<T>(a, a.weights, k) : x;
     ++count;
   }
@@ -52,12 +50,11 @@ __global__ void max_of_bag(const BagArgs a) {
   T peak = 0;
   int64_t row = -1;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding) continue;
-    const int64_t from = clamped(a.index[k], a.rows);
-    const T x = element<T>(a, a.table, from * a.table_row + column * a.table_column);
+    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
+    const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     if (row < 0 || x > peak) {
       peak = x;
-      row = from;
+      row = a.index[k];
     }
   }
   a.largest[index] = row;
@@ -207,7 +204,7 @@ __global__ void find_starts(const BagStartArgs a, Fault* const wrong) {
   const auto offset = [&](int64_t bag) { return bag < a.bags ? a.offsets[bag] : a.entries; };
   if (i < a.entries && !is_inside(a.index[i], a.rows)) tell(wrong, a.index[i], a.rows);
   if (i > a.bags) return;
-  a.starts[i] = clamped(offset(i), a.entries + 1);
+  a.starts[i] = is_inside(offset(i), a.entries) ? offset(i) : a.entries;
   if (i < a.bags && (offset(i) > offset(i + 1) || (i == 0 && offset(0) != 0)))
     tell(wrong, offset(i), i == 0 ? 1 : offset(i + 1));
 }

@@ -6,7 +6,6 @@
 #include "core/with_type.h"
 #include "core/wrapping.h"
 #include "cuda/infra/faults.h"
-#include "cuda/infra/indices.h"
 #include "cuda/infra/tables.h"
 #include "cuda/sort/order.h"
 
@@ -64,8 +63,9 @@ __global__ void pick_elements(const Along a, Fault* outside) {
   const int64_t i = thread_index();
   if (i >= a.line_count * a.count) return;
   const int64_t line = a.line(i), k = a.place(i), p = a.position(line, k);
-  a.other_at<T>(line, k) = a.x_at<T>(line, clamped(p, a.size));
-  if (!is_inside(p, a.size)) tell(outside, p, a.size);
+  const bool fine = is_inside(p, a.size);
+  a.other_at<T>(line, k) = fine ? a.x_at<T>(line, p) : T{};
+  if (!fine) tell(outside, p, a.size);
 }
 
 bool pick(const AlongArgs& args) {
@@ -86,12 +86,12 @@ int64_t index_lines(const AlongArgs& args) {
   return std::min<int64_t>(lines, 1);
 }
 
-// Finds `total` positions, line by line. `found`: null, or where they go, clamped.
+// Finds `total` positions, line by line. `found`: null, or where they go.
 __global__ void find_positions(const Along a, const int64_t total, int64_t* found, Fault* outside) {
   const int64_t i = thread_index();
   if (i >= total) return;
   const int64_t p = a.position(i / a.count, i % a.count);
-  if (found) found[i] = clamped(p, a.size);
+  if (found) found[i] = p;
   if (!is_inside(p, a.size)) tell(outside, p, a.size);
 }
 
@@ -108,8 +108,9 @@ __global__ void add_offsets(int64_t* offsets, const bool first, const Positions<
   const int64_t i = thread_index();
   if (i >= numel) return;
   const int64_t given = index[positions.offset(0, i)], p = given < 0 ? given + size : given;
-  if (!is_inside(p, size)) tell(outside, given, size);
-  offsets[i] = (size ? clamped(p, size) * stride : 0) + (first ? 0 : offsets[i]);
+  const bool fine = is_inside(p, size);
+  if (!fine) tell(outside, given, size);
+  offsets[i] = (fine ? p * stride : 0) + (first ? 0 : offsets[i]);
 }
 
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
@@ -156,7 +157,9 @@ __global__ void place_elements(const Along a, const Place op, const Item<uint64_
   const Item<uint64_t>* const item = items + start;
   const uint64_t key = item[k].key;
   if (k > 0 && item[k - 1].key == key) return;
-  T& x = a.x_at<T>(line, positions[start + item[k].position]);
+  const int64_t p = positions[start + item[k].position];
+  if (!is_inside(p, a.size)) return;
+  T& x = a.x_at<T>(line, p);
   using C = Computed<T>;  // sums and products of halves are rounded once
   C value = static_cast<C>(read<T>(reinterpret_cast<const char*>(&x)));
   for (; k < a.count && item[k].key == key; ++k) {
