@@ -27,7 +27,6 @@ Fault* faults() {
   const WithoutGil released(true);  // before the lock of what is static
   static Fault* const memory = [] {
     void* block;
-    const WithoutGil released(true);
     check(cudaHostAlloc(&block, kChecks * sizeof(Fault), cudaHostAllocMapped));
     std::memset(block, 0, kChecks * sizeof(Fault));
     all = static_cast<Fault*>(block);
