@@ -16,7 +16,9 @@ struct DeviceProperties {
   int major, minor;  // compute capability
   int multi_processor_count, warp_size;
   int max_threads_per_block, max_threads_per_multi_processor, regs_per_multiprocessor;
-  size_t total_memory, shared_memory_per_block, shared_memory_per_multiprocessor, l2_cache_size;
+  size_t total_memory, shared_memory_per_block, shared_memory_per_block_optin;
+  size_t shared_memory_per_multiprocessor, l2_cache_size;
+  bool is_integrated, is_multi_gpu_board;
 };
 
 // Bytes and blocks as torch.cuda.memory_stats counts them.
@@ -37,6 +39,7 @@ struct Accelerator {
   // The device.
   int (*device_count)();  // 0 without a driver or device; never throws
   DeviceProperties (*properties)();
+  const char* (*architectures)();  // that the library has code for, as "sm_80,compute_80"
   void (*memory_info)(size_t& free, size_t& total);
   void (*synchronize)();
 

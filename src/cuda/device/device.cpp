@@ -91,7 +91,7 @@ void from_host_later(void* to, const void* from, size_t bytes) {
 
 // ---- the accelerator's functions ----------------------------------------------------------------
 DeviceProperties properties() {
-  check_device();
+  check_driver();
   cudaDeviceProp all;
   check(cudaGetDeviceProperties(&all, 0));
   DeviceProperties some{};
@@ -105,6 +105,9 @@ DeviceProperties properties() {
   some.regs_per_multiprocessor = all.regsPerMultiprocessor;
   some.total_memory = all.totalGlobalMem;
   some.shared_memory_per_block = all.sharedMemPerBlock;
+  some.shared_memory_per_block_optin = all.sharedMemPerBlockOptin;
+  some.is_integrated = all.integrated;
+  some.is_multi_gpu_board = all.isMultiGpuBoard;
   some.shared_memory_per_multiprocessor = all.sharedMemPerMultiprocessor;
   some.l2_cache_size = all.l2CacheSize;
   return some;
@@ -218,6 +221,7 @@ const Accelerator accelerator{
     [](const GilHooks& hooks) { gil_hooks = hooks; },
     device_count,
     on_device<properties>,
+    architectures,
     on_device<memory_info>,
     on_device<synchronize>,
     on_device<new_stream>,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/infra/scratch.h"
 
@@ -22,6 +23,8 @@ const char* const names[kChecks] = {"gather, index_select, take or embedding",
 std::atomic<Fault*> all{nullptr};
 
 Fault* faults() {
+  if (Fault* const known = all.load(std::memory_order_acquire)) return known;
+  const WithoutGil released(true);  // before the lock of what is static
   static Fault* const memory = [] {
     void* block;
     check(cudaHostAlloc(&block, kChecks * sizeof(Fault), cudaHostAllocMapped));
@@ -46,6 +49,7 @@ Faults::Faults(Check check) : found_(faults() + static_cast<int>(check)) {}
 bool Faults::none() const {
   static const bool waits = are_launches_blocking();
   if (!waits || is_recording()) return true;
+  const WithoutGil released(true);
   check(cudaStreamSynchronize(current_stream));
   return !take(*found_);
 }

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -167,6 +169,9 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0 && device != 1) return cudaErrorInvalidDevice;
+  int major = 8, minor = 0;  // for tests: of another GPU
+  if (const char* const set = std::getenv("TINY_TORCH_EMULATED_CAPABILITY"))
+    std::sscanf(set, "%d.%d", &major, &minor);
   *properties = {"CUDA on the host",
                  Memory::instance().total(),
                  /*sharedMemPerBlock=*/48 << 10,
@@ -175,10 +180,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
                  kWarp,
                  /*maxThreadsPerBlock=*/1024,
                  /*maxThreadsPerMultiProcessor=*/2048,
-                 /*major=*/8,
-                 /*minor=*/0,
+                 major,
+                 minor,
                  /*multiProcessorCount=*/1,
-                 /*l2CacheSize=*/1 << 20};
+                 /*l2CacheSize=*/1 << 20,
+                 Card::instance().most_shared,
+                 /*integrated=*/0,
+                 /*isMultiGpuBoard=*/0};
   return cudaSuccess;
 }
 

@@ -62,6 +62,8 @@ struct cudaDeviceProp {
   size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor;
   int regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor;
   int major, minor, multiProcessorCount, l2CacheSize;
+  size_t sharedMemPerBlockOptin;
+  int integrated, isMultiGpuBoard;
 };
 
 // ---- the device ---------------------------------------------------------------------------------
