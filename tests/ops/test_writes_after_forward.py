@@ -90,30 +90,63 @@ MADE_OF_OLD_DATA = (
 )  # fmt: skip
 
 
-@by_name([c for c in CASES if c.gradient and "float64" in c.dtypes and c.shapes is None])
-def test_gradients_read_the_data_that_a_leaf_was_given_since(oracle, case):
-    if case.function in MADE_OF_OLD_DATA:
-        return
-    for place in range(case.arity):
-        answers = []
+# The same among calls, and those whose gradient reads an input where PyTorch's has made a copy.
+CALLS_MADE_OF_OLD_DATA = (
+    *("F.cross_entropy(x, unit", "F.grid_sample", "F.kl_div(x, unit)", "F.mse_loss(x, y.t(), w"),
+    *("F.multi_margin_loss", "F.rms_norm", "F.scaled_dot_product_attention", "F.soft_margin_loss"),
+    *("s @ y", "v @ y", "torch.cdist", "torch.einsum", "torch.pdist"),
+)
+
+
+def gradients_after_data(function, inputs, place: int, kind: str):
+    """The leaves' gradients, where an input of a kind had its `.data` set after the forward."""
+    xs = [x.detach().clone() for x in inputs]
+    leaves = [
+        x.requires_grad_()
+        for i, x in enumerate(xs)
+        if is_float(x) and (i, kind) != (place, "constant")
+    ]
+    if kind == "result of an op":
+        xs[place] = xs[place] * 1
+    error, ys = outcome(lambda: function(*xs))
+    ys = [y for y in ys if is_float(y) and y.requires_grad]
+    if error is not None or not ys:
+        return None
+    xs[place].data = xs[place].data * 0.5 + 0.25
+    error, _ = outcome(sum([y.sum() for y in ys]).backward)
+    return [type(error), *[x.grad for x in leaves]]
+
+
+def check_data(name: str, calls) -> None:
+    for place, x in enumerate(calls[0][1]):
+        for kind in ("leaf", "constant", "result of an op") if is_float(x) else ():
+            answers = [gradients_after_data(*call, place, kind) for call in calls]
+            if None in answers:
+                continue
+            for ours, theirs in zip(*answers, strict=True):
+                if hasattr(ours, "array") and theirs is not None:
+                    compare(ours, theirs, f"{name}, data of {place} set, {kind}", 2**30, False)
+                elif hasattr(theirs, "numpy"):
+                    assert not theirs.any(), name
+                else:
+                    assert ours is theirs or theirs is None, name
+
+
+@by_name([case for case in CASES if case.gradient and "float64" in case.dtypes])
+def test_gradients_read_the_data_that_an_input_was_given_since(oracle, case):
+    if case.name.split()[0] not in MADE_OF_OLD_DATA:
+        shapes, calls = (case.shapes or SHAPES[case.arity])[0], []
         for m in (tiny_torch, oracle):
             layouts, dtypes = CONTIGUOUS[: case.arity], ["float64"] * case.arity
-            inputs = operands(m, case.domains, SHAPES[case.arity][0], layouts, dtypes)
-            xs = [x.detach().requires_grad_() for x in inputs]
-            error, ys = outcome(lambda m=m, xs=xs: case(m, *xs))
-            ys = [y for y in ys if is_float(y) and y.requires_grad]
-            if error is not None or not ys:
-                return
-            xs[place].data = xs[place].data * 0.5 + 0.25
-            error, _ = outcome(sum([y.sum() for y in ys]).backward)
-            answers.append([type(error), *[x.grad for x in xs]])
-        for ours, theirs in zip(*answers, strict=True):
-            if hasattr(ours, "array") and theirs is not None:
-                compare(ours, theirs, f"{case.name}, data of {place} set", ulps=2**30)
-            elif hasattr(theirs, "numpy"):
-                assert not theirs.any(), case.name
-            else:
-                assert ours is theirs or theirs is None, case.name
+            inputs = operands(m, case.domains, shapes, layouts, dtypes)
+            calls.append((lambda *xs, m=m: case(m, *xs), inputs))
+        check_data(case.name, calls)
+
+
+@pytest.mark.parametrize("call", [call for call in gradient_cases.CASES if "ref" not in call])
+def test_calls_read_the_data_that_an_input_was_given_since(oracle, call):
+    if not call.startswith(CALLS_MADE_OF_OLD_DATA) and "scatter" not in call:
+        check_data(call, [gradient_cases.function_of(call, m) for m in (tiny_torch, oracle)])
 
 
 def test_data_that_was_set_is_read_by_backward(oracle):
