@@ -403,8 +403,8 @@ class Run:
                 self.found[(node, j)] = shown(value)
 
     def finish_leaves(self):
-        while self.ready:
-            leaf = self.ready.pop(0)
+        ready, self.ready = self.ready, []
+        for leaf in ready:
             if self.wanted is not None and (leaf, 0) not in self.wanted:
                 continue
             if getattr(leaf, "_hooks", None):
