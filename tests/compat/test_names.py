@@ -79,7 +79,7 @@ def listed():
 
 
 # What is empty as long as it is not set, and what of a tensor a device has.
-EMPTY = {"_hooks", "_post_hooks", "__abstractmethods__", "__cuda_array_interface__"}
+EMPTY = {"_hooks", "_latest", "_post_hooks", "__abstractmethods__", "__cuda_array_interface__"}
 
 
 def test_dir_lists_what_is_there():
