@@ -67,6 +67,7 @@ class LinalgSolveEx(Op):
 
     arity = 2
     saves = (0, ~0)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A, B, vector):
@@ -96,6 +97,7 @@ class LinalgSolveEx(Op):
 
 class LinalgDet(Op):
     saves = (0, ~0)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A):
@@ -133,6 +135,7 @@ class LinalgSlogdet(Op):
 
     outputs = 2
     saves = (0,)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A):
