@@ -30,6 +30,11 @@ class Accesses {
   // What is wrong with the access, or "". By thread number `thread` of the block, of memory that is
   // not its own stack; `place` is where it does so.
   std::string fault(const void* address, size_t bytes, Access kind, int thread, void* place);
+  // Memory of the host that kernels may read and write.
+  void map(const void* block, size_t bytes) {
+    const char* const begin = static_cast<const char*>(block);
+    mapped_.push_back({begin, begin + bytes});
+  }
   // Shared memory that was written is as if it had not been.
   void forget_writes(const void* address, size_t bytes);
 
@@ -57,6 +62,8 @@ class Accesses {
   };
   static constexpr int16_t kSeveral = -1, kSeveralInWarp = -2;
 
+  Byte* byte_of(const void* shared);
+  std::string take_static(const Byte* first, size_t bytes);
   std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, void* place,
                            Byte* to);
   bool are_ordered(Time then, Time warp_then, int other, int thread) const;
@@ -72,10 +79,12 @@ class Accesses {
   Module& module_of(const void* code);
 
   Range arguments_, dynamic_;
+  std::vector<Range> mapped_;
   std::vector<Byte> dynamic_bytes_;
   std::vector<Module> modules_;
   Module* module_ = nullptr;  // of the running kernel
   Time now_ = 1, block_began_ = 1;
+  size_t static_bytes_ = 0;  // of static shared memory, those that the block has written
   std::vector<Time> warp_times_;
   std::vector<uint64_t> bytes_;  // taken by each thread of the block
 };

@@ -19,6 +19,9 @@ __device__ T clamp(T x, T low, T high) {
   return x > high ? high : x;
 }
 
+__device__ bool any(bool mask) { return mask; }
+__device__ void tell(float* found) { *found = 1; }
+
 #include "core/optim_steps.h"
 
 struct Listed {
@@ -64,7 +67,7 @@ void update_all(const Chunk* chunks, int64_t count, const typename Step::Args& a
   }
   const Scratch<Listed> there(count);
   copy_to_device(there.data(), list.data(), count * sizeof(Listed));
-  launch<update<T, Step>>({static_cast<unsigned>(blocks), kThreads}, there.data(), count, args);
+  launch<update<T, Step>>({blocks, kThreads}, there.data(), count, args);
 }
 
 template <class Step>

@@ -14,6 +14,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_int, as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.functions.common import (
     by_name,
@@ -354,6 +355,7 @@ def isclose(
     return equal | (difference.isfinite() & (difference <= atol + (b * rtol).abs()))
 
 
+@as_one
 def allclose(
     input: Tensor,
     other: Tensor,
@@ -365,6 +367,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+@as_one
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
     check_tensor("equal", "input", 1, input)
