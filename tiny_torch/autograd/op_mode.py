@@ -125,7 +125,7 @@ plain_functions: dict[Any, Any] = {}  # {a function as one: the function itself}
 
 
 def as_one(function: Kind) -> Kind:
-    """A function of several ops that a mode may see as one, of the function's name.
+    """A function of several ops, or of none, that a mode may see as one op of its name.
 
     Where no mode sees that name, the call costs what the function's does.
     """
