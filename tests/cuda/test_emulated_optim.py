@@ -55,6 +55,16 @@ def test_every_optimizer_steps_as_on_the_cpu(name, options, dtype):
     assert {x.device.type for x in found[: len(SHAPES)]} == {DEVICE}
 
 
+@pytest.mark.parametrize(("name", "options"), CASES, ids=case_id)
+def test_one_step_for_all_has_the_bits_of_a_step_for_each(name, options):
+    together, apart = (
+        trained(name, {**options, "foreach": foreach}, "float32", DEVICE)
+        for foreach in (True, False)
+    )
+    for ours, theirs in zip(together, apart, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 LISTS = {
     "scale": lambda xs, _: _core.foreach_scale(xs, 0.3),
     "clamp": lambda xs, _: _core.foreach_clamp(xs, -0.5, 0.25),
