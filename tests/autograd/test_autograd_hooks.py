@@ -1,4 +1,4 @@
-"""Hooks, retain_grad and grad modes: facts about PyTorch, each asked of PyTorch, too."""
+"""Hooks and retain_grad: facts about PyTorch, each asked of PyTorch, too."""
 
 from __future__ import annotations
 
@@ -287,131 +287,170 @@ def test_retain_grad_of_base_and_view_moves_whichever_is_written(torch, written)
     assert x.grad.tolist() == ([21, 6] if written == "base" else [21, 2])
 
 
-# ------------------------------------------------------------------------------------- modes
+# ------------------------------------------------------------------- gradients that are not there
 
 
-def test_modes_as_context_managers(torch):
-    x = leaf(torch, 1.0)
-    states = []
+def first_only(torch):
+    """A Function of the package whose second input gets no gradient."""
 
-    def note():
-        states.append((torch.is_grad_enabled(), (x * 2).requires_grad))
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
 
-    with torch.no_grad():
-        note()
-        with torch.enable_grad():
-            note()
-            with torch.set_grad_enabled(False):
-                note()
-            note()
-        note()
-    note()
-    assert states == [(on, on) for on in (False, True, False, True, False, True)]
-    torch.set_grad_enabled(False)
-    note()
-    torch.set_grad_enabled(True)
-    note()
-    assert states[-2:] == [(False, False), (True, True)]
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    return Function.apply
 
 
-def test_modes_end_with_an_exception(torch):
-    for mode in (torch.no_grad, lambda: torch.set_grad_enabled(False), torch.inference_mode):
-        with pytest.raises(KeyError), mode():
-            raise KeyError
-        assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+OTHERS = "can't replace a None gradient with a non-None value"
+# (what is registered, as a function of the tensor, on a leaf; its error, or None)
+HOOKS_OF_NONE = {
+    "hook": (lambda torch, y, say: y.register_hook(lambda g: say(g)), None),
+    "hook that answers": (lambda torch, y, say: y.register_hook(lambda g: torch.ones(2)), OTHERS),
+    "hook that answers a number": (lambda torch, y, say: y.register_hook(lambda g: 3), OTHERS),
+    "retain_grad": (lambda torch, y, say: say(None) or y.retain_grad(), None),
+}
+HOOKS_OF_NODE = {
+    "prehook": (lambda torch, node, say: node.register_prehook(lambda g: say(*g)), None),
+    "prehook that answers": (
+        lambda torch, node, say: node.register_prehook(lambda g: (torch.ones(2),)),
+        OTHERS,
+    ),
+    "node's hook": (lambda torch, node, say: node.register_hook(lambda gi, g: say(*gi, *g)), None),
+    "node's hook that answers": (
+        lambda torch, node, say: node.register_hook(lambda gi, g: (torch.ones(2),) * len(gi)),
+        OTHERS,
+    ),
+    "node's hook that answers None": (
+        lambda torch, node, say: say(None) or node.register_hook(lambda gi, g: (None,) * len(gi)),
+        None,
+    ),
+}
 
 
-def test_modes_as_decorators(torch):
-    def state():
-        return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
-
-    decorated = [
-        (torch.no_grad(), (False, False)),
-        (torch.no_grad, (False, False)),
-        (torch.enable_grad(), (True, False)),
-        (torch.enable_grad, (True, False)),
-        (torch.inference_mode(), (False, True)),
-        (torch.inference_mode, (False, True)),
-        (lambda function: torch.set_grad_enabled(False)(function), (False, False)),
-    ]
-    for decorator, expected in decorated:
-        function = decorator(state)
-        assert state() == (True, False)
-        assert function() == function() == expected and function.__name__ == "state"
-        assert state() == (True, False)
-
-    @torch.no_grad()
-    def recursive(n):
-        assert not torch.is_grad_enabled()
-        return n if n == 0 else recursive(n - 1)
-
-    assert recursive(3) == 0 and torch.is_grad_enabled()
+@pytest.mark.parametrize("on_leaf", [True, False])
+@pytest.mark.parametrize("name", HOOKS_OF_NONE)
+def test_hooks_are_called_where_there_is_no_gradient(torch, name, on_leaf):
+    check_hook_of_none(torch, *HOOKS_OF_NONE[name], on_leaf, lambda y: y)
 
 
-def test_modes_around_generators(torch):
-    @torch.no_grad()
-    def generator():
-        got = yield torch.is_grad_enabled()
-        try:
-            yield got, torch.is_grad_enabled()
-        except ValueError:
-            yield "caught", torch.is_grad_enabled()
-        return 5
-
-    g = generator()
-    seen = [next(g), g.send(3), g.throw(ValueError()), torch.is_grad_enabled()]
-    assert seen == [False, (3, False), ("caught", False), True]
-    with pytest.raises(StopIteration) as stop:
-        next(g)
-    assert stop.value.value == 5
-
-    closed = []
-
-    @torch.no_grad()
-    def cleaning():
-        try:
-            yield 1
-        finally:
-            closed.append(torch.is_grad_enabled())
-
-    g = cleaning()
-    next(g)
-    g.close()
-    assert closed == [False] and torch.is_grad_enabled()
-
-    @torch.no_grad()
-    def empty():
-        return 7
-        yield
-
-    with pytest.raises(StopIteration) as stop:
-        next(empty())
-    assert stop.value.value == 7 and torch.is_grad_enabled()
+@pytest.mark.parametrize("name", HOOKS_OF_NODE)
+def test_hooks_of_nodes_are_called_where_there_is_no_gradient(torch, name):
+    check_hook_of_none(torch, *HOOKS_OF_NODE[name], False, lambda y: y.grad_fn)
 
 
-def test_inference_mode_and_grad_mode(torch):
-    x = leaf(torch, 1.0)
-    with torch.inference_mode():
-        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
-        assert not (x * 2).requires_grad
-        with torch.enable_grad():
-            assert torch.is_grad_enabled() and not (x * 2).requires_grad
-        with torch.inference_mode(False):
-            assert torch.is_grad_enabled() and (x * 2).requires_grad
-    assert torch.is_grad_enabled() and (x * 2).requires_grad
+def check_hook_of_none(torch, register, error, on_leaf, owner):
+    x, leaf_of_y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    y = leaf_of_y if on_leaf else leaf_of_y * 1
+    seen = []
+    register(torch, owner(y), lambda *values: seen.extend(values))
+    run = lambda: first_only(torch)(x, y).sum().backward()  # noqa: E731
+    if error is None:
+        run()
+        assert seen and set(seen) == {None} and leaf_of_y.grad is None
+    else:
+        with pytest.raises(RuntimeError, match=error):
+            run()
 
 
-def test_backward_and_its_hooks_run_without_grad_unless_create_graph(torch):
-    x = leaf(torch, 2.0)
-    modes = []
-    y = x * x
-    y.register_hook(lambda g: modes.append(torch.is_grad_enabled()))
-    y.backward(retain_graph=True)
-    torch.autograd.grad(y, x, create_graph=True)
-    with torch.no_grad():
-        (g,) = torch.autograd.grad(y, x, create_graph=True)
-    assert modes == [False, True, True] and g.requires_grad and torch.is_grad_enabled()
-    with pytest.raises(KeyError):
-        y.register_hook(lambda g: {}["no"])
-        y.backward()
-    assert torch.is_grad_enabled()
+def test_hooks_of_a_node_of_several_outputs_see_none_for_those_without_gradient(torch):
+    def run(register):
+        x = torch.tensor([[1.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        rows = x.unbind(0)
+        register(rows[0].grad_fn)
+        (rows[1] * 2).sum().backward()
+        return None if x.grad is None else x.grad.tolist()
+
+    seen = []
+    assert run(lambda node: node.register_prehook(seen.extend)) == [[0, 0], [2, 2]]
+    assert seen[0] is None and seen[1].tolist() == [2, 2]
+    assert run(lambda node: node.register_prehook(lambda g: (None, g[1] / 2))) == [[0, 0], [1, 1]]
+    assert run(lambda node: node.register_prehook(lambda g: (None, None))) is None
+    for answer, error in (
+        (lambda g: (torch.ones(2), torch.ones(2)), OTHERS),
+        (lambda g: (g[0],), r"hook '<lambda>' has returned an incorrect number of values \(got 1"),
+        (lambda g: (None, torch.ones(3)), "hook '<lambda>' has changed the size of value"),
+        (lambda g: (None, g[1].double()), r"\(was torch.FloatTensor got torch.DoubleTensor\)"),
+    ):
+        with pytest.raises(RuntimeError, match=error):
+            run(lambda node, answer=answer: node.register_prehook(answer))
+
+
+def test_hooks_of_the_node_that_accumulates(torch):
+    x = leaf(torch, 1.0, 2.0)
+    seen = []
+    say = lambda name: lambda *values: seen.append((name, plain(values)))  # noqa: E731
+    node = x.expand_as(x).grad_fn.next_functions[0][0]
+    node.register_hook(say("after"))
+    node.register_prehook(say("before"))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(("post", t.grad.tolist())))
+    x.register_hook(say("hook"))
+    (x * 3).sum().backward()
+    (x * 3).sum().backward()
+    three, six = [3, 3], [6, 6]
+    assert seen == [
+        ("hook", [three]), ("before", [[three]]), ("post", three), ("after", [[], [three]]),
+        ("hook", [three]), ("before", [[three]]), ("post", six), ("after", [[], [three]]),
+    ]  # fmt: skip
+    seen.clear()
+    torch.autograd.grad((x * 3).sum(), x)
+    assert seen == [("hook", [three])]
+    node.register_hook(lambda grad_inputs, grad_outputs: grad_outputs)
+    with pytest.raises(RuntimeError, match=r"\(got 1, but expected 0\)"):
+        (x * 3).sum().backward()
+
+
+def plain(values):
+    if isinstance(values, tuple):
+        return [plain(value) for value in values]
+    return values if values is None else values.tolist()
+
+
+# ------------------------------------------------------------------------ hooks on several tensors
+
+
+def test_a_hook_on_several_tensors(torch):
+    register = torch.autograd.graph.register_multi_grad_hook
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    c, d = a * b, a * b
+    seen = []
+    handle = register((a, b, c, d), lambda grads: seen.append([g is not None for g in grads]))
+    first = register((c, torch.ones(1), a), lambda grad: seen.append(grad.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    (c * 3 + d).sum().backward(retain_graph=True)
+    first.remove()
+    assert seen == [
+        [1], [True, True, True, False],
+        [1], [True, False, True, False],
+        [3], [True, True, True, True],
+    ]  # fmt: skip
+    handle.remove()
+    handle.remove()
+    d.sum().backward(retain_graph=True)
+    assert len(seen) == 6
+    rows = torch.ones(2, 2, requires_grad=True).unbind(0)
+    with register(rows, lambda grads: seen.append(plain(tuple(grads)))):
+        rows[0].sum().backward(retain_graph=True)
+        (rows[0] + rows[1]).sum().backward(retain_graph=True)
+    rows[0].sum().backward()
+    assert seen[6:] == [[[1, 1], None], [[1, 1], [1, 1]]]
+
+
+def test_a_hook_on_several_tensors_that_raises(torch):
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    register = torch.autograd.graph.register_multi_grad_hook
+    for mode in ("all", "any"):
+        seen = []
+        with register((a, b), lambda grads, seen=seen: seen.append(1) or 1 / 0, mode=mode):
+            for _ in range(2):
+                with pytest.raises(ZeroDivisionError):
+                    (a * b).sum().backward()
+        assert seen == [1, 1]
+    with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got one"):
+        register((a, b), print, mode="one")
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        register((a, torch.ones(1)), print)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers import CUDA as DEVICE
-from helpers import compare
+from helpers import agreed, compare
 
 import tiny_torch as torch
 from tiny_torch import nn
@@ -235,9 +235,6 @@ def test_sums_of_floats_are_as_exact_as_those_of_doubles(offset, scale):
     ],
 )
 def test_labels_out_of_range_are_refused(loss):
-    errors = []
-    for device in "cpu", DEVICE:
-        with pytest.raises((IndexError, RuntimeError)) as refused:
-            loss(torch.zeros(2, 7, device=device))
-        errors.append(repr(refused.value))
-    assert errors[0] == errors[1]
+    with pytest.raises((IndexError, RuntimeError)):
+        loss(torch.zeros(2, 7))
+    assert agreed(lambda device: loss(torch.zeros(2, 7, device=device))) == ([], [])

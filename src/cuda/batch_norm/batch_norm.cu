@@ -86,6 +86,19 @@ TT_HOST_DEVICE inline int64_t chunks_of(int64_t elements) {
 
 // ---- forward ------------------------------------------------------------------------------------
 
+// Of each set: the mean, what that lacks of the true one (no memory: nothing), 1 / sqrt(variance +
+// eps).
+template <class T>
+struct Stats {
+  T *means, *rests, *rstds;
+
+  explicit Stats(const BatchNormArgs& a)
+      : means(numbers<T>(a.mean)), rests(numbers<T>(a.rest)), rstds(numbers<T>(a.rstd)) {}
+  __device__ T distance(const T x, const int64_t set) const {
+    return rests ? x - means[set] - rests[set] : x - means[set];
+  }
+};
+
 // The mean of some elements, and the sum of their squared distances from it.
 struct Moments {
   double mean, squares;
@@ -137,7 +150,7 @@ __global__ void chunk_moments(const Sets sets, const T* const x, Moments* const 
 // Of a set, from those of its chunks (Chan et al. 1979).
 template <class T>
 __global__ void set_moments(const Sets sets, const Moments* const found, const double eps,
-                            T* const means, T* const rstds, double* const variances) {
+                            const Stats<T> stats, double* const variances) {
   const int64_t set = blockIdx.x, elements = sets.elements(), chunks = chunks_of(elements);
   const Moments* const own = found + set * chunks;
   const double n = static_cast<double>(elements);
@@ -153,26 +166,26 @@ __global__ void set_moments(const Sets sets, const Moments* const found, const d
   }
   const double variance = sum_of_block(squares) / n;
   if (threadIdx.x > 0) return;
-  means[set] = static_cast<T>(mean);
-  rstds[set] = static_cast<T>(1 / sqrt(variance + eps));
+  stats.means[set] = static_cast<T>(mean);
+  stats.rests[set] = static_cast<T>(mean - static_cast<double>(stats.means[set]));
+  stats.rstds[set] = static_cast<T>(1 / sqrt(variance + eps));
   variances[set] = variance;
 }
 
 template <class T>
-__global__ void normalize(const Sets sets, const T* const x, const T* const means,
-                          const T* const rstds, const T* const weight, const T* const bias,
-                          T* const y) {
+__global__ void normalize(const Sets sets, const T* const x, const Stats<T> stats,
+                          const T* const weight, const T* const bias, T* const y) {
   const int64_t i = thread_index();
   if (i >= sets.numel()) return;
   const Element e = sets.at(i);
   const int64_t set = sets.set_of(e);
-  const T scale = weight ? rstds[set] * weight[e.channel] : rstds[set];
-  y[i] = (x[sets.of_x(e)] - means[set]) * scale + (bias ? bias[e.channel] : T(0));
+  const T scale = weight ? stats.rstds[set] * weight[e.channel] : stats.rstds[set];
+  y[i] = stats.distance(x[sets.of_x(e)], set) * scale + (bias ? bias[e.channel] : T(0));
 }
 
 // ---- backward -----------------------------------------------------------------------------------
 
-// Sums of grad, and of grad (x - mean).
+// Sums of grad, and of grad x', where x' = (x - mean) rstd.
 struct Sums {
   double sum, moment;
 };
@@ -181,11 +194,12 @@ struct Sums {
 // an entry.
 template <class T>
 __global__ void chunk_sums(const Sets sets, const int64_t elements, const T* const x,
-                           const T* const grad, const T* const means, Sums* const sums) {
+                           const T* const grad, const Stats<T> stats, Sums* const sums) {
   const int64_t chunks = chunks_of(elements), entry = blockIdx.x / chunks;
   const int64_t sample = sets.by_channels.quotient(entry);
   const int64_t channel = entry - sample * sets.channels, begin = blockIdx.x % chunks * kChunk;
-  const T mean = means[sets.set_of({sample, channel, 0})];
+  const int64_t set = sets.set_of({sample, channel, 0});
+  const T rstd = stats.rstds[set];
   T sum = 0, moment = 0;
   for (int i = 0; i < kEach; ++i) {
     const int64_t k = begin + threadIdx.x + i * kThreads;
@@ -194,7 +208,7 @@ __global__ void chunk_sums(const Sets sets, const int64_t elements, const T* con
     const Element e{sample + row, channel, k - row * sets.size};
     const T g = grad[sets.of_grad(e)];
     sum += g;
-    moment += g * (x[sets.of_x(e)] - mean);
+    moment += g * (stats.distance(x[sets.of_x(e)], set) * rstd);
   }
   const double all = sum_of_block(static_cast<double>(sum));
   const double of_moments = sum_of_block(static_cast<double>(moment));
@@ -213,7 +227,7 @@ __global__ void add_chunks(const int64_t chunks, Sums* const sums) {
   if (threadIdx.x == 0) own[0] = all;
 }
 
-// What each element of a set gets of all of them: shift + slope (x - mean).
+// What each element of a set gets of all of them: shift + slope x'.
 template <class T>
 struct Correction {
   T shift, slope;
@@ -234,39 +248,36 @@ __global__ void set_corrections(const Sets sets, const int64_t count, const int6
     all.moment += w * sums[k * chunks].moment;
   }
   const double n = static_cast<double>(sets.elements()), rstd = static_cast<double>(rstds[set]);
-  corrections[set] = {static_cast<T>(all.sum / n * rstd),
-                      static_cast<T>(all.moment / n * rstd * rstd * rstd)};
+  corrections[set] = {static_cast<T>(all.sum / n * rstd), static_cast<T>(all.moment / n * rstd)};
 }
 
-// dx = (grad weight - mean(grad weight) - x' mean(grad weight x')) rstd, x' = (x - mean) rstd; the
-// means are 0 where the statistics are constants (no `corrections`).
+// dx = (grad weight - mean(grad weight) - x' mean(grad weight x')) rstd; the means are 0 where the
+// statistics are constants (no `corrections`).
 template <class T>
 __global__ void normalize_backward(const Sets sets, const T* const x, const T* const grad,
-                                   const T* const means, const T* const rstds,
-                                   const T* const weight, const Correction<T>* const corrections,
-                                   T* const dx) {
+                                   const Stats<T> stats, const T* const weight,
+                                   const Correction<T>* const corrections, T* const dx) {
   const int64_t i = thread_index();
   if (i >= sets.numel()) return;
   const Element e = sets.at(i);
   const int64_t set = sets.set_of(e);
-  const T rstd = rstds[set];
+  const T rstd = stats.rstds[set];
   T value = grad[sets.of_grad(e)] * (weight ? weight[e.channel] * rstd : rstd);
-  if (corrections)
-    value =
-        value - corrections[set].shift - corrections[set].slope * (x[sets.of_x(e)] - means[set]);
+  if (corrections) {
+    const T scaled = stats.distance(x[sets.of_x(e)], set) * rstd;
+    value = value - corrections[set].shift - corrections[set].slope * scaled;
+  }
   dx[i] = value;
 }
 
 template <class T>
 __global__ void weight_gradients(const Sets sets, const int64_t entries, const int64_t chunks,
-                                 const Sums* const sums, const T* const rstds, T* const weight_grad,
-                                 T* const bias_grad) {
+                                 const Sums* const sums, T* const weight_grad, T* const bias_grad) {
   const int64_t channel = thread_index();
   if (channel >= sets.channels) return;
   double weight = 0, bias = 0;
   for (int64_t k = channel; k < entries; k += sets.channels) {
-    const int64_t set = sets.is_per_channel() ? k : k / sets.set_channels;
-    weight += sums[k * chunks].moment * static_cast<double>(rstds[set]);
+    weight += sums[k * chunks].moment;
     bias += sums[k * chunks].sum;
   }
   weight_grad[channel] = static_cast<T>(weight);
@@ -282,40 +293,40 @@ int64_t count_of(const BatchNormArgs& a) {
 template <class T>
 void forward(const BatchNormArgs& a) {
   const Sets sets(a);
+  const Stats<T> stats(a);
   const T* const x = numbers<T>(a.x);
-  T *const means = numbers<T>(a.mean), *const rstds = numbers<T>(a.rstd);
   if (!a.fixed) {
     const int64_t count = count_of(a), blocks = count * chunks_of(sets.elements());
     const Scratch<Moments> found(blocks);
     launch<chunk_moments<T>>({blocks, kThreads}, sets, x, found.data());
-    launch<set_moments<T>>({count, kThreads}, sets, found.data(), a.eps, means, rstds,
+    launch<set_moments<T>>({count, kThreads}, sets, found.data(), a.eps, stats,
                            numbers<double>(a.variance));
   }
-  launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, means, rstds,
+  launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, stats,
                        numbers<T>(a.weight), numbers<T>(a.bias), numbers<T>(a.out));
 }
 
 template <class T>
 void backward(const BatchNormArgs& a) {
   const Sets sets(a);
+  const Stats<T> stats(a);
   const T *const x = numbers<T>(a.x), *const grad = numbers<T>(a.grad);
-  const T *const means = numbers<T>(a.mean), *const rstds = numbers<T>(a.rstd);
   const T* const weight = numbers<T>(a.weight);
   const int64_t count = count_of(a), entries = (a.set_channels ? a.samples : 1) * a.channels;
   const int64_t elements = (a.set_channels ? 1 : a.samples) * a.size;  // of an entry
   const int64_t chunks = chunks_of(elements);
   const Scratch<Sums> sums(entries * chunks);
-  launch<chunk_sums<T>>({entries * chunks, kThreads}, sets, elements, x, grad, means, sums.data());
+  launch<chunk_sums<T>>({entries * chunks, kThreads}, sets, elements, x, grad, stats, sums.data());
   if (chunks > 1) launch<add_chunks>({entries, kThreads}, chunks, sums.data());
-  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, chunks, sums.data(), rstds,
+  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, chunks, sums.data(),
                               numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));
   if (!a.out) return;
   const Scratch<Correction<T>> corrections(a.fixed ? 0 : count);
   if (!a.fixed)
-    launch<set_corrections<T>>(grid_of(count), sets, count, chunks, sums.data(), weight, rstds,
-                               corrections.data());
-  launch<normalize_backward<T>>(grid_of(a.samples * a.channels * a.size), sets, x, grad, means,
-                                rstds, weight, corrections.data(), numbers<T>(a.out));
+    launch<set_corrections<T>>(grid_of(count), sets, count, chunks, sums.data(), weight,
+                               stats.rstds, corrections.data());
+  launch<normalize_backward<T>>(grid_of(a.samples * a.channels * a.size), sets, x, grad, stats,
+                                weight, corrections.data(), numbers<T>(a.out));
 }
 
 void batch_norm(const BatchNormArgs& a) {

@@ -34,7 +34,9 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
   if (centered) {
     rest = Team::sum(rest);
     squares -= rest / n * rest;
-    mean += rest / n;
+    rest /= n;
+  } else {
+    rest = 0;
   }
   T rstd = T(1) / sqrt(squares / n + eps);
   if (is_out_of_range(static_cast<double>(squares / n + eps))) {  // the same in double
@@ -49,18 +51,26 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
       exact += distance * distance;
     });
     mean = static_cast<T>(middle);
+    rest = static_cast<T>(middle - static_cast<double>(mean));
     rstd = static_cast<T>(1 / sqrt(Team::sum(exact) / count + static_cast<double>(eps)));
   }
   if (Team::lane() == 0) {
-    stats[2 * line] = mean;
-    stats[2 * line + 1] = rstd;
+    stats[3 * line] = mean;
+    stats[3 * line + 1] = rest;
+    stats[3 * line + 2] = rstd;
   }
   x.each([&](T value, int64_t k) {
-    value = (value - mean) * rstd;
+    value = (value - mean - rest) * rstd;
     if (weight) value *= weight[k];
     if (bias) value += bias[k];
     y.set_floating(k, value);
   });
+}
+
+// (x - mean) rstd, of a line's statistics.
+template <class T>
+__device__ T normalised(const T x, const T* const stats) {
+  return (x - stats[0] - stats[1]) * stats[2];
 }
 
 // dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
@@ -72,18 +82,18 @@ __global__ void layer_norm_line_backward(const DeviceLines lines, const bool cen
   if (line >= lines.count) return;
   const Line<T> dx(lines, 2, line);
   const Held<T, kLanes> grad({lines, 0, line}, lines.size), x({lines, 1, line}, lines.size);
-  const T mean = stats[2 * line], rstd = stats[2 * line + 1];
+  const T* const of_line = stats + 3 * line;
   const auto weighted = [&](T g, int64_t k) { return weight ? g * weight[k] : g; };
   T sum = 0, moment = 0;
   grad.each(x, [&](T g, T x, int64_t k) {
     sum += weighted(g, k);
-    moment += weighted(g, k) * ((x - mean) * rstd);
+    moment += weighted(g, k) * normalised(x, of_line);
   });
   const T n = static_cast<T>(lines.size);
   const T middle = centered ? Team::sum(sum) / n : T(0), slope = Team::sum(moment) / n;
   grad.each(x, [&](T g, T x, int64_t k) {
-    const T scaled = (x - mean) * rstd;
-    dx.set_floating(k, (weighted(g, k) - middle - scaled * slope) * rstd);
+    const T scaled = normalised(x, of_line);
+    dx.set_floating(k, (weighted(g, k) - middle - scaled * slope) * of_line[2]);
   });
 }
 
@@ -98,7 +108,7 @@ __global__ void weight_sums(const DeviceLines lines, const T* const stats, const
   T weight_grad = 0, bias_grad = 0;
   for (int64_t line = g * group; line < end; ++line) {
     const Line<T> grad(lines, 0, line), x(lines, 1, line);
-    weight_grad += grad[k] * ((x[k] - stats[2 * line]) * stats[2 * line + 1]);
+    weight_grad += grad[k] * normalised(x[k], stats + 3 * line);
     bias_grad += grad[k];
   }
   sums[2 * g * lines.size + k] = weight_grad;
