@@ -14,7 +14,7 @@ sys.path.append(str(ROOT))
 from benchmarks import report  # noqa: E402
 from benchmarks.__main__ import SUITES  # noqa: E402
 from benchmarks.gpu import session  # noqa: E402
-from benchmarks.gpu.lines import TINY, make_lines  # noqa: E402
+from benchmarks.gpu.lines import NOT_TINY, TINY, make_lines  # noqa: E402
 from benchmarks.gpu.worker import prepared  # noqa: E402
 from benchmarks.line import Line  # noqa: E402
 from benchmarks.turns import Result  # noqa: E402
@@ -58,10 +58,14 @@ def test_a_row_says_what_was_measured():
 
 
 # ---- on a GPU -----------------------------------------------------------------------------------
-GPU_LINES = [x for x in make_lines() if not x.name.startswith("captured")]
+GPU_LINES = [
+    pytest.param(x, id=x.name, marks=[pytest.mark.slow] * x.name.startswith(NOT_TINY))
+    for x in make_lines()
+    if not x.name.startswith("captured")
+]
 
 
-@pytest.mark.parametrize("line", GPU_LINES, ids=lambda line: line.name)
+@pytest.mark.parametrize("line", GPU_LINES)
 def test_a_line_for_a_gpu_runs_anywhere(torch, line):
     names = prepared(torch, "cpu", "TINY", line)
     exec(line.call, names)
