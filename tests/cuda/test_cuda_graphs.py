@@ -177,7 +177,9 @@ def test_draws_beside_memory_that_a_capture_has_freed():
     x, graph = torch.ones(64, device="cuda"), cuda.CUDAGraph()
 
     def draw():
-        zero = (x * 2 - 2).sum()  # temporaries, gone before the first draw
+        parts = [x * k for k in range(5)]
+        zero = sum(parts).sum() * 0
+        del parts  # before the first draw
         return nn.functional.dropout(x + zero)
 
     torch.manual_seed(5)

@@ -23,9 +23,10 @@ const char* const names[kChecks] = {"gather, index_select, take or embedding",
 std::atomic<Fault*> all{nullptr};
 
 Fault* faults() {
+  if (Fault* const known = all.load(std::memory_order_acquire)) return known;
+  const WithoutGil released(true);  // before the lock of what is static
   static Fault* const memory = [] {
     void* block;
-    const WithoutGil released(true);
     check(cudaHostAlloc(&block, kChecks * sizeof(Fault), cudaHostAllocMapped));
     std::memset(block, 0, kChecks * sizeof(Fault));
     all = static_cast<Fault*>(block);
