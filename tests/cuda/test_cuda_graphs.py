@@ -279,6 +279,19 @@ def test_an_index_that_is_outside_when_it_is_replayed(call):
                 cuda.synchronize()
 
 
+def test_a_sorter_that_is_outside_when_it_is_replayed():
+    # Its end stands for it.
+    x, graph = torch.arange(2.0).cuda(), cuda.CUDAGraph()
+    sorter = torch.tensor([0, 1]).cuda()
+    with cuda.graph(graph):
+        found = torch.searchsorted(x, x, sorter=sorter)
+    sorter.copy_(torch.tensor([-FAR, FAR]).cuda())
+    graph.replay()
+    with pytest.raises(RuntimeError, match="index 1000000 is out of bounds for a size of 2"):
+        cuda.synchronize()
+    assert found.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("call", "name"),
     [
