@@ -9,22 +9,22 @@ from __future__ import annotations
 import difflib
 import dis
 import functools
-import importlib
 import os
 import re
 import sys
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from tiny_torch.compat import paths
 from tiny_torch.tensor import Tensor
 
 NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-STANDIN_FOLDER = Path(__file__).with_name("standins")
-STANDINS = {path.stem for path in STANDIN_FOLDER.iterdir() if not path.stem.startswith("__")}
-WHEN_ASKED = STANDINS | {"export", "onnx"}  # modules that `import tiny_torch` does not load
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
@@ -128,9 +128,8 @@ def getattr_of(module: ModuleType) -> Any:
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):  # Python itself asks for these
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        if module.__name__ == "tiny_torch" and name in WHEN_ASKED:
-            found = importlib.import_module(f"tiny_torch.{name}")
-            install()  # what was loaded just now
+        found = paths.find(module.__name__, name)
+        if found is not None:
             return found
         caller = sys._getframe(1)
         # `from torch import name` would hide an AttributeError's text.
@@ -160,12 +159,35 @@ def names_of_tensor(self: Tensor) -> list[str]:
     return [name for name in object.__dir__(self) if name not in absent]
 
 
+def is_public(module: str) -> bool:
+    return module.split(".")[0] == "tiny_torch" and "._" not in module and ".ops" not in module
+
+
+class Finder(MetaPathFinder):
+    """Lets the public modules that are loaded later, too, say what is missing."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not is_public(fullname):
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (f.find_spec(fullname, path, target) for f in others)), None)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader.exec_module = functools.partial(load, spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+
+def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+    execute(module)
+    vars(module).setdefault("__getattr__", getattr_of(module))
+
+
 def install() -> None:
-    """Lets the public modules that are loaded, and Tensor, say what is missing."""
+    """Lets the public modules, and Tensor, say what is missing."""
+    sys.meta_path.insert(0, Finder())
     for name in names_of_pytorch()["torch.Tensor"]:
         if name not in vars(Tensor) and not hasattr(Tensor, name):
             setattr(Tensor, name, Absent(name))
     Tensor.__dir__ = names_of_tensor  # type: ignore[assignment]
     for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == "tiny_torch" and "._" not in name and ".ops" not in name:
+        if is_public(name):
             vars(module).setdefault("__getattr__", getattr_of(module))
