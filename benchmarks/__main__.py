@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks.turns import OURS, Result, Worker, limits, run
 
 SUITES = ["basics", "steps", "ops", "overhead", "nn", "matmul", "conv", "pool", "optim", "data",
-          "memory", "amp", "gpu"]  # fmt: skip
+          "memory", "amp"]  # fmt: skip
 FOREIGN_LOAD = 0.25  # cores that other processes may use in a round that counts
 
 

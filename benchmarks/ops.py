@@ -34,7 +34,10 @@ UNARY = {
     "i": "bitwise_not",
 }
 BINARY = {
-    ("x", "y"): "add sub mul div floor_divide remainder fmod atan2 hypot maximum minimum fmax fmin "
+    (
+        "x",
+        "y",
+    ): "add sub mul div floor_divide remainder fmod atan2 hypot nextafter maximum minimum fmax fmin "
     "copysign logaddexp logaddexp2 eq lt logical_and xlogy heaviside",
     ("p", "x"): "pow float_power",
     ("i", "j"): "add mul floor_divide remainder gcd lcm bitwise_and eq",

@@ -2,28 +2,59 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from benchmarks.line import Line
 
 
-def mlp(torch: Any, batch: int = 128, optimizer: Any = None, **options: Any) -> Callable[[], None]:
+@dataclass(frozen=True)
+class Mode:
+    """Where a step runs, and in which precision: under autocast to `dtype`, with a GradScaler."""
+
+    device: str = "cpu"
+    dtype: Any = None
+    scaler: Any = None
+
+    def forward(self, torch: Any) -> Any:
+        return torch.autocast(self.device, dtype=self.dtype) if self.dtype else nullcontext()
+
+    def update(self, loss: Any, opt: Any) -> Any:
+        """Backward and optimizer; answers the loss."""
+        if self.scaler is None:
+            loss.backward()
+            opt.step()
+        else:
+            self.scaler.scale(loss).backward()
+            self.scaler.step(opt)
+            self.scaler.update()
+        return loss
+
+
+PLAIN = Mode()
+Step = Callable[[], Any]  # answers its loss
+
+
+def mlp(
+    torch: Any, batch: int = 128, optimizer: Any = None, mode: Mode = PLAIN, **options: Any
+) -> Step:
     """784-512-512-10 on images, Adam."""
     nn: Any = torch.nn
     model = nn.Sequential(
         nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
     )
     x, y = torch.randn(batch, 784), torch.randint(0, 10, (batch,))
-    return classifier_step(torch, model, x, y, optimizer, **options)
+    return classifier_step(torch, model, x, y, optimizer, mode, **options)
 
 
-def mlp_sgd(torch: Any, batch: int = 128) -> Callable[[], None]:
+def mlp_sgd(torch: Any, batch: int = 128, mode: Mode = PLAIN) -> Step:
     """The same with SGD, whose steps a CUDA graph can hold: it keeps no count of them."""
-    return mlp(torch, batch, torch.optim.SGD, lr=0.01)
+    return mlp(torch, batch, torch.optim.SGD, mode, lr=0.01)
 
 
-def lenet(torch: Any, batch: int = 64) -> Callable[[], None]:
+def lenet(torch: Any, batch: int = 64, mode: Mode = PLAIN) -> Step:
     """LeNet on images of 28x28."""
     nn: Any = torch.nn
     model = nn.Sequential(
@@ -32,10 +63,12 @@ def lenet(torch: Any, batch: int = 64) -> Callable[[], None]:
         nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
     )  # fmt: skip
     x, y = torch.randn(batch, 1, 28, 28), torch.randint(0, 10, (batch,))
-    return classifier_step(torch, model, x, y)
+    return classifier_step(torch, model, x, y, mode=mode)
 
 
-def resnet9(torch: Any, batch: int = 32, layout: str = "contiguous_format") -> Callable[[], None]:
+def resnet9(
+    torch: Any, batch: int = 32, layout: str = "contiguous_format", mode: Mode = PLAIN
+) -> Step:
     """ResNet-9 on images of 3x32x32, in a memory format."""
     nn: Any = torch.nn
     memory_format = getattr(torch, layout)
@@ -63,25 +96,33 @@ def resnet9(torch: Any, batch: int = 32, layout: str = "contiguous_format") -> C
     ).to(memory_format=memory_format)  # fmt: skip
     x, y = torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
     x = x.to(memory_format=memory_format)
-    return classifier_step(torch, model, x, y, torch.optim.SGD, lr=0.01, momentum=0.9)
+    return classifier_step(torch, model, x, y, torch.optim.SGD, mode, lr=0.01, momentum=0.9)
 
 
 def classifier_step(
-    torch: Any, model: Any, x: Any, y: Any, optimizer: Any = None, **options: Any
-) -> Callable[[], None]:
+    torch: Any,
+    model: Any,
+    x: Any,
+    y: Any,
+    optimizer: Any = None,
+    mode: Mode = PLAIN,
+    **options: Any,
+) -> Step:
+    model, x, y = (each.to(mode.device) for each in (model, x, y))
     make = optimizer or torch.optim.Adam
     opt = make(model.parameters(), **(options or {"lr": 1e-3}))
     criterion = torch.nn.CrossEntropyLoss()
 
-    def step() -> None:
+    def step() -> Any:
         opt.zero_grad()
-        criterion(model(x), y).backward()
-        opt.step()
+        with mode.forward(torch):
+            loss = criterion(model(x), y)
+        return mode.update(loss, opt)
 
     return step
 
 
-def dcgan(torch: Any, batch: int = 64, layout: str = "contiguous_format") -> Callable[[], None]:
+def dcgan(torch: Any, batch: int = 64, layout: str = "contiguous_format") -> Step:
     """A step of both networks on images of 3x32x32, in a memory format."""
     nn: Any = torch.nn
     memory_format = getattr(torch, layout)
@@ -117,22 +158,25 @@ def dcgan(torch: Any, batch: int = 64, layout: str = "contiguous_format") -> Cal
     return step
 
 
-def recurrent(torch: Any, kind: str, batch: int = 16) -> Callable[[], None]:
+def recurrent(torch: Any, kind: str, batch: int = 16, mode: Mode = PLAIN) -> Step:
     """A language model: vocabulary 5000, embedding 128, hidden 256, 35 steps of sequences."""
     nn: Any = torch.nn
     embedding, decoder = nn.Embedding(5000, 128), nn.Linear(256, 5000)
     rnn = getattr(nn, kind)(128, 256)
-    parameters = [*embedding.parameters(), *rnn.parameters(), *decoder.parameters()]
+    parameters = list(nn.ModuleList([embedding, rnn, decoder]).to(mode.device).parameters())
     opt = torch.optim.SGD(parameters, lr=0.1)
     x, y = torch.randint(0, 5000, (35, batch)), torch.randint(0, 5000, (35 * batch,))
+    x, y = x.to(mode.device), y.to(mode.device)
 
-    def step() -> None:
+    def step() -> Any:
         opt.zero_grad()
         output, _ = rnn(embedding(x))
         logits = decoder(output).view(-1, 5000)
-        nn.functional.cross_entropy(logits, y).backward()
+        loss = nn.functional.cross_entropy(logits, y)
+        loss.backward()
         nn.utils.clip_grad_norm_(parameters, 0.25)
         opt.step()
+        return loss
 
     return step
 
@@ -144,7 +188,8 @@ def gpt(
     layers: int = 4,
     through: Callable[[Any, Any], Any] = lambda blocks, h: blocks(h),
     optimizer: bool = True,
-) -> Callable[[], None]:
+    mode: Mode = PLAIN,
+) -> Step:
     """4 layers of width 128, 4 heads, sequences of 128 tokens, vocabulary 5000, AdamW."""
     nn: Any = torch.nn
     F: Any = torch.nn.functional
@@ -180,27 +225,31 @@ def gpt(
     tokens, places = nn.Embedding(vocabulary, C), nn.Embedding(T, C)
     blocks = nn.Sequential(*[Block() for _ in range(layers)], nn.LayerNorm(C))
     head = nn.Linear(C, vocabulary, bias=False)
-    model = nn.ModuleList([tokens, places, blocks, head])
+    model = nn.ModuleList([tokens, places, blocks, head]).to(mode.device)
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
     if not optimizer:
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
     x, y = torch.randint(0, vocabulary, (B, T)), torch.randint(0, vocabulary, (B * T,))
+    x, y = x.to(mode.device), y.to(mode.device)
 
-    def step() -> None:
+    def step() -> Any:
         if optimizer:
             opt.zero_grad()
-        h = through(blocks, tokens(x) + places(torch.arange(T)))
-        F.cross_entropy(head(h).view(-1, vocabulary), y).backward()
+        with mode.forward(torch):
+            h = through(blocks, tokens(x) + places(torch.arange(T, device=x.device)))
+            loss = F.cross_entropy(head(h).view(-1, vocabulary), y)
         if optimizer:
-            opt.step()
+            return mode.update(loss, opt)
+        loss.backward()
+        return loss
 
     return step
 
 
 # The maker of a step, and the 10^9 multiplications and additions of its matrix products and
 # convolutions: those of the forward pass, and as many for each gradient that is needed.
-STEPS: dict[str, tuple[Callable[..., Callable[[], None]], float]] = {
+STEPS: dict[str, tuple[Callable[..., Step], float]] = {
     "MLP, Adam": (mlp, 0.411),
     "LeNet": (lenet, 0.145),
     "ResNet-9": (resnet9, 72.7),
@@ -215,9 +264,9 @@ STEPS: dict[str, tuple[Callable[..., Callable[[], None]], float]] = {
 }
 
 
-def step_of(torch: Any, name: str, **size: int) -> Callable[[], None]:
+def step_of(torch: Any, name: str, **options: Any) -> Step:
     torch.manual_seed(0)
-    return STEPS[name][0](torch, **size)
+    return STEPS[name][0](torch, **options)
 
 
 def make_lines() -> list[Line]:

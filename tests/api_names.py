@@ -173,8 +173,8 @@ THEN = {
         log10 log10_ log1p_ log2_ logaddexp logaddexp2 logcumsumexp logdet logical_xor logit logit_
         logspace margin_ranking_loss masked_scatter matrix_exp max_pool1d max_pool2d max_pool3d
         memory_format mode moveaxis movedim msort multiply nan_to_num nan_to_num_ nanmean nanmedian
-        nanquantile nansum neg_ negative negative_ newaxis not_equal pairwise_distance pdist
-        pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu
+        nanquantile nansum neg_ negative negative_ newaxis nextafter not_equal pairwise_distance
+        pdist        pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu
         preserve_format promote_types put quantile rad2deg rad2deg_ randint_like ravel reciprocal_
         relu_ renorm resize_as_ result_type return_types rms_norm rot90 round_ row_stack rrelu
         rrelu_ rsqrt_ scalar_tensor scatter_reduce searchsorted select_scatter selu selu_
@@ -227,7 +227,7 @@ THEN = {
         logical_and_ logical_not_ logical_or_ logical_xor logical_xor_ logit lt_ masked_scatter
         masked_scatter_ matrix_exp matrix_power mH mode moveaxis movedim msort multiply mvlgamma
         mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum nbytes ne_ negative
-        not_equal pin_memory
+        nextafter nextafter_ not_equal pin_memory
         polygamma positive prelu put put_ qr quantile rad2deg ravel reciprocal_
         register_post_accumulate_grad_hook remainder_ renorm renorm_ resize_ resize_as_ retains_grad
         rot90 round_ rsqrt_ scatter_reduce scatter_reduce_ select_scatter share_memory_ sign_

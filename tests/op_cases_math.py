@@ -92,6 +92,7 @@ RECORDS = [
     record("fmin", "real", "real", numpy=np.fmin),
     record("copysign", "real", "nonzero", numpy=np.copysign),
     record("heaviside", "real", "real", numpy=special.heaviside),
+    record("nextafter", "real", "real", numpy=np.nextafter, ulps=0),
     record("xlogy", "real", "positive", numpy=special.xlogy),
     record("logaddexp", "real", "real", numpy=np.logaddexp, ulps=32),
     record("logaddexp2", "real", "real", numpy=np.logaddexp2, ulps=32),

@@ -10,6 +10,7 @@ import numpy as np
 from tiny_torch import _core, layouts
 from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import as_ints, as_number, check_bool, is_int, wrong_kind
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.compat.switches import settings
 from tiny_torch.devices import array_module, cuda_count, pinned
@@ -340,6 +341,7 @@ def like(
     return wrap(result) if plain else finish(result, requires_grad, pin_memory)
 
 
+@as_one
 def empty_like(
     input: Tensor,
     *,
@@ -356,6 +358,7 @@ def empty_like(
     )
 
 
+@as_one
 def zeros_like(
     input: Tensor,
     *,
@@ -372,6 +375,7 @@ def zeros_like(
     )
 
 
+@as_one
 def ones_like(
     input: Tensor,
     *,
@@ -388,6 +392,7 @@ def ones_like(
     )
 
 
+@as_one
 def full_like(
     input: Tensor,
     fill_value: Any,

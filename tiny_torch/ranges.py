@@ -8,6 +8,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, check_bool, is_int, wrong_kind
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import as_dtype, check_options, finish, int64, item_of
 from tiny_torch.devices import array_module, to_device
 from tiny_torch.dtypes import check_range, not_implemented
@@ -136,6 +137,7 @@ def range(
     return made(array, out, requires_grad, pin_memory)
 
 
+@as_one
 def linspace(
     start: Any,
     end: Any,
@@ -168,6 +170,7 @@ def linspace(
     return made(array, out, requires_grad, pin_memory)
 
 
+@as_one
 def logspace(
     start: Any,
     end: Any,

@@ -140,6 +140,22 @@ TT_HOST_DEVICE V xlogy(V x, V y) {
   return select((x == V{}) & (y == y), V{}, x * log(y));
 }
 
+// The neighbour of x towards y, among the numbers of a dtype with these limits: V is wider than a
+// half. Every step is exact, and beyond `largest` conversion gives inf.
+template <class V>
+TT_HOST_DEVICE V nextafter(V x, V y, V largest, V smallest) {
+  const V zero{}, half = one<V>() / 2, size = abs(x);
+  const auto parts = frexp(size);
+  // eps is 2 (1 - mantissa(largest)). Below a power of two the neighbours are half as far apart.
+  const auto inward = (y > x) != (x > zero);
+  const V power = parts.exponent - select(inward & (parts.mantissa == half), one<V>(), zero);
+  const V gap = maximum(scalbn(one<V>() - frexp(largest).mantissa, power), smallest);
+  const V next = select(inward, size - gap, size + gap);
+  const V moved = select(x == zero, smallest, select(size == highest<V>(), largest, next));
+  const V signed_next = copysign(moved, select(x == zero, y, x));
+  return select((x != x) | (y != y), x + y, select(x == y, y, signed_next));
+}
+
 // sin(pi x) / (pi x), with pi x rounded, as PyTorch has it.
 template <class V>
 TT_HOST_DEVICE V sinc(V x) {

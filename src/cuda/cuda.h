@@ -6,6 +6,8 @@
 // Everything else is in an anonymous namespace, as kernels are: their files are built for two
 // devices.
 #pragma once
+#include <cstdint>
+
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
@@ -26,8 +28,16 @@ inline thread_local cudaStream_t current_stream __attribute__((visibility("hidde
 
 namespace {
 
+// Counted in 64 bits, as elements are: launch() refuses more than a GPU can number.
+struct Blocks {
+  int64_t x, y, z;
+
+  Blocks(int64_t x, int64_t y = 1, int64_t z = 1) : x(x), y(y), z(z) {}
+};
+
 struct Grid {
-  dim3 blocks, threads;
+  Blocks blocks;
+  dim3 threads;
   size_t shared_bytes = 0;  // of dynamic shared memory
 };
 
@@ -42,16 +52,24 @@ __device__ T* dynamic_shared() {
 #endif
 }
 
+// Lets a kernel have more dynamic shared memory than each has: 48 KiB.
+template <auto kernel>
+cudaError_t allow_shared(size_t bytes) {
+  constexpr size_t kAlways = 48 << 10;
+  if (bytes <= kAlways) return cudaSuccess;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              static_cast<int>(bytes));
+}
+
 #ifdef __CUDACC__
 template <auto kernel, class... Parameters>
 void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
                const std::common_type_t<Parameters>&... values) {
-  constexpr size_t kAlways = 48 << 10;  // more must be asked for
-  if (grid.shared_bytes > kAlways)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(grid.shared_bytes)),
-          name);
-  kernel<<<grid.blocks, grid.threads, grid.shared_bytes, current_stream>>>(values...);
+  const auto [x, y, z] = grid.blocks;
+  if (x > INT32_MAX || y > UINT16_MAX || z > UINT16_MAX) fail(cudaErrorInvalidConfiguration, name);
+  const dim3 blocks(static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z));
+  check(allow_shared<kernel>(grid.shared_bytes), name);
+  kernel<<<blocks, grid.threads, grid.shared_bytes, current_stream>>>(values...);
   check(cudaGetLastError(), name);
 }
 #else
@@ -60,8 +78,15 @@ void launch_as(void (*)(Parameters...), const char* name, const Grid& grid,
                const std::common_type_t<Parameters>&... values) {
   const auto call = [=] { kernel(values...); };
   using Call = decltype(call);
-  tt::emulated::launch({name, grid.blocks, grid.threads, grid.shared_bytes,
-                        [](const void* of) { (*static_cast<Call*>(of))(); }, &call, sizeof call},
+  allow_shared<kernel>(grid.shared_bytes);  // if that fails, the launch says why
+  tt::emulated::launch({name,
+                        {grid.blocks.x, grid.blocks.y, grid.blocks.z},
+                        grid.threads,
+                        grid.shared_bytes,
+                        [](const void* of) { (*static_cast<Call*>(of))(); },
+                        &call,
+                        sizeof call,
+                        reinterpret_cast<const void*>(kernel)},
                        current_stream);
 }
 #endif

@@ -415,3 +415,172 @@ def test_backward_and_its_hooks_run_without_grad_unless_create_graph(torch):
         y.register_hook(lambda g: {}["no"])
         y.backward()
     assert torch.is_grad_enabled()
+
+
+# ------------------------------------------------------------------- gradients that are not there
+
+
+def first_only(torch):
+    """A Function of the package whose second input gets no gradient."""
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    return Function.apply
+
+
+OTHERS = "can't replace a None gradient with a non-None value"
+# (what is registered, as a function of the tensor, on a leaf; its error, or None)
+HOOKS_OF_NONE = {
+    "hook": (lambda torch, y, say: y.register_hook(lambda g: say(g)), None),
+    "hook that answers": (lambda torch, y, say: y.register_hook(lambda g: torch.ones(2)), OTHERS),
+    "hook that answers a number": (lambda torch, y, say: y.register_hook(lambda g: 3), OTHERS),
+    "retain_grad": (lambda torch, y, say: say(None) or y.retain_grad(), None),
+}
+HOOKS_OF_NODE = {
+    "prehook": (lambda torch, node, say: node.register_prehook(lambda g: say(*g)), None),
+    "prehook that answers": (
+        lambda torch, node, say: node.register_prehook(lambda g: (torch.ones(2),)),
+        OTHERS,
+    ),
+    "node's hook": (lambda torch, node, say: node.register_hook(lambda gi, g: say(*gi, *g)), None),
+    "node's hook that answers": (
+        lambda torch, node, say: node.register_hook(lambda gi, g: (torch.ones(2),) * len(gi)),
+        OTHERS,
+    ),
+    "node's hook that answers None": (
+        lambda torch, node, say: say(None) or node.register_hook(lambda gi, g: (None,) * len(gi)),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("on_leaf", [True, False])
+@pytest.mark.parametrize("name", HOOKS_OF_NONE)
+def test_hooks_are_called_where_there_is_no_gradient(torch, name, on_leaf):
+    check_hook_of_none(torch, *HOOKS_OF_NONE[name], on_leaf, lambda y: y)
+
+
+@pytest.mark.parametrize("name", HOOKS_OF_NODE)
+def test_hooks_of_nodes_are_called_where_there_is_no_gradient(torch, name):
+    check_hook_of_none(torch, *HOOKS_OF_NODE[name], False, lambda y: y.grad_fn)
+
+
+def check_hook_of_none(torch, register, error, on_leaf, owner):
+    x, leaf_of_y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    y = leaf_of_y if on_leaf else leaf_of_y * 1
+    seen = []
+    register(torch, owner(y), lambda *values: seen.extend(values))
+    run = lambda: first_only(torch)(x, y).sum().backward()  # noqa: E731
+    if error is None:
+        run()
+        assert seen and set(seen) == {None} and leaf_of_y.grad is None
+    else:
+        with pytest.raises(RuntimeError, match=error):
+            run()
+
+
+def test_hooks_of_a_node_of_several_outputs_see_none_for_those_without_gradient(torch):
+    def run(register):
+        x = torch.tensor([[1.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        rows = x.unbind(0)
+        register(rows[0].grad_fn)
+        (rows[1] * 2).sum().backward()
+        return None if x.grad is None else x.grad.tolist()
+
+    seen = []
+    assert run(lambda node: node.register_prehook(seen.extend)) == [[0, 0], [2, 2]]
+    assert seen[0] is None and seen[1].tolist() == [2, 2]
+    assert run(lambda node: node.register_prehook(lambda g: (None, g[1] / 2))) == [[0, 0], [1, 1]]
+    assert run(lambda node: node.register_prehook(lambda g: (None, None))) is None
+    for answer, error in (
+        (lambda g: (torch.ones(2), torch.ones(2)), OTHERS),
+        (lambda g: (g[0],), r"hook '<lambda>' has returned an incorrect number of values \(got 1"),
+        (lambda g: (None, torch.ones(3)), "hook '<lambda>' has changed the size of value"),
+        (lambda g: (None, g[1].double()), r"\(was torch.FloatTensor got torch.DoubleTensor\)"),
+    ):
+        with pytest.raises(RuntimeError, match=error):
+            run(lambda node, answer=answer: node.register_prehook(answer))
+
+
+def test_hooks_of_the_node_that_accumulates(torch):
+    x = leaf(torch, 1.0, 2.0)
+    seen = []
+    say = lambda name: lambda *values: seen.append((name, plain(values)))  # noqa: E731
+    node = x.expand_as(x).grad_fn.next_functions[0][0]
+    node.register_hook(say("after"))
+    node.register_prehook(say("before"))
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(("post", t.grad.tolist())))
+    x.register_hook(say("hook"))
+    (x * 3).sum().backward()
+    (x * 3).sum().backward()
+    three, six = [3, 3], [6, 6]
+    assert seen == [
+        ("hook", [three]), ("before", [[three]]), ("post", three), ("after", [[], [three]]),
+        ("hook", [three]), ("before", [[three]]), ("post", six), ("after", [[], [three]]),
+    ]  # fmt: skip
+    seen.clear()
+    torch.autograd.grad((x * 3).sum(), x)
+    assert seen == [("hook", [three])]
+    node.register_hook(lambda grad_inputs, grad_outputs: grad_outputs)
+    with pytest.raises(RuntimeError, match=r"\(got 1, but expected 0\)"):
+        (x * 3).sum().backward()
+
+
+def plain(values):
+    if isinstance(values, tuple):
+        return [plain(value) for value in values]
+    return values if values is None else values.tolist()
+
+
+# ------------------------------------------------------------------------ hooks on several tensors
+
+
+def test_a_hook_on_several_tensors(torch):
+    register = torch.autograd.graph.register_multi_grad_hook
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    c, d = a * b, a * b
+    seen = []
+    handle = register((a, b, c, d), lambda grads: seen.append([g is not None for g in grads]))
+    first = register((c, torch.ones(1), a), lambda grad: seen.append(grad.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    (c * 3 + d).sum().backward(retain_graph=True)
+    first.remove()
+    assert seen == [
+        [1], [True, True, True, False],
+        [1], [True, False, True, False],
+        [3], [True, True, True, True],
+    ]  # fmt: skip
+    handle.remove()
+    handle.remove()
+    d.sum().backward(retain_graph=True)
+    assert len(seen) == 6
+    rows = torch.ones(2, 2, requires_grad=True).unbind(0)
+    with register(rows, lambda grads: seen.append(plain(tuple(grads)))):
+        rows[0].sum().backward(retain_graph=True)
+        (rows[0] + rows[1]).sum().backward(retain_graph=True)
+    rows[0].sum().backward()
+    assert seen[6:] == [[[1, 1], None], [[1, 1], [1, 1]]]
+
+
+def test_a_hook_on_several_tensors_that_raises(torch):
+    a, b = leaf(torch, 1.0), leaf(torch, 2.0)
+    register = torch.autograd.graph.register_multi_grad_hook
+    for mode in ("all", "any"):
+        seen = []
+        with register((a, b), lambda grads, seen=seen: seen.append(1) or 1 / 0, mode=mode):
+            for _ in range(2):
+                with pytest.raises(ZeroDivisionError):
+                    (a * b).sum().backward()
+        assert seen == [1, 1]
+    with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got one"):
+        register((a, b), print, mode="one")
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        register((a, torch.ones(1)), print)

@@ -178,3 +178,52 @@ torch.Size([np.int64(2), torch.tensor(3)])
 def test_sizes_dims_and_orders(oracle, text):
     (kind, ours), (wanted, theirs) = Package(tiny_torch).run(text), Package(oracle).run(text)
     assert (kind, str(ours)) == (wanted, str(theirs))
+
+
+# Numbers before the tensors that they multiply, as PyTorch 0.4 had them.
+OLD_ORDERS = """
+torch.add(x, 2, y)|torch.add(x, 2.5, other=y)|x.add(2, y)|x.clone().add_(2, other=y)
+torch.add(x, torch.tensor(2), y)|torch.add(2, 3, y)|torch.sub(2, 3, y)|torch.add(x, 2, 3)
+torch.sub(x, 2, y)|torch.sub(x, 2, other=y, out=z.clone())|x.sub(2, y)|x.clone().sub_(2, y)
+torch.subtract(x, 2, y)|x.subtract(2, y)|torch.rsub(x, 2, y)|torch.mul(x, 2, y)
+torch.add(n, 1.5, n)|torch.add(n, True, n)|n.clone().add_(2, x)|torch.add(x, 2, y, alpha=3)
+torch.addmm(2, x, y, z)|torch.addmm(2, x, 3, y, z)|torch.addmm(x, 3, y, z)|x.addmm(2, y, z)
+x.addmm(2, 3, y, z)|x.clone().addmm_(2, 3, mat1=y, mat2=z)|torch.addmm(2, x, mat1=y, mat2=z)
+torch.addmm(2, x, y, z, out=z.clone())|torch.addmm(2, x, y, z, beta=3)
+torch.addmm(2, x, y, z, alpha=3)
+torch.addmm(torch.tensor(2.0), x, y, z)|torch.addmm(2, 3, x, y, z)|torch.addmm(2, x, y, b)
+torch.addmm(2.5, n, 3, n, n)|torch.addmm(None, x, y, z)|torch.addmm(2, n, 3, x, y)
+torch.addmv(2, v, x, v)|torch.addmv(2, v, 3, x, vec=v)|v.addmv(2, x, v)|v.addmv(2, 3, x, v)
+torch.addr(2, x, v, v)|torch.addr(2, x, 3, v, v)|x.addr(2, vec1=v, vec2=v)|x.addr(2, 3, v, v)
+v.clone().addmv_(2, 3, x, v)|x.clone().addr_(2, 3, v, v)
+torch.addbmm(2, x, b, b)|torch.addbmm(2, x, 3, b, b)|x.addbmm(2, b, b)|x.clone().addbmm_(2, 3, b, b)
+torch.baddbmm(2, b, b, b)|torch.baddbmm(2, b, 3, b, batch2=b)|b.baddbmm(2, b, b)
+b.clone().baddbmm_(2, 3, b, b)|torch.baddbmm(b, 3, b, b)
+torch.addcmul(x, 2, y, z)|torch.addcmul(x, 2, y, tensor2=z)|x.addcmul(2, tensor1=y, tensor2=z)
+x.clone().addcmul_(2.5, y, z)|torch.addcmul(x, y, z, 2)|torch.addcmul(n, 1.5, n, n)
+torch.addcdiv(x, 2, y, z)|torch.addcdiv(x, 2, y, z, out=z.clone())|x.addcdiv(2, y, z)
+x.clone().addcdiv_(2, y, z)|torch.addcdiv(x, torch.tensor(2.0), y, tensor2=z)
+torch.add(2, y, alpha=3)|torch.sub(2, y, alpha=2.5)|torch.sub(2.5, n, alpha=2)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_old_orders(oracle):
+    def answer(module, call):
+        x = module.arange(1.0, 5).reshape(2, 2)
+        names = {
+            "x": x,
+            "y": x + 1,
+            "z": x / 2,
+            "n": x.long(),
+            "v": x[0],
+            "b": module.stack([x, x]),
+        }
+        try:
+            result = eval(call, {"torch": module, **names})
+        except Exception as error:
+            return type(error).__name__
+        return str(result.dtype).rpartition(".")[2], result.tolist()
+
+    for call in OLD_ORDERS.strip().replace("\n", "|").split("|"):
+        assert answer(tiny_torch, call) == answer(oracle, call), call

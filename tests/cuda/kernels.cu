@@ -226,6 +226,20 @@ __global__ void misaligned_copy(const float* x, float*, int) {
   __shared__ __align__(16) float tile[4];
   copy_async(tile, &x[2]);
 }
+__global__ void ends_before_its_copies(const float* x, float*, int) {
+  __shared__ __align__(16) float tile[64];
+  copy_async(&tile[threadIdx.x * 4], &x[threadIdx.x * 4]);
+  commit_copies();
+}
+template <int floats>
+__device__ void use_shared(float* out) {
+  __shared__ float tile[floats];
+  for (int i = threadIdx.x; i < floats; i += 256) tile[i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = tile[int(out[0]) + floats];
+}
+__global__ void statics_of_50_kib(const float*, float* out, int) { use_shared<50 << 8>(out); }
+__global__ void statics_of_40_kib(const float*, float* out, int) { use_shared<40 << 8>(out); }
 __global__ void mma_of_few(const float*, float* out, int) {
   float sums[4] = {};
   const unsigned words[4] = {}, columns[2] = {};
@@ -241,6 +255,19 @@ __global__ void matrices_misaligned(const float*, float* out, int) {
   out[threadIdx.x] = words[0];
 }
 
+// ---- launches that no GPU, or not every one, takes ----------------------------------------------
+__global__ void idle(const float*, float*, int) {}
+struct Large {
+  char of[4096];
+};
+__global__ void idle_of_large(const Large, int) {}
+// out[k] = the number of the block that is the k-th to run.
+__global__ void order_of_blocks(const float*, float* out, int) {
+  float k = 0;
+  while (out[int(k)] >= 0) ++k;
+  out[int(k)] = blockIdx.x + 10 * blockIdx.y;
+}
+
 struct Case {
   const char* name;
   void (*start)(const float* x, float* out);
@@ -251,7 +278,27 @@ constexpr int kSize = 64;
   {#kernel, [](const float* x, float* out) {                                  \
      launch<kernel>({blocks, threads, kSize * sizeof(float)}, x, out, kSize); \
    }}
+#define LAUNCH(name, kernel, ...) \
+  {name, [](const float* x, float* out) { launch<kernel>(__VA_ARGS__, x, out, 0); }}
 const Case kCases[] = {
+    LAUNCH("threads", idle, {1, 1025}),
+    LAUNCH("threads_z", idle, {1, dim3(1, 1, 65)}),
+    LAUNCH("no_threads", idle, {1, 0}),
+    LAUNCH("blocks_x", idle, {int64_t{1} << 31, 1}),
+    LAUNCH("blocks_x_of_64_bits", idle, {(int64_t{1} << 32) + 1, 1}),
+    LAUNCH("blocks_y", idle, {Blocks(1, 65536), 1}),
+    LAUNCH("blocks_z", idle, {Blocks(1, 1, 65536), 1}),
+    LAUNCH("shared", idle, {1, 1, (99 << 10) + 1}),
+    LAUNCH("shared_in_all", statics_of_40_kib, {1, 256, 60 << 10}),
+    LAUNCH("shared_of_statics", statics_of_50_kib, {1, 256}),
+    {"shared_unasked",
+     [](const float*, float*) {
+       tt::emulated::launch(
+           {"kernel = idle]", {1, 1, 1}, 1, 49 << 10, nullptr, nullptr, 0, nullptr}, nullptr);
+     }},
+    {"parameters", [](const float*, float*) { launch<idle_of_large>({1, 1}, Large{}, 0); }},
+    LAUNCH("order_of_blocks", order_of_blocks, {Blocks(4, 2), 1}),
+    CASE(ends_before_its_copies, 1, 16),
     CASE(sum, 1, 256),
     CASE(histogram, 1, 64),
     CASE(warp_turns, 1, 32),

@@ -114,6 +114,7 @@ def test_a_kernel_writes(start, kernel, expected):
         ("copies_not_waited_for", (12, 0), "reads 4 bytes of shared memory that no thread of"),
         ("copies_without_barrier", (1, 0), "a race: reads 4 bytes of shared memory that thread"),
         ("copies_behind", (16, 0), "reads 1 bytes of global memory 0 bytes behind a block of 256"),
+        ("ends_before_its_copies", (0, 0), "ends with a cp.async that it has not waited for"),
         ("misaligned_copy", (0, 0), "cp.async reads at a misaligned address"),
         ("mma_of_few", (0, 0), "waits in mma.sync"),
         ("matrices_misaligned", (1, 0), "reads 16 bytes at a misaligned address"),
@@ -130,6 +131,44 @@ def test_a_fault_is_reported(start, kernel, thread, fault):
     first = next(k for k, text in enumerate(source, 1) if f" {kernel}(" in text)
     last = next(k for k, text in enumerate(source[first - 1 :], first) if text.endswith("}"))
     assert first <= line <= last + 6, (line, first, last)
+
+
+KIB_99, KIB_163 = "has at most 101376", "has at most 166912"
+
+
+@pytest.mark.parametrize(
+    ("case", "said", "shared"),
+    [
+        ("threads", "1025 threads in a block, where this GPU has at most 1024", ""),
+        ("threads_z", "65 threads along z, where this GPU has at most 64", ""),
+        ("no_threads", "a grid of no threads", ""),
+        ("blocks_x", "2147483648 blocks along x, where this GPU has at most 2147483647", ""),
+        ("blocks_x_of_64_bits", "4294967297 blocks along x, where this GPU has at most", ""),
+        ("blocks_y", "65536 blocks along y, where this GPU has at most 65535", ""),
+        ("blocks_z", "65536 blocks along z", ""),
+        ("parameters", "4100 bytes of parameters, where this GPU has at most 4096", ""),
+        ("shared", f"101377 bytes of shared memory, where this GPU {KIB_99}", ""),
+        ("shared", "-1", "163"),
+        ("shared_unasked", "where cudaFuncSetAttribute has allowed the kernel 49152", ""),
+        ("shared_in_all", "has more than 101376 bytes of shared memory, 61440 of them dyn", ""),
+        ("shared_in_all", "10239", "100"),
+        ("shared_of_statics", "writes more than the 49152 bytes that __shared__ variables", "163"),
+    ],
+)
+def test_a_launch_is_refused_as_by_a_gpu(start, case, said, shared):
+    told = start(case, {"TINY_TORCH_EMULATED_SHARED": shared})
+    assert said in told and ("CUDA error in kernel" in told) != said.lstrip("-").isdigit(), told
+
+
+@pytest.mark.parametrize("order", ["", "reverse", "random"])
+def test_blocks_run_in_any_order(start, order):
+    said = start("order_of_blocks", {"TINY_TORCH_EMULATED_ORDER": order})
+    blocks = [int(number) for number in said.split()][:8]
+    in_order = [0, 1, 2, 3, 10, 11, 12, 13]
+    assert sorted(blocks) == in_order
+    assert {"": blocks == in_order, "reverse": blocks == in_order[::-1]}.get(
+        order, blocks not in (in_order, in_order[::-1])
+    )
 
 
 def test_a_place_is_told_by_its_address_without_addr2line(start):

@@ -27,8 +27,8 @@ WRONG = {
         for name in (
             "copysign", "fmax", "fmin", "gcd", "lcm", "heaviside", "ldexp", "logaddexp",
             "logaddexp2", "xlogy", "float_power", "hypot", "arctan2", "divide", "multiply",
-            "subtract", "true_divide", "greater", "greater_equal", "less", "less_equal",
-            "not_equal",
+            "nextafter", "subtract", "true_divide", "greater", "greater_equal", "less",
+            "less_equal", "not_equal",
         )
     },
     "bitwise_left_shift": ["3, I", "I, 3", "I, 2.5", "F, 1", "I, 'a'", "1.5, I", "I, F"],
@@ -48,7 +48,9 @@ WRONG = {
 METHODS = {
     "acos_": ["I"], "erfinv_": ["I"], "lgamma_": ["I"], "frac_": ["I"], "copysign_": ["I, 2"],
     "gcd_": ["F, I"], "xlogy_": ["I, 2", "F, 2"], "float_power_": ["F, 2", "D, 2"],
-    "heaviside_": ["F, I", "F, F"], "nan_to_num_": ["I", "F, 'a'"], "logit_": ["I", "F, 0.1"],
+    "heaviside_": ["F, I", "F, F"],
+    "nextafter_": ["F, F", "F, D", "D, F", "I, I", "F, I", "F, 1.0"],
+    "nan_to_num_": ["I", "F, 'a'"], "logit_": ["I", "F, 0.1"],
     "mvlgamma_": ["F, 2", "F, 0", "I, 2", "F, 1.5"],
     "polygamma_": ["F, 1", "F, -1", "F, 1.5"], "bitwise_left_shift_": ["I, 1", "F, 1"],
     "bitwise_right_shift_": ["I, 1", "I, 1.5"], "ldexp_": ["F, I", "F, 2", "I, I"],
@@ -115,7 +117,16 @@ def test_names_of_nodes(torch):
     ):  # fmt: skip
         expected = name.title().replace("_", "") + "Backward0"
         assert getattr(torch, name)(x).grad_fn.name() == expected
-    for name in ("copysign", "fmax", "fmin", "logaddexp", "logaddexp2", "xlogy", "hypot"):
+    for name in (
+        "copysign",
+        "fmax",
+        "fmin",
+        "logaddexp",
+        "logaddexp2",
+        "xlogy",
+        "hypot",
+        "nextafter",
+    ):
         assert getattr(torch, name)(x, x * 1).grad_fn.name() == name.title() + "Backward0"
 
 
@@ -228,3 +239,26 @@ def test_float64_power_accuracy():
     exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
     spacing = np.spacing(np.abs(exact).astype(np.float64))
     assert (np.abs(ours - exact) / spacing).max() <= 1.1
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_neighbours(oracle, dtype):
+    """Bit for bit: of halves all numbers, of others their ends, powers of two and infinities."""
+
+    def bits(module):
+        kind = {"float32": module.int32, "float64": module.int64}.get(dtype, module.int16)
+        if kind is module.int16:
+            x = module.arange(-(2**15), 2**15, dtype=kind).view(getattr(module, dtype))
+        else:
+            limits = module.finfo(getattr(module, dtype))
+            sizes = [0.0, limits.tiny * limits.eps, limits.tiny, 0.5, 1.0, 3.0, 1e10, limits.max]
+            x = module.tensor([*sizes, math.inf, math.nan], dtype=getattr(module, dtype))
+            x = module.cat([x, -x])
+        found = []
+        for y in (0.0, -0.0, 1.0, math.inf, -math.inf, math.nan):
+            result = module.nextafter(x, module.full_like(x, y))
+            found.append(result.view(kind)[~result.isnan()].tolist())
+        return found
+
+    assert bits(tiny_torch) == bits(oracle)

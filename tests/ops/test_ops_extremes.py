@@ -140,11 +140,12 @@ AS_IN_C = (
     "neg", "abs", "floor", "ceil", "trunc", "round", "reciprocal", "sqrt", "expm1", "log1p", "sin",
     "tan", "atan", "tanh", "asin", "sinh", "asinh", "atanh", "add", "sub", "mul", "div", "atan2",
     "hypot", "copysign", "fmod", "pow", "signbit", "eq", "lt", "logical_and", "frexp_mantissa",
+    "nextafter",
 )  # fmt: skip
 
 
 # Which take no number, or compute with it in another way (pow by roots).
-NUMBERLESS = ("atan2", "hypot", "logical_and", "pow")
+NUMBERLESS = ("atan2", "hypot", "logical_and", "nextafter", "pow")
 
 
 @by_name([case for case in ELEMENTWISE if case.name in AS_IN_C])

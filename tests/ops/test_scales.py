@@ -7,6 +7,8 @@ inf, 0 or NaN for many of these.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from helpers import CUDA
@@ -97,6 +99,43 @@ def test_layers(dtype, device):
             check(expression, dtype, device, power, ulps=32)
         for offset in OFFSETS[dtype] if device == "cpu" else ():
             check(expression, dtype, device, 0, offset, ulps=32)
+
+
+def gradients(expression, wide, *operands_of):
+    """Those of every operand, for fixed gradients of the answer; `wide`: in float64."""
+    names = operands(*operands_of, False)
+    letters = sorted(set(re.findall(r"\b[xy]\b", expression)))
+    leaves = [names[x].double() if wide else names[x] for x in letters]
+    names.update(zip(letters, [leaf.requires_grad_() for leaf in leaves], strict=True))
+    answer = eval(expression, names)
+    given = np.random.default_rng(1).uniform(-1, 1, tuple(answer.shape))
+    given = torch.from_numpy(given).to(answer.device).to(getattr(torch, operands_of[0]))
+    return torch.autograd.grad(answer, leaves, given.to(answer.dtype))
+
+
+def check_gradients(expression, dtype, device, power, offset=0.0, ulps=32):
+    """Next to float64, in ulps of the largest element of each gradient."""
+    where = (dtype, device, power, offset)
+    for found, right in zip(
+        gradients(expression, False, *where), gradients(expression, True, *where), strict=True
+    ):
+        exact, got = right.cpu().numpy(), found.double().cpu().numpy()
+        size = max(np.abs(exact).max(initial=0), TINY[dtype])
+        assert (np.abs(got - exact) <= ulps * EPS[dtype] * size).all(), (expression, *where)
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("dtype", EPS)
+def test_gradients_of_layers_and_moments(dtype, device):
+    for expression in LAYERS + (MOMENTS if device == "cpu" else []):
+        for power in POWERS[dtype][::2] if device == "cpu" else POWERS[dtype][-1:]:
+            if "eps=0" in expression and abs(power) > 30:
+                continue  # the gradient, or 1 over the deviation, is no normal number
+            if dtype == "float16" and "eps" in expression and power < -1:
+                continue  # nor is it here
+            check_gradients(expression, dtype, device, power)
+        for offset in OFFSETS[dtype]:
+            check_gradients(expression, dtype, device, 0, offset)
 
 
 @pytest.mark.parametrize("dtype", EPS)

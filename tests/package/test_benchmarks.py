@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 from benchmarks import report  # noqa: E402
 from benchmarks.__main__ import SUITES  # noqa: E402
+from benchmarks.gpu import session  # noqa: E402
+from benchmarks.gpu.lines import TINY, make_lines  # noqa: E402
+from benchmarks.gpu.worker import prepared  # noqa: E402
 from benchmarks.line import Line  # noqa: E402
 from benchmarks.turns import Result  # noqa: E402
 
@@ -52,3 +55,73 @@ def test_a_row_says_what_was_measured():
     assert report.row(result, (1e9, 1e9)) == (
         "| add | 2 ms | 2 ms | 1.00 | 0.50-1.50 | ≤ 1.0 | 50% · 50% | 3.0 · 6.0 MiB (0.50) |"
     )
+
+
+# ---- on a GPU -----------------------------------------------------------------------------------
+GPU_LINES = [x for x in make_lines() if not x.name.startswith("captured")]
+
+
+@pytest.mark.parametrize("line", GPU_LINES, ids=lambda line: line.name)
+def test_a_line_for_a_gpu_runs_anywhere(torch, line):
+    names = prepared(torch, "cpu", "TINY", line)
+    exec(line.call, names)
+    assert eval(line.work, dict(TINY)) >= 0 and eval(line.moved, dict(TINY)) >= 0
+
+
+def test_names_of_lines_differ():
+    assert len({line.name for line in make_lines()}) == len(make_lines())
+
+
+def test_a_step_that_is_cut_leaves_what_it_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "WORK", tmp_path)
+    program = "import time\nprint('seen', flush=True)\ntime.sleep(60)"
+    assert session.run([sys.executable, "-c", program], tmp_path / "said", 2) is None
+    assert (tmp_path / "said").read_text() == "seen\n"
+    assert session.run([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "said", 20) == 3
+
+
+def test_a_failed_build_stops_and_other_steps_go_on(tmp_path, monkeypatch, capsys):
+    def stop(limit, quick):
+        raise session.Stop("there is no cmake")
+
+    def fail(limit, quick):
+        raise OSError("gone")
+
+    monkeypatch.setattr(session, "WORK", tmp_path / "work")
+    monkeypatch.setattr(session, "OUT", tmp_path / "out")
+    monkeypatch.setattr(session, "card", lambda: "no card")
+    steps = {"build": (stop, 1, 1), "1": (fail, 1, 1), "2": (lambda *_: "right", 1, 0)}
+    monkeypatch.setattr(session, "STEPS", steps)
+    assert session.main(["1", "2"]) == 1  # it builds first
+    assert "STOPPED: there is no cmake" in capsys.readouterr().out
+    (tmp_path / "work" / "built").touch()
+    assert session.main(["1", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "failed: OSError: gone" in said and said.endswith("right\n")
+    assert session.main(["quick", "2"]) == 0 and session.main(["6"]) == 2
+    verdicts = (tmp_path / "out" / "verdicts.txt").read_text()
+    assert verdicts.count("right") == 1 and "gone" in verdicts
+
+
+def test_the_slowest_kernels_of_a_profile(tmp_path):
+    head = '"ID","Kernel Name","Block Size","Grid Size",' + ",".join(
+        f'"{metric}"' for metric in session.METRICS
+    )
+    rows = [",,,,us,%,%,%,register/thread"]
+    for number, (name, time, registers) in enumerate(
+        [("add", "1,003.5", 32), ("sum", "2.5", 32), ("sum", "7.5", 40)]
+    ):
+        kernel = f"void tt::cuda::<unnamed>::{name}<float>(int)"
+        rows.append(
+            f'"{number}","{kernel}","(256, 1, 1)","(9, 1, 1)","{time}","10","80","50","{registers}"'
+        )
+    (tmp_path / "log").write_text("==PROF== Connected\n" + "\n".join([head, *rows]))
+    table = session.slowest(tmp_path / "log")
+    assert table[0][:3] == ["µs", "kernel", "SM %"]
+    assert [row[:2] for row in table[1:]] == [
+        ["1003.5", "void tt::cuda::add<float>(int)"],
+        ["7.5", "void tt::cuda::sum<float>(int)"],
+    ]
+    assert table[2][5] == "40"
+    (tmp_path / "log").write_text("==ERROR== no permission")
+    assert session.slowest(tmp_path / "log") == []

@@ -253,6 +253,7 @@ TERNARY: dict[str, Record] = {
     "binary_cross_entropy_backward": (SAME, FLOAT, losses.bce_backward),
 }
 QUATERNARY: dict[str, Record] = {
+    "nextafter": (SAME, FLOAT, special.nextafter),
     "hardtanh_backward": (SAME, FLOAT, lambda x, y, z, w: np.where((y > z) & (y < w), x, 0)),
     "softplus_backward": (SAME, FLOAT, activation.softplus_backward),
     "smooth_l1_loss_backward": (SAME, FLOAT, losses.smooth_l1_backward),

@@ -106,6 +106,18 @@ def scalbn(x: Any, y: Any) -> Any:
     return np.ldexp(x, np.clip(np.floor(y), -3000, 3000).astype(int))
 
 
+def nextafter(x: Any, y: Any, largest: Any, smallest: Any) -> Any:
+    """The neighbour of x towards y, among the numbers of a dtype with these limits."""
+    size, inward = np.abs(x), (y > x) != (x > 0)
+    mantissa, exponent = np.frexp(size)
+    # eps is 2 (1 - mantissa(largest)). Below a power of two the neighbours are half as far apart.
+    half_eps = 1 - np.frexp(largest)[0]
+    gap = np.maximum(np.ldexp(half_eps, exponent - (inward & (mantissa == 0.5))), smallest)
+    moved = np.where(np.isinf(x), largest, np.where(inward, size - gap, size + gap))
+    moved = np.copysign(np.where(x == 0, smallest, moved), np.where(x == 0, y, x))
+    return np.where(np.isnan(x) | np.isnan(y), x + y, np.where(x == y, y, moved))
+
+
 def left_shift(x: Any, y: Any) -> Any:
     """No bit is left where the count is the width or more, or negative."""
     inside = (y >= 0) & (y < 8 * x.itemsize)

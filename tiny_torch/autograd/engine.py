@@ -3,10 +3,10 @@
 A node is younger than all that it was made from, so falling sequence numbers are an order in which
 every node has all of its gradient before it runs. No recursion: a graph may be 100,000 ops deep.
 Gradients are arrays, or Terms, which are added to an array later (term.py). Under ``create_graph``
-they are tensors, and the same formulas are recorded. A gradient that a user has seen stays a tensor
-(seen.py). The engine holds no state between or during calls: a backward may run inside another, in
-a signal's handler or a hook, or beside it in another thread. It changes the thread's modes only
-around what may be a user's code, so that such a handler sees those of the program.
+they are tensors, and the same formulas are recorded. What a user has seen stays a tensor (seen.py).
+The engine holds no state between or during calls: a backward may run inside another, in a signal's
+handler or a hook, or beside it in another thread. It changes the thread's modes only around what
+may be a user's code, so that such a handler sees those of the program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tiny_torch.autograd.graph import (
     check_saved,
     edge_of,
 )
-from tiny_torch.autograd.hooks import AFTER, BEFORE, checked, replaced
+from tiny_torch.autograd.hooks import AFTER, BEFORE, OF_TENSOR, by_turn, checked, replaced
 from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.record import enter_accumulation, enter_node, leave
 from tiny_torch.autograd.seen import hidden, passed_on, shown
@@ -43,7 +43,6 @@ from tiny_torch.tensor import wrap
 # holds it or its memory, and it has an address for each element)
 take = _core.take
 by_sequence = attrgetter("sequence")
-by_turn = lambda entry: entry[1].turn  # noqa: E731
 NO_WRITE = 2**63 - 1  # a stamp that no write is later than
 within = _core.within
 
@@ -91,6 +90,7 @@ class Run:
     def run(self, roots, gradients):
         order = self.collect(roots)
         leading = None if self.inputs is None else self.leading_to_inputs(order)
+        self.order, self.leading = order, leading
         wanted = self.wanted
         for edge, gradient in zip(roots, gradients, strict=True):
             self.deliver(edge, shown(gradient) if self.create_graph else gradient)
@@ -229,9 +229,11 @@ class Run:
         grads = shown(tuple(grad) if several else (grad,))
         for hook in own:
             if hook.turn == BEFORE:
-                grads = replaced(grads, hook.function(grads))
-        results = self.backward_of(node, grads if several else grads[0], needs)
-        results = results if type(results) is tuple else (results,)
+                grads = replaced(hook, grads)
+        results = (None,) * len(needs)
+        if any(grad is not None for grad in grads):
+            results = self.backward_of(node, grads if several else grads[0], needs)
+            results = results if type(results) is tuple else (results,)
         shapes = node.inputs or (None,) * len(needs)
         results = tuple(
             [
@@ -242,7 +244,7 @@ class Run:
         results = shown(results)
         for hook in own:
             if hook.turn == AFTER:
-                results = replaced(results, hook.function(results, grads))
+                results = replaced(hook, results, grads)
         return results
 
     def collect(self, roots):
@@ -342,18 +344,19 @@ class Run:
 
     def skip(self, node, needs):
         """A node that got no gradient sends none: the leaves behind it must not wait for it."""
+        if node.hooks:
+            within(self.mode, self.call_hooks_without_gradient, node)
         for edge, need in zip(node.edges, needs, strict=True):
             if need:
                 self.deliver(edge, None)
 
     def call_hooks(self, hooks, grad):
         several = type(grad) is list
-        for output, hook in sorted(hooks.values(), key=by_turn):
+        for output, hook in sorted(hooks.values(), key=lambda entry: entry[1].turn):
             if hook.turn >= BEFORE:
                 break
             tensor = shown(grad[output] if several else grad)
-            if tensor is None:
-                continue
+            thread.backward = weakref.ref(self)
             answer = checked(hook, tensor)
             tensor = tensor if answer is None else answer
             if several:
@@ -362,12 +365,37 @@ class Run:
                 grad = tensor
         return grad
 
+    def call_hooks_without_gradient(self, node):
+        grads = (None,) * node.op.outputs
+        self.call_hooks(node.hooks, list(grads))
+        for _, hook in list(node.hooks.values()):
+            if hook.turn == BEFORE:
+                replaced(hook, grads)
+        results = (None,) * len(node.edges)
+        for _, hook in list(node.hooks.values()):
+            if hook.turn == AFTER:
+                replaced(hook, results, grads)
+
     def call_leaf_hooks(self, leaf):
-        for hook in list(leaf._hooks.values()):
-            gradient = self.leaf_grads[leaf] = shown(self.leaf_grads[leaf])
-            answer = checked(hook, gradient)
-            if answer is not None:
-                self.leaf_grads[leaf] = answer
+        for hook in sorted(leaf._hooks.values(), key=by_turn):
+            gradient = self.leaf_grads.get(leaf)
+            if gradient is not None:
+                gradient = self.leaf_grads[leaf] = shown(gradient)
+            thread.backward = weakref.ref(self)
+            if hook.turn == OF_TENSOR:
+                answer = checked(hook, gradient)
+                self.leaf_grads[leaf] = gradient if answer is None else answer
+            elif self.accumulate:
+                (self.leaf_grads[leaf],) = replaced(hook, (gradient,))
+
+    def reaches(self, target):
+        """Whether the gradient of what a node or leaf stands for is among those computed."""
+        if not isinstance(target, Node):
+            return target in self.waiting and (self.wanted is None or (target, 0) in self.wanted)
+        if self.leading is None:
+            return target in self.order
+        outputs = range(target.op.outputs)
+        return target in self.leading or any((target, j) in self.wanted for j in outputs)
 
     def capture(self, node, grad, wanted):
         outputs = grad if type(grad) is list else [grad]
@@ -376,26 +404,30 @@ class Run:
                 self.found[(node, j)] = shown(value)
 
     def finish_leaves(self):
-        while self.ready:
-            leaf = self.ready.pop()
+        ready, self.ready = self.ready, []
+        for leaf in ready:
             if self.wanted is not None and (leaf, 0) not in self.wanted:
                 continue
-            if leaf in self.leaf_grads and getattr(leaf, "_hooks", None):
+            if getattr(leaf, "_hooks", None):
                 within(self.mode, self.call_leaf_hooks, leaf)
             gradient, sole = take(self.leaf_grads, leaf)  # a hook may have kept it: asked after
-            if gradient is None:
-                continue
             if not self.accumulate:
-                self.found[(leaf, 0)] = shown(gradient)
+                if gradient is not None:
+                    self.found[(leaf, 0)] = shown(gradient)
                 continue
-            if not self.create_graph and isinstance(gradient, TensorBase):
-                held = [gradient.array]
-                gradient = None  # if nobody else has the tensor, its array is now ours alone
-                gradient, sole = take(held, 0)
+            post_hooks = getattr(leaf, "_post_hooks", None)
             row = enter_accumulation() if modes.bits & RECORDED else None
-            accumulate(leaf, gradient, sole, self.create_graph)
-            if getattr(leaf, "_post_hooks", None):
-                within(self.mode, call_post_hooks, leaf)
+            seen = None
+            if gradient is not None:
+                if post_hooks and any(hook.turn == AFTER for hook in post_hooks.values()):
+                    seen, sole = shown(gradient), False
+                if not self.create_graph and isinstance(gradient, TensorBase):
+                    held = [gradient.array]
+                    gradient = None  # if nobody else has the tensor, its array is now ours alone
+                    gradient, sole = take(held, 0)
+                accumulate(leaf, gradient, sole, self.create_graph)
+            if post_hooks:
+                within(self.mode, call_post_hooks, leaf, seen)
             leave(row)
 
 

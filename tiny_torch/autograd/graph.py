@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tiny_torch import _core
 from tiny_torch.autograd.anomaly_mode import remember, written_since
 from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
+from tiny_torch.autograd.multi_grad import register_multi_grad_hook
 from tiny_torch.autograd.names import name_of
 from tiny_torch.autograd.saved import pack, save_on_cpu, saved_tensors_hooks
 from tiny_torch.devices import array_module
@@ -336,4 +337,11 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return GradientEdge(AccumulateGrad(target), number)
 
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "get_gradient_edge",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]

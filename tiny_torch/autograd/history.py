@@ -10,7 +10,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 from tiny_torch.autograd import gradients
 from tiny_torch.autograd.graph import edge_of, of_shown_type, source_of
-from tiny_torch.autograd.hooks import add_hook, add_to, check_assigned, is_retained, retain
+from tiny_torch.autograd.hooks import Hook, add_hook, add_to, check_assigned, is_retained, retain
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.modes import INFERENCE, modes
 from tiny_torch.tensor import Tensor, wrap
@@ -181,7 +181,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return add_to(self, "_post_hooks", hook)
+    return add_to(self, "_post_hooks", Hook(hook))
 
 
 def retain_grad(self: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
+from operator import attrgetter
 
 from tiny_torch import hooks, layouts
 from tiny_torch.dtypes import cpp_name, scalar_type
@@ -11,6 +12,7 @@ from tiny_torch.hooks import RemovableHandle
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
 OF_TENSOR, RETAIN, BEFORE, AFTER = range(4)
+by_turn = attrgetter("turn")
 
 
 class Hook:
@@ -37,7 +39,7 @@ class Retain:
 
     def __call__(self, gradient):
         tensor = self.tensor()
-        if tensor is not None:
+        if tensor is not None and gradient is not None:
             so_far = tensor._grad
             if so_far is None:
                 tensor._grad = gradient.clone(memory_format=layouts.contiguous_format)
@@ -82,51 +84,64 @@ def check_assigned(tensor, grad) -> None:
         )
 
 
-def replaced(grads: tuple, answer) -> tuple:
-    """Gradients, unless a node's hook answers others."""
+def replaced(hook, grads: tuple, *others: tuple) -> tuple:
+    """Gradients after a node's own hook has seen them; an answer replaces them."""
+    answer = hook.function(grads, *others)
     if answer is None:
         return grads
     if not isinstance(answer, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}'")
     if len(answer) != len(grads):
         raise RuntimeError(
-            "hook has returned an incorrect number of values (got "
+            f"hook '{name_of(hook)}' has returned an incorrect number of values (got "
             f"{len(answer)}, but expected {len(grads)})"
         )
+    for before, after in zip(grads, answer, strict=True):
+        if after is not None:
+            check_answer(hook, before, after)
     return answer
 
 
 def checked(hook, gradient):
     """What a hook answers, which must be None or a tensor like the gradient."""
     answer = hook(gradient)
-    if answer is None:
-        return None
-    if not hasattr(answer, "array"):
-        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-    name = getattr(hook.function, "__name__", type(hook.function).__name__)
-    if answer.array.dtype is not gradient.array.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {gradient.dtype} got {answer.dtype})"
-        )
-    if answer.array.shape != gradient.array.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if answer is not None:
+        check_answer(hook, gradient, answer)
     return answer
 
 
-def add_to(tensor, name: str, function) -> RemovableHandle:
+def check_answer(hook, before, after) -> None:
+    if before is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not hasattr(after, "array"):
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+    if after.array.dtype is not before.array.dtype:
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the type of value "
+            f"(was {before.type()} got {after.type()})"
+        )
+    if after.array.shape != before.array.shape:
+        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
+
+
+def name_of(hook) -> str:
+    return getattr(hook.function, "__name__", type(hook.function).__name__)
+
+
+def add_to(tensor, name: str, hook: Hook) -> RemovableHandle:
     """A hook among a leaf's own."""
     own = getattr(tensor, name, None)
     if own is None:
         own = OrderedDict()
         setattr(tensor, name, own)
-    return hooks.add_hook(own, Hook(function))
+    return hooks.add_hook(own, hook)
 
 
 def add_hook(tensor, edge, function) -> RemovableHandle:
     """A hook on a leaf stands with the leaf, another with the node that made the tensor."""
     target, output = edge
     if target is tensor:
-        return add_to(tensor, "_hooks", function)
+        return add_to(tensor, "_hooks", Hook(function))
     return add_to_node(target, output, Hook(function))
 
 
@@ -153,17 +168,11 @@ class AccumulateGrad:
 
     def register_prehook(self, function) -> RemovableHandle:
         """Calls ``function((grad,))`` before it is added to ``.grad``; an answer replaces it."""
-
-        def hook(gradient):
-            return replaced((gradient,), function((gradient,)))[0]
-
-        return add_to(self.variable, "_hooks", hook)
+        return add_to(self.variable, "_hooks", Before(function))
 
     def register_hook(self, function) -> RemovableHandle:
-        """Refused: Tensor.register_post_accumulate_grad_hook is called then."""
-        raise NotImplementedError(
-            "AccumulateGrad.register_hook: use Tensor.register_post_accumulate_grad_hook"
-        )
+        """Calls ``function((), (grad,))`` after it was added to ``.grad``."""
+        return add_to(self.variable, "_post_hooks", After(function))
 
     def __eq__(self, other) -> bool:
         return isinstance(other, AccumulateGrad) and other.variable is self.variable

@@ -16,8 +16,8 @@ from tiny_torch.tensor import Tensor
 PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")
 # The orders of a function, and of a method; what is no number's name stands for the next tensor.
 ORDERS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "add": (("x", "alpha", "other"),),
-    "sub": (("x", "alpha", "other"),),
+    "add": (("input", "alpha", "other"),),
+    "sub": (("input", "alpha", "other"),),
     "addcmul": (("x", "value", "a", "b"),),
     "addcdiv": (("x", "value", "a", "b"),),
     **dict.fromkeys(PRODUCTS, (("beta", "x", "alpha", "a", "b"), ("beta", "x", "a", "b"))),
@@ -42,13 +42,25 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def matches(order: tuple[str, ...], arguments: tuple) -> bool:
+def values_of(order: tuple[str, ...], names: Any, arguments: tuple, keywords: dict) -> list | None:
+    """The arguments in an old order, by keyword the last ones; None where the call is not of it.
+
+    `names` are the function's own, of tensors.
+    """
+    rest = iter(names)
+    keys = [word if word in NUMBERS else next(rest) for word in order][len(arguments) :]
+    if keys != [key for key in keys if key in keywords] or keywords.keys() - {*keys, "out"}:
+        return None
+    values = [*arguments, *map(keywords.get, keys)]
+    if len(values) != len(order) or not {*order[: len(arguments)]}.intersection(NUMBERS):
+        return None
+
     def is_right(word: str, value: Any) -> bool:
-        if word == "other":
+        if word in ("input", "other"):
             return isinstance(value, Tensor | int | float)
         return is_number(value) if word in NUMBERS else isinstance(value, Tensor)
 
-    return len(order) == len(arguments) and all(map(is_right, order, arguments))
+    return values if all(map(is_right, order, values)) else None
 
 
 def warn(name: str, order: tuple[str, ...], function: FunctionType) -> None:
@@ -76,19 +88,37 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
     if not orders:
         return function
 
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+
+    def in_order(arguments: tuple, keywords: dict) -> tuple[tuple[str, ...], list] | None:
+        for order in orders:
+            values = values_of(order, names, arguments, keywords)
+            if values is not None:
+                return order, values
+        return None
+
     @wraps(function)
     def reordered(*arguments: Any, **keywords: Any) -> Any:
-        for order in orders:
-            if matches(order, arguments):
-                warn(name, order, function)
-                pairs = list(zip(order, arguments, strict=True))
-                numbers = {
-                    word: value.item() if isinstance(value, Tensor) else value
-                    for word, value in pairs
-                    if word in NUMBERS
-                }
-                others = [value for word, value in pairs if word not in NUMBERS]
-                return function(*others, **numbers, **keywords)
-        return function(*arguments, **keywords)  # which refuses as many
+        found = in_order(arguments, keywords)
+        if found is None:
+            return function(*arguments, **keywords)  # which refuses as many
+        warn(name, found[0], function)
+        pairs = list(zip(*found, strict=True))
+        numbers = {
+            word: value.item() if isinstance(value, Tensor) else value
+            for word, value in pairs
+            if word in NUMBERS
+        }
+        others = [value for word, value in pairs if word not in NUMBERS]
+        out = {"out": keywords["out"]} if "out" in keywords else {}
+        return function(*others, **numbers, **out)
 
+    reordered.in_order = in_order  # type: ignore[attr-defined]
     return reordered
+
+
+def is_outdated(function: Any, arguments: tuple, keywords: dict) -> bool:
+    """Whether a call of what `outdated` answered has its arguments in an old order."""
+    in_order = getattr(function, "in_order", None)
+    return in_order is not None and in_order(arguments, keywords) is not None

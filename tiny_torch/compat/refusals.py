@@ -17,6 +17,7 @@ import numpy as np
 
 from tiny_torch import _core
 from tiny_torch.arguments import is_int, kind_of, wrong_kind
+from tiny_torch.compat.outdated import is_outdated
 from tiny_torch.devices import device
 from tiny_torch.random import Generator
 from tiny_torch.tensor import Tensor
@@ -198,7 +199,9 @@ def as_plain(value: Any, annotation: str, many: bool) -> Any:
 
 
 def again(function: Any, arguments: tuple, keywords: dict, error: BaseException) -> Any:
-    """The result of a second call, with Python's own numbers in the place of others."""
+    """The result of a second call: in an old order, or with Python's own numbers for others."""
+    if isinstance(error, TypeError) and is_outdated(function, arguments, keywords):
+        return function.__wrapped__(*arguments, **keywords)
     if not isinstance(error, (TypeError, ValueError, AttributeError)) or not is_ours(error):
         return NotImplemented
     if not any(map(is_foreign, (*arguments, *keywords.values()))):
@@ -265,6 +268,8 @@ def refused(
     if not is_ours(error) or "Overflow when unpacking" in str(error):
         return error
     if error.__traceback__ is None and function in PYTHON_FIRST:
+        return error
+    if is_outdated(function, arguments, keywords):
         return error
     found = parsed(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))

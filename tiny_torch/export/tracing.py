@@ -14,8 +14,9 @@ from types import FrameType
 from typing import Any
 
 from tiny_torch.autograd.grad_mode import no_grad
-from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW, OpMode
+from tiny_torch.autograd.op_mode import IN_PLACE, OUT, VIEW
 from tiny_torch.autograd.places import ModulePaths, Place
+from tiny_torch.autograd.reading import ReadingMode
 from tiny_torch.export.graph import ExportError, Graph, Node, Value, mapped
 from tiny_torch.modes import Scope
 from tiny_torch.nn import Module
@@ -24,20 +25,8 @@ from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_unflatten
 from tiny_torch.utils.viz.running import undisturbed
 
-# Methods by which a tensor becomes something that no graph holds.
-READERS = (
-    "item",
-    "tolist",
-    "numpy",
-    "__bool__",
-    "__float__",
-    "__int__",
-    "__index__",
-    "__complex__",
-)
 
-
-class Tracer(OpMode):
+class Tracer(ReadingMode):
     """Records the ops of a `with`. `has(name)`: whether the op is wanted whole.
 
     Another op is taken apart by its composite, if it has one.
@@ -171,7 +160,7 @@ class Tracer(OpMode):
         node = Node("", (), place.line, self.paths.path(place.modules))
         return ExportError(f"{what}, which a trace cannot follow; {node.place}")
 
-    def refuse_reading(self, tensor: Tensor, method: str) -> None:
+    def read(self, tensor: Tensor, method: str, arguments: tuple) -> None:
         """Raises if Python is about to depend on an input's elements."""
         value = self.values.get(id(tensor.array))
         if value is not None and value.from_input:
@@ -201,31 +190,6 @@ def layout(array: Any) -> tuple:
 
 def same_state(a: Any, b: Any) -> bool:
     return bool((a == b).all()) if hasattr(a == b, "all") else a == b
-
-
-class reading_refused(Scope):
-    """Within it no tensor of the trace that depends on an input becomes a Python value."""
-
-    def __init__(self, tracer: Tracer) -> None:
-        self.tracer = tracer
-
-    def current(self) -> dict[str, Any]:
-        return {name: getattr(Tensor, name) for name in READERS}
-
-    def begin(self) -> None:
-        for name in READERS:
-            setattr(Tensor, name, self.refusing(name, getattr(Tensor, name)))
-
-    def refusing(self, name: str, plain: Any) -> Any:
-        def read(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
-            self.tracer.refuse_reading(tensor, name)
-            return plain(tensor, *args, **kwargs)
-
-        return read
-
-    def restore(self, before: dict[str, Any]) -> None:
-        for name, method in before.items():
-            setattr(Tensor, name, method)
 
 
 class in_eval(Scope):
@@ -268,7 +232,7 @@ def trace(
             tracer.name(tensor, name)
         for i, tensor in enumerate(leaves):
             tracer.add_input(tensor, f"input_{i}")
-        with no_grad(), reading_refused(tracer), tracer:
+        with no_grad(), tracer:
             answer = model(*args, **kwargs)
     finish(tracer, answer)
     return tracer.graph

@@ -2,8 +2,9 @@
 
 PyTorch calls the function once, with tensors that hide their batch dimension, and every op has a
 rule for such tensors. Here the function runs once a sample, on views of the batch, and the results
-are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. So what
-PyTorch refuses in vmap for want of a rule, such as `item()` or a branch on a value, works here.
+are stacked: the same numbers and gradients without a rule per op, at the cost of a loop. What
+tensors of all samples at once cannot do, such as `item()` or a branch on a value, is refused here,
+too (samples.py); what PyTorch refuses for want of a rule alone, such as an LSTM, works.
 https://pytorch.org/docs/stable/func.batch_level.html
 """
 
@@ -13,6 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tiny_torch.func.samples import RANDOM, Samples
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.nn import Module
 from tiny_torch.random import default_generator
@@ -36,7 +38,8 @@ def vmap(
     `randomness`: "error" refuses draws from the default generator, "same" repeats them for each
     sample, "different" draws on (numbers other than PyTorch's, which draws for all samples at
     once). `chunk_size` bounds memory in PyTorch; the loop has one sample at a time. Raises
-    ValueError for dimensions that do not fit, RuntimeError for another `randomness`.
+    ValueError for dimensions that do not fit; RuntimeError for another `randomness`, and where
+    Python, or a shape, depends on a sample's elements, or a sample is written into what all share.
     https://pytorch.org/docs/stable/generated/torch.func.vmap.html
 
     >>> import tiny_torch as torch
@@ -73,11 +76,15 @@ def vmap(
                 x if d is None else x.select(d, i) if sizes[0] else x.new_zeros(others(x, d))
                 for x, d in zip(leaves, dims, strict=True)
             ]
+            if i == 0:
+                samples.mark([x for x, d in zip(chosen, dims, strict=True) if d is not None])
             return func(*tree_unflatten(chosen, spec), **kwargs)
 
+        batches = [x for x, d in zip(leaves, dims, strict=True) if d is not None]
+        samples = Samples(batches, randomness)
         # of an empty batch, a sample of zeros tells the shapes
-        outputs = called(sample, max(sizes[0], 1), randomness)
-        return stacked(outputs, out_dims, func, sizes[0])
+        outputs = called(sample, max(sizes[0], 1), samples)
+        return stacked(outputs, out_dims, func, sizes[0], samples)
 
     return mapped
 
@@ -87,21 +94,18 @@ def others(x: Tensor, dim: int) -> tuple[int, ...]:
     return (*x.shape[:dim], *x.shape[dim + 1 :])
 
 
-def called(sample: Callable[[int], Any], count: int, randomness: str) -> list:
-    """sample(0), sample(1), ...; what they draw is as `randomness` says."""
-    outputs = []
+def called(sample: Callable[[int], Any], count: int, samples: Samples) -> list:
+    """sample(0), watched, sample(1), ...; what they draw is as `samples.randomness` says."""
     before = default_generator.get_state()
-    for i in range(count):
-        if randomness == "same":
+    with samples:
+        outputs = [sample(0)]
+    for i in range(1, count):
+        if samples.randomness == "same":
             default_generator.set_state(before)
         outputs.append(sample(i))
-        if randomness == "error" and not before.equal(default_generator.get_state()):
-            default_generator.set_state(before)
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use "
-                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
-                "operation out of vmap"
-            )
+    if samples.randomness == "error" and not before.equal(default_generator.get_state()):
+        default_generator.set_state(before)  # drawn by what is no op
+        raise RuntimeError(RANDOM)
     return outputs
 
 
@@ -123,7 +127,8 @@ def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[list, lis
     if dims is None:
         raise ValueError(
             f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"structure {text_of(tree_flatten(in_dims)[1])} but inputs has structure "
+            f"{text_of(spec)}."
         )
     return leaves, [checked_dim(x, d, start) for x, d in zip(leaves, dims, strict=True)], spec
 
@@ -158,7 +163,7 @@ def check_out_dims(out_dims: Any, func: Callable) -> None:
         )
 
 
-def stacked(outputs: list, out_dims: Any, func: Callable, count: int) -> Any:
+def stacked(outputs: list, out_dims: Any, func: Callable, count: int, samples: Samples) -> Any:
     """The samples' outputs as trees of batches."""
     spec = tree_flatten(outputs[0])[1]
     by_sample = [tree_flatten(output)[0] for output in outputs]
@@ -169,18 +174,20 @@ def stacked(outputs: list, out_dims: Any, func: Callable, count: int) -> Any:
         raise ValueError(
             f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
             f"compatible with the structure of `outputs`. out_dims has structure "
-            f"{tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"{text_of(tree_flatten(out_dims)[1])} but outputs has structure {text_of(spec)}."
         )
     leaves = zip(*by_sample, strict=True)
-    joined = [batch(list(parts), d, func, count) for parts, d in zip(leaves, dims, strict=True)]
+    joined = [
+        batch(list(parts), d, func, count, samples) for parts, d in zip(leaves, dims, strict=True)
+    ]
     return tree_unflatten(joined, spec)
 
 
-def batch(parts: list, dim: int | None, func: Callable, count: int) -> Any:
+def batch(parts: list, dim: int | None, func: Callable, count: int, samples: Samples) -> Any:
     """One output of all samples."""
     name = name_of(func)
     if dim is None:
-        if any(not same(part, parts[0]) for part in parts):
+        if samples.depends(parts[0]) or any(not same(part, parts[0]) for part in parts):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
@@ -199,7 +206,8 @@ def same(part: Any, first: Any) -> bool:
     if part is first:
         return True
     if isinstance(part, Tensor):
-        return part.equal(first)
+        a, b = part.array, first.array
+        return a.same_shape(b) and (a == b).all(None, False).item()
     return part == first
 
 
@@ -218,6 +226,16 @@ def broadcast(tree: Any, spec: Any) -> list | None:
             return None
         found += more
     return found
+
+
+def text_of(spec: Any, indent: int = 0) -> str:
+    """A spec as PyTorch prints it."""
+    if spec == LEAF:
+        return "*"
+    kind, keys, children = spec
+    indent += 2
+    texts = f",\n{' ' * indent}".join(text_of(child, indent) for child in children)
+    return f"TreeSpec({kind.__name__}, {keys if keys is None else list(keys)}, [{texts}])"
 
 
 def leaves_in(spec: Any) -> int:

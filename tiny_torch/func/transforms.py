@@ -17,6 +17,7 @@ from typing import Any
 from tiny_torch import autograd
 from tiny_torch.autograd.grad_mode import inference_mode, is_grad_enabled
 from tiny_torch.autograd.graph import Node, edge_of
+from tiny_torch.func.samples import Samples
 from tiny_torch.functions.shape.join import stack
 from tiny_torch.tensor import Tensor
 from tiny_torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -68,7 +69,7 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
                     f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            gradient = tree_unflatten(point.pull([output], None), point.spec)
+            gradient = tree_unflatten(point.pull([output], [output.new_ones(())]), point.spec)
         gradient, output, aux = (point.leave(tree) for tree in (gradient, output, aux))
         return (gradient, (output, aux)) if has_aux else (gradient, output)
 
@@ -155,7 +156,8 @@ def jacfwd(
 ) -> Callable:
     """The function that answers the Jacobian of `func`, computed column by column, as by `jvp`.
 
-    None for `argnums` means all of them. `randomness` concerns vmap, and changes nothing here.
+    None for `argnums` means all of them. `func` may draw random numbers unless `randomness` is
+    "error".
     https://pytorch.org/docs/stable/generated/torch.func.jacfwd.html
 
     >>> import tiny_torch as torch
@@ -168,7 +170,8 @@ def jacfwd(
     def jacobian(*args: Any) -> Any:
         inputs, input_spec = tree_flatten(chosen_of(args, argnums))
         sizes = [x.numel() for x in inputs]
-        output, push, aux = pusher(func, args, argnums, has_aux, False)
+        with Samples((), randomness):
+            output, push, aux = pusher(func, args, argnums, has_aux, False)
         outputs, output_spec = tree_flatten(output)
         columns = []
         for basis in standard_basis(inputs):
@@ -256,7 +259,11 @@ class Point:
 def mark(x: Any) -> Tensor:
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-    return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+    if x.requires_grad:
+        return x.view_as(x)
+    own = x.detach()
+    own.requires_grad = True
+    return own
 
 
 def leads_outside(x: Tensor, own: set) -> bool:
@@ -327,7 +334,7 @@ def pusher(
         outputs, spec = tree_flatten(output)
         check_outputs(outputs, name)
         vectors = [
-            y.detach().new_zeros(y.shape).requires_grad_() for y in outputs if y.requires_grad
+            y.detach().new_zeros(y.shape, requires_grad=True) for y in outputs if y.requires_grad
         ]
         point.own.update(vectors)
         pulled = point.pull([y for y in outputs if y.requires_grad], vectors)

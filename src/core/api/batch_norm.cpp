@@ -98,6 +98,24 @@ struct Call {
   }
 };
 
+// What is kept of each set: its mean, what that lacks of the true one, 1 / sqrt(variance + eps).
+struct Stats {
+  static constexpr int64_t kCount = 3;
+  NDArray array;  // (kCount, sets)
+
+  explicit Stats(NDArray array) : array(std::move(array)) {}
+  char* at(int64_t number) const {
+    return array.data() + number * array.shape()[1] * itemsize(array.dtype());
+  }
+  char* mean() const { return at(0); }
+  char* rstd() const { return at(2); }
+  void give(BatchNormArgs& args) const {
+    args.mean = mean();
+    args.rest = args.fixed ? nullptr : at(1);
+    args.rstd = rstd();
+  }
+};
+
 // Channels of a contiguous x of halves that batch norm takes at a time, so that their floats stay
 // in the caches; 0 for all of them, also if one of the `others` does not fit.
 int64_t channels_at_once(const NDArray& x, int64_t groups,
@@ -118,7 +136,7 @@ std::optional<NDArray> part_of(const NDArray* array, int64_t begin, int64_t end)
 const NDArray* pointer(const std::optional<NDArray>& x) { return x ? &*x : nullptr; }
 
 // The results of compute(begin, end) for channels [begin, end), put together: the first by channels
-// along dim 1, the others along dim 0.
+// along dim 1, the others along their last dim.
 template <class Compute>
 std::vector<NDArray> in_channel_parts(const NDArray& x, int64_t step, const Compute& compute) {
   const int64_t channels = x.shape()[1];
@@ -127,10 +145,13 @@ std::vector<NDArray> in_channel_parts(const NDArray& x, int64_t step, const Comp
     const int64_t end = std::min(begin + step, channels);
     const std::vector<NDArray> parts = compute(begin, end);
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (begin == 0)
-        whole.push_back(i == 0 ? x.new_empty(x.shape(), x.dtype())
-                               : x.new_empty({channels}, parts[i].dtype()));
-      copy_into(whole[i].slice(i == 0 ? 1 : 0, begin, end, 1), &parts[i]);
+      const int dim = i == 0 ? 1 : parts[i].ndim() - 1;
+      if (begin == 0) {
+        Dims shape = parts[i].shape();
+        shape[dim] = channels;
+        whole.push_back(x.new_empty(shape, parts[i].dtype()));
+      }
+      copy_into(whole[i].slice(dim, begin, end, 1), &parts[i]);
     }
   }
   return whole;
@@ -151,8 +172,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     });
   Call call(given, weight, bias, groups);
   BatchNormArgs& args = call.args;
-  const NDArray mean = given.new_empty({call.sets()}, call.compute);
-  const NDArray rstd = given.new_empty({call.sets()}, call.compute);
+  const Stats stats(given.new_empty({Stats::kCount, call.sets()}, call.compute));
   const NDArray variance = given.new_empty({call.sets()}, DType::Float64);
   for (const NDArray* running : {running_mean, running_var})
     if (running && running->shape() != Dims{args.channels})
@@ -173,8 +193,8 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
       args.channels,
       call.sets() / std::max<int64_t>(args.channels, 1),
       call.compute,
-      mean.data(),
-      rstd.data(),
+      stats.mean(),
+      stats.rstd(),
       variance.data(),
       static_cast<double>(call.elements()),
       momentum,
@@ -186,8 +206,7 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     launch(given)(backend_of(given).batch_norm->running_read, statistics);
   }
   args.out = y.data();
-  args.mean = mean.data();
-  args.rstd = rstd.data();
+  stats.give(args);
   args.variance = variance.data();
   args.eps = eps;
   if (given.numel() > 0) {
@@ -199,20 +218,20 @@ std::vector<NDArray> batch_norm(const NDArray& given, const NDArray* weight, con
     for (const NDArray* array : {running_mean, running_var})
       if (array) array->mark_written();
   }
-  return {converted(y, given.dtype()), mean, rstd};
+  return {converted(y, given.dtype()), stats.array};
 }
 
 std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& given,
-                                         const NDArray* weight, const NDArray& mean,
-                                         const NDArray& rstd, int64_t groups, bool fixed,
-                                         bool of_input, bool overwrite) {
-  if (const int64_t step = channels_at_once(given, groups, {weight, &mean, &rstd});
+                                         const NDArray* weight, const NDArray& stats,
+                                         int64_t groups, bool fixed, bool of_input,
+                                         bool overwrite) {
+  if (const int64_t step = channels_at_once(given, groups, {weight});
       step && grad.shape() == given.shape())
     return in_channel_parts(given, step, [&](int64_t begin, int64_t end) {
       const auto w = part_of(weight, begin, end);
-      const auto part = [&](const NDArray& x, int dim) { return x.slice(dim, begin, end, 1); };
-      return batch_norm_backward(part(grad, 1), part(given, 1), pointer(w), part(mean, 0),
-                                 part(rstd, 0), groups, fixed, of_input, overwrite);
+      const auto part = [&](const NDArray& x) { return x.slice(1, begin, end, 1); };
+      return batch_norm_backward(part(grad), part(given), pointer(w), contiguous(part(stats)),
+                                 groups, fixed, of_input, overwrite);
     });
   Call call(given, weight, nullptr, groups);
   if (grad.shape() != given.shape())
@@ -228,9 +247,8 @@ std::vector<NDArray> batch_norm_backward(const NDArray& grad, const NDArray& giv
   args.grad_sample = g.strides()[0];
   args.grad_channel = g.strides()[1];
   args.out = of_input ? dx.data() : nullptr;
-  args.mean = mean.data();
-  args.rstd = rstd.data();
   args.fixed = fixed;
+  Stats(stats).give(args);
   if (inside) given.mark_written();
   args.weight_grad = weight_grad.data();
   args.bias_grad = bias_grad.data();

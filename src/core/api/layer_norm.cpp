@@ -55,7 +55,7 @@ std::vector<NDArray> layer_norm(const NDArray& x, int64_t count, const NDArray* 
                                 const NDArray* bias, double eps, bool centered) {
   Call call(x, weight, bias, count, centered);
   const NDArray in = rows_of(x, count), y = x.new_empty(in.shape(), x.dtype());
-  const NDArray stats = x.new_empty({in.shape()[0], 2}, call.compute);
+  const NDArray stats = x.new_empty({in.shape()[0], 3}, call.compute);
   call.args.lines = lines_of(in.shape(), 1, call.compute, {&in, &y});
   call.args.eps = eps;
   call.args.stats = stats.data();

@@ -18,6 +18,7 @@ struct BatchNormArgs {
   int64_t x_sample, x_channel, grad_sample, grad_channel;  // in elements; S is contiguous
   const char *weight, *bias;                               // per channel, or null
   char *mean, *rstd;                                       // per set
+  char* rest;                                              // of the true mean; null if fixed
   char* variance;                                          // per set, biased; forward only
   bool fixed;                                              // mean and rstd are given constants
   double eps;

@@ -11,7 +11,7 @@ struct LayerNormArgs {
   bool centered;
   const char *weight, *bias;  // per element of a line, or null
   double eps;
-  char* stats;  // per line: mean, 1 / sqrt(variance + eps)
+  char* stats;  // per line: mean, what that lacks of the true one, 1 / sqrt(variance + eps)
   // Backward, or null: the gradients of weight and bias, per element of a line, and those of each
   // group of lines, (groups, 2, size), whose memory is given.
   char *weight_grad, *bias_grad, *sums;

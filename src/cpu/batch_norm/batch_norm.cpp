@@ -97,18 +97,18 @@ Moments moments_of(const Planes<T>& planes) {
   return moments;
 }
 
-// The sums of grad and of grad (x - mean).
 template <class T>
-void gradient_sums(const Planes<T>& planes, T mean, double (&totals)[2]) {
-  totals[0] = totals[1] = 0;
+GradientSums gradient_sums(const Planes<T>& planes, T mean, T rstd) {
+  GradientSums totals;
   for_each_block(planes, [&](const Planes<T>& block) {
     double sums[2];
-    sum_planes(block, sums, [mean](Vec<T>(&terms)[2], auto memory, const T* x, const T* grad) {
+    sum_planes(block, sums, [=](Vec<T>(&terms)[2], auto memory, const T* x, const T* grad) {
       terms[0] = memory.load(grad);
-      terms[1] = terms[0] * (memory.load(x) - mean);
+      terms[1] = terms[0] * ((memory.load(x) - mean) * rstd);
     });
-    totals[0] += sums[0], totals[1] += sums[1];
+    totals.add(1, {sums[0], sums[1]});
   });
+  return totals;
 }
 
 // The channel and the place in the output of a set's plane p.
@@ -225,87 +225,84 @@ void for_each_plane_row(const Call<T>& call, int64_t begin, int64_t end, F f) {
   }
 }
 
-// `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per plane. For up to Rows<T>::kMost
-// sets of which takes_rows() is true.
+// `sums`: per plane. For up to Rows<T>::kMost sets of which takes_rows() is true.
 template <class T>
-void backward_rows(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+void backward_rows(const Call<T>& call, int64_t begin, int64_t end, GradientSums* sums) {
   const BatchNormArgs& a = call.a;
   int64_t set = begin, p = 0;  // of the next plane: its set, and its number in that
   auto next_plane = [&] {
     if (++p == call.together) p = 0, ++set;
   };
   for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
-    typename Rows<T>::Stat mean, totals[2];
-    for (int64_t k = 0; k < rows.count; ++k, next_plane()) mean.line(k) = call.means[set];
+    typename Rows<T>::Stat mean, rstd, totals[2];
+    for (int64_t k = 0; k < rows.count; ++k, next_plane())
+      mean.line(k) = call.means[set], rstd.line(k) = call.rstds[set];
     rows.reduce(totals, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
       terms[0] = at.load(1);
-      terms[1] = terms[0] * (at.load(0) - mean[at]);
+      terms[1] = terms[0] * ((at.load(0) - mean[at]) * rstd[at]);
     });
     for (int64_t k = 0; k < rows.count; ++k)
-      for (int i = 0; i < 2; ++i)
-        sums[2 * (first + k) + i] = static_cast<double>(totals[i].line(k));
+      sums[first + k] = {static_cast<double>(totals[0].line(k)),
+                         static_cast<double>(totals[1].line(k))};
   });
   T slopes[Rows<T>::kMost], middles[Rows<T>::kMost];
   for (set = begin; set < end; ++set) {
-    const T rstd = call.rstds[set];
-    double sum = 0, moment = 0;
+    GradientSums all;
     for (p = 0; p < call.together; ++p) {
-      double* const totals = sums + (set * call.together + p) * 2;
-      const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
-      sum += weight * totals[0], moment += weight * totals[1];
-      totals[1] *= static_cast<double>(rstd);
+      GradientSums& of_plane = sums[set * call.together + p];
+      of_plane = of_plane.centred(call, set);
+      all.add(static_cast<double>(call.weight(channel_of(call, set, p))), of_plane);
     }
-    const Coefficients<T> c(a, call.elements, 1, rstd, sum, moment);
+    const Coefficients<T> c(call, set, 1, all);
     slopes[set - begin] = -c.slope, middles[set - begin] = -c.middle;
   }
   if (!a.out) return;
   set = begin, p = 0;
   for_each_plane_row(call, begin, end, [&](const Rows<T>& rows, int64_t first) {
-    typename Rows<T>::Stat mean, factor, slope, middle;
+    typename Rows<T>::Stat mean, rstd, factor, slope, middle;
     int64_t channel = first % a.channels;
     for (int64_t k = 0; k < rows.count; ++k, next_plane()) {
-      mean.line(k) = call.means[set], factor.line(k) = call.rstds[set] * call.weight(channel);
+      mean.line(k) = call.means[set], rstd.line(k) = call.rstds[set];
+      factor.line(k) = rstd.line(k) * call.weight(channel);
       slope.line(k) = slopes[set - begin], middle.line(k) = middles[set - begin];
       if (++channel == a.channels) channel = 0;
     }
     rows.each([&](const auto& at) {
       const Vec<T> scaled = multiply_add(at.load(1), factor[at], middle[at]);
-      at.store(2, multiply_add(at.load(0) - mean[at], slope[at], scaled));
+      at.store(2, multiply_add((at.load(0) - mean[at]) * rstd[at], slope[at], scaled));
     });
   });
 }
 
 // The same of any set; or per set, where its weight is one.
 template <class T>
-void backward_set(const Call<T>& call, int64_t set, double* sums) {
+void backward_set(const Call<T>& call, int64_t set, GradientSums* sums) {
   const Planes<T> planes = planes_of(call, set);
   const T mean = call.means[set], rstd = call.rstds[set];
-  double sum = 0, moment = 0;
+  GradientSums all;
   const int64_t sets = call.per_channel ? 1 : planes.count;
   for (int64_t p = 0; p < sets; ++p) {
-    double totals[2];
-    gradient_sums(call.per_channel ? planes : planes.part(p, 1, 0, planes.size), mean, totals);
-    double* const kept = sums + (set * sets + p) * 2;
-    kept[0] = totals[0], kept[1] = totals[1] * static_cast<double>(rstd);
-    const double weight = static_cast<double>(call.weight(channel_of(call, set, p)));
-    sum += weight * totals[0], moment += weight * totals[1];
+    const Planes<T> part = call.per_channel ? planes : planes.part(p, 1, 0, planes.size);
+    const GradientSums totals = gradient_sums(part, mean, rstd).centred(call, set);
+    sums[set * sets + p] = totals;
+    all.add(static_cast<double>(call.weight(channel_of(call, set, p))), totals);
   }
   if (!call.a.out) return;
   for (int64_t p = 0; p < planes.count; ++p) {
     const T weight = call.weight(channel_of(call, set, p));
-    const Coefficients<T> c(call.a, call.elements, weight, rstd, sum, moment);
+    const Coefficients<T> c(call, set, weight, all);
     const T *x = planes.x + p * planes.x_step, *grad = planes.grad + p * planes.grad_step;
     T* const dx = output_of(call, set, p);
     for_each_vector<T>(0, planes.size, [=](int64_t i, auto memory) {
-      const Vec<T> distance = memory.load(x + i) - mean;
+      const Vec<T> normalised = (memory.load(x + i) - mean) * rstd;
       const Vec<T> scaled = multiply_add(memory.load(grad + i), c.factor, -c.middle);
-      memory.store(dx + i, multiply_add(distance, -c.slope, scaled));
+      memory.store(dx + i, multiply_add(normalised, -c.slope, scaled));
     });
   }
 }
 
 template <class T>
-void backward_sets(const Call<T>& call, int64_t begin, int64_t end, double* sums) {
+void backward_sets(const Call<T>& call, int64_t begin, int64_t end, GradientSums* sums) {
   if (!takes_rows(call)) {
     for (int64_t set = begin; set < end; ++set) backward_set(call, set, sums);
     return;
@@ -332,9 +329,7 @@ inline Spread spread_of(const BatchNormArgs& a) {
 
 template <class T>
 void forward(const BatchNormArgs& a) {
-  Call<T> call{a};
-  const Scratch<T> rests(a.fixed ? 0 : call.sets);
-  call.rests = rests.data;
+  const Call<T> call{a};
   const Spread spread = spread_of(a);
   if (spread.count) return forward_matrix(call, spread);
   parallel_for(call.sets, grain_of(call),
@@ -345,7 +340,7 @@ template <class T>
 void backward(const BatchNormArgs& a) {
   const Call<T> call{a};
   const int64_t entries = (call.per_channel ? 1 : a.samples) * a.channels;
-  const Scratch<double> sums(2 * entries);
+  const Scratch<GradientSums> sums(entries);
   const Spread spread = spread_of(a);
   if (spread.count) {
     backward_matrix(call, spread, sums.data);
@@ -355,11 +350,10 @@ void backward(const BatchNormArgs& a) {
   }
   T *const weight_grad = numbers<T>(a.weight_grad), *const bias_grad = numbers<T>(a.bias_grad);
   for (int64_t c = 0; c < a.channels; ++c) {
-    double totals[2] = {0, 0};
-    for (int64_t at = c; at < entries; at += a.channels)
-      totals[0] += sums.data[2 * at], totals[1] += sums.data[2 * at + 1];
-    bias_grad[c] = static_cast<T>(totals[0]);
-    weight_grad[c] = static_cast<T>(totals[1]);
+    GradientSums totals;
+    for (int64_t at = c; at < entries; at += a.channels) totals.add(1, sums.data[at]);
+    bias_grad[c] = static_cast<T>(totals.sum);
+    weight_grad[c] = static_cast<T>(totals.moment);
   }
 }
 

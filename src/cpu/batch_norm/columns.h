@@ -122,20 +122,23 @@ void column_moments(const T* x, int64_t rows, int64_t columns, int64_t stride, T
   });
 }
 
-// The sums of grad and grad (x - mean).
+// The sums of grad and grad x'.
 template <class T>
-void column_gradient_sums(const T* x, const T* grad, const T* means, int64_t rows, int64_t columns,
-                          int64_t stride, T* sums, T* moments) {
+void column_gradient_sums(const T* x, const T* grad, const T* means, const T* rstds, int64_t rows,
+                          int64_t columns, int64_t stride, T* sums, T* moments) {
   for_each_columns<T>(columns, [=](int64_t c, auto memory, auto vectors) {
     constexpr int kVectors = decltype(vectors)::value;
-    Vec<T> mean[kVectors], sum[kVectors] = {}, moment[kVectors] = {};
-    for (int v = 0; v < kVectors; ++v) mean[v] = memory.load(means + c + v * lanes<T>);
+    Vec<T> mean[kVectors], rstd[kVectors], sum[kVectors] = {}, moment[kVectors] = {};
+    for (int v = 0; v < kVectors; ++v) {
+      mean[v] = memory.load(means + c + v * lanes<T>);
+      rstd[v] = memory.load(rstds + c + v * lanes<T>);
+    }
     for (int64_t r = 0; r < rows; ++r)
       for (int v = 0; v < kVectors; ++v) {
         const int64_t at = r * stride + c + v * lanes<T>;
         const Vec<T> g = memory.load(grad + at);
         sum[v] += g;
-        moment[v] += g * (memory.load(x + at) - mean[v]);
+        moment[v] += g * ((memory.load(x + at) - mean[v]) * rstd[v]);
       }
     for (int v = 0; v < kVectors; ++v) {
       memory.store(sums + c + v * lanes<T>, sum[v]);
@@ -197,44 +200,45 @@ void forward_matrix(const Call<T>& call, Spread spread) {
   });
 }
 
-// `sums`: of grad and grad (x - mean) / sqrt(variance + eps), per sample and channel.
+// `sums`: per sample and channel.
 template <class T>
-void backward_matrix(const Call<T>& call, Spread spread, double* sums) {
+void backward_matrix(const Call<T>& call, Spread spread, GradientSums* sums) {
   const Matrix<T> m{call, spread};
   const T *const x = numbers<T>(call.a.x), *const grad = numbers<T>(call.a.grad);
   T* const dx = numbers<T>(call.a.out);
   const int64_t all = m.samples * m.columns;
-  const Scratch<T> scratch(2 * m.places() + 4 * all);
+  const Scratch<T> scratch(2 * m.places() + 5 * all);
   T *const partial = scratch.data, *const moments = partial + m.places();
-  T *const mean = moments + m.places(), *const factor = mean + all;
+  T *const mean = moments + m.places(), *const rstd = mean + all, *const factor = rstd + all;
   T *const slope = factor + all, *const middle = slope + all;
   m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
     for (int64_t channel = first; channel < first + call.together; ++channel)
-      m.for_each_column(channel,
-                        [&](int64_t c) { mean[sample * m.columns + c] = call.means[set]; });
+      m.for_each_column(channel, [&](int64_t c) {
+        const int64_t at = sample * m.columns + c;
+        mean[at] = call.means[set], rstd[at] = call.rstds[set];
+      });
   });
   m.for_each_block([&](const auto& b) {
     const int64_t at = m.place(b.sample, b.number, b.column);
-    column_gradient_sums(x + b.start, grad + b.start, mean + b.sample * m.columns + b.column,
-                         b.rows, b.columns, m.columns, partial + at, moments + at);
+    const int64_t stat = b.sample * m.columns + b.column;
+    column_gradient_sums(x + b.start, grad + b.start, mean + stat, rstd + stat, b.rows, b.columns,
+                         m.columns, partial + at, moments + at);
   });
   m.for_each_set([&](int64_t sample, int64_t first, int64_t set) {
-    const T rstd = call.rstds[set];
-    double sum = 0, moment = 0;
+    GradientSums all;
     for (int64_t channel = first; channel < first + call.together; ++channel) {
-      double totals[2] = {0, 0};
+      GradientSums totals;
       for (int64_t b = 0; b < m.down; ++b)
         m.for_each_column(channel, [&](int64_t c) {
-          totals[0] += static_cast<double>(partial[m.place(sample, b, c)]);
-          totals[1] += static_cast<double>(moments[m.place(sample, b, c)]);
+          const int64_t at = m.place(sample, b, c);
+          totals.add(1, {static_cast<double>(partial[at]), static_cast<double>(moments[at])});
         });
-      double* const entry = sums + (sample * call.a.channels + channel) * 2;
-      entry[0] = totals[0], entry[1] = totals[1] * static_cast<double>(rstd);
-      const double weight = static_cast<double>(call.weight(channel));
-      sum += weight * totals[0], moment += weight * totals[1];
+      totals = totals.centred(call, set);
+      sums[sample * call.a.channels + channel] = totals;
+      all.add(static_cast<double>(call.weight(channel)), totals);
     }
     for (int64_t channel = first; channel < first + call.together; ++channel) {
-      const Coefficients<T> k(call.a, call.elements, call.weight(channel), rstd, sum, moment);
+      const Coefficients<T> k(call, set, call.weight(channel), all);
       m.for_each_column(channel, [&](int64_t c) {
         const int64_t at = sample * m.columns + c;
         factor[at] = k.factor, slope[at] = -k.slope, middle[at] = -k.middle;
@@ -244,9 +248,10 @@ void backward_matrix(const Call<T>& call, Spread spread, double* sums) {
   if (!dx) return;
   m.for_each_element([=](int64_t i, int64_t at, auto memory) {
     const Vec<T> distance = memory.load(x + i) - memory.load(mean + at);
+    const Vec<T> normalised = distance * memory.load(rstd + at);
     const Vec<T> scaled =
         multiply_add(memory.load(grad + i), memory.load(factor + at), memory.load(middle + at));
-    memory.store(dx + i, multiply_add(distance, memory.load(slope + at), scaled));
+    memory.store(dx + i, multiply_add(normalised, memory.load(slope + at), scaled));
   });
 }
 

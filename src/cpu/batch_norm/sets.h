@@ -21,13 +21,14 @@ struct Call {
   const int64_t sets = per_channel ? a.channels : a.samples * sets_of_sample;
   const int64_t elements = (per_channel ? a.samples : together) * a.size;  // of a set
   const T *weights = numbers<T>(a.weight), *biases = numbers<T>(a.bias);
-  T* rests = nullptr;  // what `means` lack, per set; forward only
-  T *means = numbers<T>(a.mean), *rstds = numbers<T>(a.rstd);
+  T *means = numbers<T>(a.mean), *rests = numbers<T>(a.rest), *rstds = numbers<T>(a.rstd);
 
   T weight(int64_t channel) const { return weights ? weights[channel] : T(1); }
-  // Of an element less the set's mean, times `scale`. A mean may not fit into T.
+  // What `means` lack: a mean may not fit into T.
+  T rest(int64_t set) const { return rests ? rests[set] : T(0); }
+  // Of an element less the set's mean, times `scale`.
   T shift(int64_t channel, int64_t set, T scale) const {
-    return (biases ? biases[channel] : T(0)) - (rests ? rests[set] * scale : T(0));
+    return (biases ? biases[channel] : T(0)) - rest(set) * scale;
   }
   void finish(int64_t set, double mean, double squares) const {
     double variance = squares / static_cast<double>(elements);
@@ -56,17 +57,34 @@ struct Call {
   }
 };
 
-// dx = grad factor - (x - mean) slope - middle.
+// Sums of grad, and of grad x', where x' = (x - mean) rstd, which is in range where a power of rstd
+// is not.
+struct GradientSums {
+  double sum = 0, moment = 0;
+
+  void add(double weight, const GradientSums& other) {
+    sum += weight * other.sum, moment += weight * other.moment;
+  }
+  // Those of the true mean.
+  template <class T>
+  GradientSums centred(const Call<T>& call, int64_t set) const {
+    return {sum, moment - static_cast<double>(call.rest(set) * call.rstds[set]) * sum};
+  }
+};
+
+// dx = grad factor - (x - mean) rstd slope - middle.
 template <class T>
 struct Coefficients {
-  T factor, slope, middle;
+  T factor, slope = 0, middle = 0;
 
-  // From the sums over a set of weight grad and of weight grad (x - mean).
-  Coefficients(const BatchNormArgs& a, int64_t elements, T weight, T rstd, double sum,
-               double moment)
-      : factor(weight * rstd),
-        slope(a.fixed ? 0 : static_cast<T>(moment / elements * rstd * rstd * rstd)),
-        middle(a.fixed ? 0 : static_cast<T>(sum / elements * rstd)) {}
+  // From a set's sums of weight grad.
+  Coefficients(const Call<T>& call, int64_t set, T weight, const GradientSums& sums)
+      : factor(weight * call.rstds[set]) {
+    if (call.a.fixed) return;
+    const double share = static_cast<double>(call.rstds[set]) / static_cast<double>(call.elements);
+    slope = static_cast<T>(sums.moment * share);
+    middle = static_cast<T>(sums.sum * share) - call.rest(set) * call.rstds[set] * slope;
+  }
 };
 
 }  // namespace

@@ -44,9 +44,9 @@ void forward_rows(const void* args, char* const* data, const int64_t* steps, int
     rstd.line(k) = static_cast<T>(1 / __builtin_sqrt(exact.variance + a.eps));
   }
   shift.vectors[0] = -rest.vectors[0] * rstd.vectors[0];
-  T* const stats = numbers<T>(a.stats) + 2 * position;
-  for (int64_t k = 0; k < count; ++k)
-    stats[2 * k] = mean.line(k) + rest.line(k), stats[2 * k + 1] = rstd.line(k);
+  T* stats = numbers<T>(a.stats) + 3 * position;
+  for (int64_t k = 0; k < count; ++k, stats += 3)
+    stats[0] = mean.line(k), stats[1] = rest.line(k), stats[2] = rstd.line(k);
   const T *weight = numbers<T>(a.weight), *bias = numbers<T>(a.bias);
   rows.each([&](const auto& at) {
     at.prefetch_next(0), at.prefetch(1);
@@ -65,15 +65,17 @@ void backward_rows(const void* args, char* const* data, const int64_t* steps, in
   const Rows<T> rows{data, steps, a.lines.size, count};
   const T n = static_cast<T>(a.lines.size);
   const T* const weight = numbers<T>(a.weight);
-  typename Rows<T>::Stat mean, rstd, sums[2];
-  for (int64_t k = 0; k < count; ++k) {
-    const T* const stats = numbers<T>(a.stats) + 2 * (position + k);
-    mean.line(k) = stats[0], rstd.line(k) = stats[1];
-  }
+  typename Rows<T>::Stat mean, rstd, shift, sums[2];
+  const T* stats = numbers<T>(a.stats) + 3 * position;
+  for (int64_t k = 0; k < count; ++k, stats += 3)
+    mean.line(k) = stats[0], shift.line(k) = -stats[1] * stats[2], rstd.line(k) = stats[2];
+  const auto normalised = [&](const auto& at, Vec<T> x) {
+    return multiply_add(x - mean[at], rstd[at], shift[at]);
+  };
   rows.reduce(sums, T(0), Plus(), [&](const auto& at, Vec<T>(&terms)[2]) {
     terms[0] = at.load(0);
     if (weight) terms[0] *= at.load_class(weight);
-    terms[1] = terms[0] * ((at.load(1) - mean[at]) * rstd[at]);
+    terms[1] = terms[0] * normalised(at, at.load(1));
   });
   const auto middle = sums[0].map([=](Vec<T> v) { return kCentered ? v / n : Vec<T>{}; });
   const auto slope = sums[1].map([=](Vec<T> v) { return v / n; });
@@ -90,7 +92,7 @@ void backward_rows(const void* args, char* const* data, const int64_t* steps, in
         return weight_grad ? Grads{at.load_class(weight_grad), at.load_class(bias_grad)} : Grads{};
       },
       [&](const auto& at, Grads& grads) {
-        const Vec<T> grad = at.load(0), scaled = (at.load(1) - mean[at]) * rstd[at];
+        const Vec<T> grad = at.load(0), scaled = normalised(at, at.load(1));
         grads.weight += grad * scaled;
         grads.bias += grad;
         const Vec<T> g = weight ? grad * at.load_class(weight) : grad;

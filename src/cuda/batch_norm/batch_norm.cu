@@ -51,9 +51,22 @@ struct Sets {
 
 // ---- forward ------------------------------------------------------------------------------------
 
+// Of each set: the mean, what that lacks of the true one (no memory: nothing), 1 / sqrt(variance +
+// eps).
 template <class T>
-__global__ void moments(const Sets sets, const T* const x, const double eps, T* const means,
-                        T* const rstds, double* const variances) {
+struct Stats {
+  T *means, *rests, *rstds;
+
+  explicit Stats(const BatchNormArgs& a)
+      : means(numbers<T>(a.mean)), rests(numbers<T>(a.rest)), rstds(numbers<T>(a.rstd)) {}
+  __device__ T distance(const T x, const int64_t set) const {
+    return rests ? x - means[set] - rests[set] : x - means[set];
+  }
+};
+
+template <class T>
+__global__ void moments(const Sets sets, const T* const x, const double eps, const Stats<T> stats,
+                        double* const variances) {
   const int64_t set = blockIdx.x, elements = sets.elements();
   const double n = static_cast<double>(elements);
   double sum = 0, squares = 0;
@@ -66,26 +79,26 @@ __global__ void moments(const Sets sets, const T* const x, const double eps, T* 
   }
   const double variance = sum_of_block(squares) / n;
   if (threadIdx.x > 0) return;
-  means[set] = static_cast<T>(mean);
-  rstds[set] = static_cast<T>(1 / sqrt(variance + eps));
+  stats.means[set] = static_cast<T>(mean);
+  stats.rests[set] = static_cast<T>(mean - static_cast<double>(stats.means[set]));
+  stats.rstds[set] = static_cast<T>(1 / sqrt(variance + eps));
   variances[set] = variance;
 }
 
 template <class T>
-__global__ void normalize(const Sets sets, const T* const x, const T* const means,
-                          const T* const rstds, const T* const weight, const T* const bias,
-                          T* const y) {
+__global__ void normalize(const Sets sets, const T* const x, const Stats<T> stats,
+                          const T* const weight, const T* const bias, T* const y) {
   const int64_t i = thread_index();
   if (i >= sets.numel()) return;
   const Element e = sets.at(i);
   const int64_t set = sets.set_of(e);
-  const T scale = weight ? rstds[set] * weight[e.channel] : rstds[set];
-  y[i] = (x[sets.of_x(e)] - means[set]) * scale + (bias ? bias[e.channel] : T(0));
+  const T scale = weight ? stats.rstds[set] * weight[e.channel] : stats.rstds[set];
+  y[i] = stats.distance(x[sets.of_x(e)], set) * scale + (bias ? bias[e.channel] : T(0));
 }
 
 // ---- backward -----------------------------------------------------------------------------------
 
-// Sums of grad, and of grad (x - mean).
+// Sums of grad, and of grad x', where x' = (x - mean) rstd.
 struct Sums {
   double sum, moment;
 };
@@ -93,7 +106,7 @@ struct Sums {
 // A block per channel, or per sample and channel where sets are of one sample.
 template <class T>
 __global__ void gradient_sums(const Sets sets, const T* const x, const T* const grad,
-                              const T* const means, Sums* const sums) {
+                              const Stats<T> stats, Sums* const sums) {
   const int64_t channel = blockIdx.x % sets.channels, sample = blockIdx.x / sets.channels;
   const int64_t n = sets.is_per_channel() ? sets.samples * sets.size : sets.size;
   double sum = 0, moment = 0;
@@ -101,7 +114,8 @@ __global__ void gradient_sums(const Sets sets, const T* const x, const T* const 
     const Element e{sample + i / sets.size, channel, i % sets.size};
     const T g = grad[sets.of_grad(e)];
     sum += static_cast<double>(g);
-    moment += static_cast<double>(g * (x[sets.of_x(e)] - means[sets.set_of(e)]));
+    const int64_t set = sets.set_of(e);
+    moment += static_cast<double>(g * (stats.distance(x[sets.of_x(e)], set) * stats.rstds[set]));
   }
   sum = sum_of_block(sum);
   moment = sum_of_block(moment);
@@ -124,37 +138,35 @@ __global__ void add_channels(const Sets sets, const int64_t count, const Sums* c
   of_sets[set] = all;
 }
 
-// dx = (grad weight - mean(grad weight) - x' mean(grad weight x')) rstd, x' = (x - mean) rstd; the
-// means are 0 where the statistics are constants.
+// dx = (grad weight - mean(grad weight) - x' mean(grad weight x')) rstd; the means are 0 where the
+// statistics are constants.
 template <class T>
 __global__ void normalize_backward(const Sets sets, const T* const x, const T* const grad,
-                                   const T* const means, const T* const rstds,
-                                   const T* const weight, const Sums* const of_sets,
-                                   const bool fixed, T* const dx) {
+                                   const Stats<T> stats, const T* const weight,
+                                   const Sums* const of_sets, const bool fixed, T* const dx) {
   const int64_t i = thread_index();
   if (i >= sets.numel()) return;
   const Element e = sets.at(i);
   const int64_t set = sets.set_of(e);
-  const T rstd = rstds[set];
+  const T rstd = stats.rstds[set];
   T value = grad[sets.of_grad(e)] * (weight ? weight[e.channel] * rstd : rstd);
   if (!fixed) {
     const double n = static_cast<double>(sets.elements());
     value -= static_cast<T>(of_sets[set].sum / n * rstd);
-    value -= static_cast<T>(of_sets[set].moment / n * rstd * rstd * rstd) *
-             (x[sets.of_x(e)] - means[set]);
+    value -= static_cast<T>(of_sets[set].moment / n * rstd) *
+             (stats.distance(x[sets.of_x(e)], set) * rstd);
   }
   dx[i] = value;
 }
 
 template <class T>
 __global__ void weight_gradients(const Sets sets, const int64_t entries, const Sums* const sums,
-                                 const T* const rstds, T* const weight_grad, T* const bias_grad) {
+                                 T* const weight_grad, T* const bias_grad) {
   const int64_t channel = thread_index();
   if (channel >= sets.channels) return;
   double weight = 0, bias = 0;
   for (int64_t k = channel; k < entries; k += sets.channels) {
-    const int64_t set = sets.is_per_channel() ? k : k / sets.set_channels;
-    weight += sums[k].moment * static_cast<double>(rstds[set]);
+    weight += sums[k].moment;
     bias += sums[k].sum;
   }
   weight_grad[channel] = static_cast<T>(weight);
@@ -170,35 +182,34 @@ Sets sets_of(const BatchNormArgs& a) {
 int64_t count_of(const BatchNormArgs& a) {
   return a.set_channels ? a.samples * (a.channels / a.set_channels) : a.channels;
 }
-Grid blocks(int64_t count) { return {static_cast<unsigned>(count), kThreads}; }
+Grid blocks(int64_t count) { return {count, kThreads}; }
 
 template <class T>
 void forward(const BatchNormArgs& a) {
   const Sets sets = sets_of(a);
+  const Stats<T> stats(a);
   const T* const x = numbers<T>(a.x);
-  T *const means = numbers<T>(a.mean), *const rstds = numbers<T>(a.rstd);
   if (!a.fixed)
-    launch<moments<T>>(blocks(count_of(a)), sets, x, a.eps, means, rstds,
-                       numbers<double>(a.variance));
-  launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, means, rstds,
+    launch<moments<T>>(blocks(count_of(a)), sets, x, a.eps, stats, numbers<double>(a.variance));
+  launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, stats,
                        numbers<T>(a.weight), numbers<T>(a.bias), numbers<T>(a.out));
 }
 
 template <class T>
 void backward(const BatchNormArgs& a) {
   const Sets sets = sets_of(a);
+  const Stats<T> stats(a);
   const T *const x = numbers<T>(a.x), *const grad = numbers<T>(a.grad);
-  const T *const means = numbers<T>(a.mean), *const rstds = numbers<T>(a.rstd);
   const T* const weight = numbers<T>(a.weight);
   const int64_t count = count_of(a), entries = (a.set_channels ? a.samples : 1) * a.channels;
   const Scratch<Sums> sums(entries), of_sets(count);
-  launch<gradient_sums<T>>(blocks(entries), sets, x, grad, means, sums.data());
-  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, sums.data(), rstds,
+  launch<gradient_sums<T>>(blocks(entries), sets, x, grad, stats, sums.data());
+  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, sums.data(),
                               numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));
   if (!a.out) return;
   launch<add_channels<T>>(grid_of(count), sets, count, sums.data(), weight, of_sets.data());
-  launch<normalize_backward<T>>(grid_of(a.samples * a.channels * a.size), sets, x, grad, means,
-                                rstds, weight, of_sets.data(), a.fixed, numbers<T>(a.out));
+  launch<normalize_backward<T>>(grid_of(a.samples * a.channels * a.size), sets, x, grad, stats,
+                                weight, of_sets.data(), a.fixed, numbers<T>(a.out));
 }
 
 void batch_norm(const BatchNormArgs& a) {

@@ -54,9 +54,8 @@ class ChannelsLast {
         strides{from.pixels() * from.channels, 1, from.size[1] * from.size[2] * from.channels,
                 from.size[2] * from.channels, from.channels} {
     const int64_t tiles = ceil_div(from.channels, kSide) * ceil_div(from.pixels(), kSide);
-    launch<put_channels_last>({static_cast<unsigned>(from.count * tiles), kThreads}, from,
-                              Divisor(from.size[1]), Divisor(from.size[2]), from.pixels(),
-                              copy_.data());
+    launch<put_channels_last>({from.count * tiles, kThreads}, from, Divisor(from.size[1]),
+                              Divisor(from.size[2]), from.pixels(), copy_.data());
   }
   uint16_t* data() const { return copy_.data(); }
 

@@ -305,7 +305,7 @@ __global__ void depthwise_weight_element(const ConvSum g, const ConvPart part, T
 template <class T>
 void depthwise_weight(const ConvSum& all, void* w) {
   for_each_part(all, [w](const ConvSum& g, const ConvPart& part, const ConvPart&) {
-    const Grid grid{static_cast<unsigned>(g.groups * part.tap_count), kThreads};
+    const Grid grid{g.groups * part.tap_count, kThreads};
     launch<depthwise_weight_element<T>>(grid, g, part, static_cast<T*>(w));
   });
 }

@@ -170,7 +170,7 @@ bool sum_by_large_tiles(const ConvSum& g, const ConvPart& part, const ConvPart& 
   const int64_t tiles = g.groups * ceil_div(g.rows, plan.size) * ceil_div(pixels, plan.size);
   with_tile<T>(plan.size, is_deep, source_chunks, [&](auto size, auto a_deep, auto b_deep) {
     using Tile = typename TileOf<T, size(), a_deep(), b_deep()>::type;
-    const Grid grid{static_cast<unsigned>(tiles), kThreads, Tile::kSharedBytes};
+    const Grid grid{tiles, kThreads, Tile::kSharedBytes};
     launch<sum_of_tile<T, size(), a_deep(), b_deep()>>(grid, all);
   });
   return true;
@@ -204,7 +204,7 @@ bool weight_by_large_tiles(const ConvArgs& g) {
   with_tile<T>(plan.size, !y_last, false, [&](auto size, auto a_deep, auto b_deep) {
     if constexpr (!b_deep()) {
       using Tile = typename TileOf<T, size(), a_deep(), false>::type;
-      const Grid grid{static_cast<unsigned>(plan.splits * tiles), kThreads, Tile::kSharedBytes};
+      const Grid grid{plan.splits * tiles, kThreads, Tile::kSharedBytes};
       launch<weight_of_tile<T, size(), a_deep(), false>>(grid, all, plan.split_depth, sums.data());
     }
   });

@@ -118,9 +118,7 @@ Call<T> call_of(const CrossEntropyArgs& a) {
   call.grad_per_line = a.grad_per_line;
   return call;
 }
-Grid grid_for(const CrossEntropyArgs& a) {
-  return {static_cast<unsigned>(a.lines.size ? a.lines.count : 0), kThreads};
-}
+Grid grid_for(const CrossEntropyArgs& a) { return {a.lines.size ? a.lines.count : 0, kThreads}; }
 
 void cross_entropy(const CrossEntropyArgs& a) {
   if (a.lines.compute == DType::Float32)

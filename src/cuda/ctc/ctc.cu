@@ -78,7 +78,7 @@ __global__ void ctc_gradient(const CtcArgs a, const T* const paths_through) {
   numbers<T>(a.out)[i] = seq.gradient(t, c, paths, loss, grad);
 }
 
-Grid block_per_sequence(const CtcArgs& a) { return {static_cast<unsigned>(a.batch), kThreads}; }
+Grid block_per_sequence(const CtcArgs& a) { return {a.batch, kThreads}; }
 
 template <class T>
 void backward(const CtcArgs& a) {

@@ -185,7 +185,7 @@ void backward(const BagArgs& a) {
   if (a.bags == 0) counted.entries = 0;  // which none of them are then in a bag
   const Scratch<T> shares(a.bags);
   launch<shares_of_bags<T>>(grid_of(a.bags), a, shares.data());
-  launch<gradient_of_row<T>>({static_cast<unsigned>(a.rows), kThreads}, counted, shares.data());
+  launch<gradient_of_row<T>>({a.rows, kThreads}, counted, shares.data());
 }
 
 void bag_forward(const BagArgs& a) {

@@ -46,8 +46,8 @@ void histogram_as(const HistogramArgs& a) {
   const T* const edges = numbers<T>(a.edges);
   launch<find_bins<T>>(grid_of(a.n), Bins<T>{edges, edges + a.bins, a.uniform, a.exact},
                        numbers<T>(a.x), a.n, found.data());
-  launch<add_bin<T>>({static_cast<unsigned>(a.bins), kThreads}, found.data(), numbers<T>(a.weights),
-                     a.n, numbers<T>(a.out));
+  launch<add_bin<T>>({a.bins, kThreads}, found.data(), numbers<T>(a.weights), a.n,
+                     numbers<T>(a.out));
 }
 void histogram(const HistogramArgs& a) {
   a.dtype == DType::Float32 ? histogram_as<float>(a) : histogram_as<double>(a);

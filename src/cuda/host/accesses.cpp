@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "cuda/host/card.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/place.h"
 
@@ -24,6 +25,7 @@ void Accesses::open(const Launch& what, const char* dynamic) {
 
 void Accesses::begin_block() {
   block_began_ = ++now_;
+  static_bytes_ = 0;
   std::fill(bytes_.begin(), bytes_.end(), 0);
 }
 void Accesses::count(size_t bytes, int thread) {
@@ -89,10 +91,12 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
     for (const Range& range : module_->read_only)
       if (range.has(address)) return {};
   }
-  if (module_->statics.has(address, bytes))
-    return shared_fault(
-        "shared memory", bytes, kind, thread, place,
-        &module_->bytes[static_cast<const char*>(address) - module_->statics.begin]);
+  if (module_->statics.has(address, bytes)) {
+    Byte* const first = byte_of(address);
+    if (kind == Access::Write)
+      if (const std::string fault = take_static(first, bytes); !fault.empty()) return fault;
+    return shared_fault("shared memory", bytes, kind, thread, place, first);
+  }
   if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
       address < dynamic_.end + 4096)
     return format(does, bytes, " bytes outside of the ", dynamic_.end - dynamic_.begin,
@@ -101,11 +105,32 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
   return format(does, bytes, " bytes that are not the device's memory");
 }
 
+Accesses::Byte* Accesses::byte_of(const void* shared) {
+  const char* const at = static_cast<const char*>(shared);
+  return dynamic_.has(at) ? &dynamic_bytes_[at - dynamic_.begin]
+                          : &module_->bytes[at - module_->statics.begin];
+}
+
 void Accesses::forget_writes(const void* address, size_t bytes) {
-  const char* const at = static_cast<const char*>(address);
-  Byte* const first = dynamic_.has(address, bytes) ? &dynamic_bytes_[at - dynamic_.begin]
-                                                   : &module_->bytes[at - module_->statics.begin];
-  for (Byte* byte = first; byte < first + bytes; ++byte) byte->written = 0;
+  Byte* const first = byte_of(address);
+  for (Byte* byte = first; byte < first + bytes; ++byte) {
+    if (!dynamic_.has(address)) static_bytes_ -= byte->written >= block_began_;
+    byte->written = 0;
+  }
+}
+
+// A block's arrays are known by what it writes of them.
+std::string Accesses::take_static(const Byte* first, size_t bytes) {
+  for (const Byte* byte = first; byte < first + bytes; ++byte)
+    static_bytes_ += byte->written < block_began_;
+  const size_t dynamic_bytes = dynamic_.end - dynamic_.begin;
+  if (static_bytes_ > Card::kAlways)
+    return format("writes more than the ", Card::kAlways,
+                  " bytes that __shared__ variables of a kernel may have");
+  if (static_bytes_ + dynamic_bytes > Card::instance().most_shared)
+    return format("has more than ", Card::instance().most_shared, " bytes of shared memory, ",
+                  dynamic_bytes, " of them dynamic");
+  return {};
 }
 
 // Whether what thread `other` did then is before what `thread` does now: a barrier of the block, or

@@ -57,6 +57,8 @@ class Accesses {
   };
   static constexpr int16_t kSeveral = -1, kSeveralInWarp = -2;
 
+  Byte* byte_of(const void* shared);
+  std::string take_static(const Byte* first, size_t bytes);
   std::string shared_fault(const char* where, size_t bytes, Access kind, int thread, void* place,
                            Byte* to);
   bool are_ordered(Time then, Time warp_then, int other, int thread) const;
@@ -76,6 +78,7 @@ class Accesses {
   std::vector<Module> modules_;
   Module* module_ = nullptr;  // of the running kernel
   Time now_ = 1, block_began_ = 1;
+  size_t static_bytes_ = 0;  // of static shared memory, those that the block has written
   std::vector<Time> warp_times_;
   std::vector<uint64_t> bytes_;  // taken by each thread of the block
 };

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "cuda/host/accesses.h"
+#include "cuda/host/card.h"
 #include "cuda/host/fiber.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/place.h"
@@ -33,6 +34,7 @@ struct Copy {
   char* to;
   const char* from;
   int bytes, group;
+  void* place;
 };
 
 struct Thread {
@@ -61,12 +63,15 @@ class Emulator {
     what_ = &what;
     dynamic_.assign(what.shared_bytes, 0);
     accesses_.open(what, dynamic_.data());
-    position.grid_size = what.grid;
     position.block_size = what.block;
-    auto& [x, y, z] = position.block;
-    for (z = 0; z < what.grid.z; ++z)
-      for (y = 0; y < what.grid.y; ++y)
-        for (x = 0; x < what.grid.x; ++x) run_block();
+    const auto& [width, height, depth] = position.grid_size = {static_cast<unsigned>(what.grid.x),
+                                                               static_cast<unsigned>(what.grid.y),
+                                                               static_cast<unsigned>(what.grid.z)};
+    for (const uint32_t k :
+         block_order(Card::instance(), what.grid.x * what.grid.y * what.grid.z)) {
+      position.block = {k % width, k / width % height, k / width / height};
+      run_block();
+    }
   }
 
   bool is_running() const { return running_ != nullptr; }
@@ -107,7 +112,7 @@ class Emulator {
     check(to, kCopied, Access::Write, place);
     accesses_.forget_writes(to, kCopied);
     running_->copies.push_back(
-        {static_cast<char*>(to), static_cast<const char*>(from), bytes, running_->group});
+        {static_cast<char*>(to), static_cast<const char*>(from), bytes, running_->group, place});
   }
   void commit_copies() { ++running_->group; }
   void wait_for_copies(int open, void* place) {
@@ -149,8 +154,15 @@ class Emulator {
     for (;;) {
       Emulator& all = instance();
       all.what_->call(all.what_->arguments);
+      all.check_copies_are_done();
       all.suspend(Thread::kEnded, nullptr);
     }
+  }
+
+  // The block's shared memory may be another's when they arrive.
+  void check_copies_are_done() {
+    if (!running_->copies.empty())
+      fail("ends with a cp.async that it has not waited for", running_->copies.front().place);
   }
 
   void run_block() {

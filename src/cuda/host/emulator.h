@@ -39,11 +39,15 @@ extern Counts counts;
 // A kernel and its arguments; they lie in the host's memory, where the kernel may read them.
 struct Launch {
   const char* name;  // a text that names it, as __PRETTY_FUNCTION__ does
-  Extent grid, block;
+  struct {
+    int64_t x, y, z;
+  } grid;
+  Extent block;
   size_t shared_bytes;  // of dynamic shared memory
   void (*call)(const void* arguments);
   const void* arguments;
   size_t argument_bytes;
+  const void* kernel;  // the function, as cudaFuncSetAttribute names it
 };
 void launch(const Launch& what);
 

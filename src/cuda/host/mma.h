@@ -31,6 +31,11 @@ __forceinline__ unsigned tf32_of(float x) {
   return (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & ~0x1fffu;
 }
 
+template <class T>
+__forceinline__ unsigned pair_of(float first, float second) {
+  return T(first).bits | static_cast<unsigned>(T(second).bits) << 16;
+}
+
 __forceinline__ void load_matrices(unsigned (&words)[4], const void* row) {
   emulated::load_matrices(words, row, false);
 }

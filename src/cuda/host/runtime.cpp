@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "cuda/host/card.h"
 #include "cuda/host/memory.h"
 #include "cuda/host/queues.h"
 #include "cuda/infra/kernel_name.h"
@@ -16,6 +17,14 @@ namespace {
 
 // The host memory that cudaHostAlloc gave: begin > bytes.
 std::map<const char*, size_t> pinned;
+
+// What cudaFuncSetAttribute has allowed.
+std::map<const void*, size_t> shared_bytes;
+
+size_t allowed_shared(const void* kernel) {
+  const auto found = shared_bytes.find(kernel);
+  return found == shared_bytes.end() ? Card::kAlways : found->second;
+}
 
 bool is_pinned(const void* address, size_t bytes) {
   const char* const at = static_cast<const char*>(address);
@@ -54,7 +63,10 @@ Work work_of(const Launch& what) {
 }  // namespace
 
 void launch(const Launch& what, cudaStream_t stream) {
+  std::string refusal;
   const cudaError_t error = call([&] {
+    refusal = Card::instance().refusal(what, allowed_shared(what.kernel));
+    if (!refusal.empty()) return cudaErrorInvalidConfiguration;
     if (stream) return Queues::instance().give(stream, work_of(what));
     return Queues::instance().run([&] {
       const Open open;
@@ -63,7 +75,7 @@ void launch(const Launch& what, cudaStream_t stream) {
   });
   if (error)
     throw RuntimeError("CUDA error in kernel ", cuda::kernel_name(what.name), ": ",
-                       cudaGetErrorString(error));
+                       cudaGetErrorString(error), refusal.empty() ? "" : ": ", refusal);
 }
 
 }  // namespace tt::emulated
@@ -81,6 +93,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInitializationError:
       return "initialization error";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
     case cudaErrorInvalidResourceHandle:
@@ -134,6 +148,15 @@ cudaError_t cudaDeviceSynchronize() {
   return call([] {
     if (Queues::instance().refuse_captures()) return cudaErrorStreamCaptureUnsupported;
     return Queues::instance().finish_all();
+  });
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int value) {
+  return call([=] {
+    if (value < 0 || static_cast<size_t>(value) > Card::instance().most_shared)
+      return cudaErrorInvalidValue;
+    shared_bytes[kernel] = value;
+    return cudaSuccess;
   });
 }
 

@@ -77,7 +77,7 @@ template <class Op, bool kStates = false>
 void run_fold(const Op& op, const Folded& all) {
   using State = typename Op::State;
   const int64_t blocks = (all.outputs + all.width - 1) / all.width * all.chunks;
-  const Grid grid{static_cast<unsigned>(blocks), kThreads};
+  const Grid grid{blocks, kThreads};
   if (all.chunks == 1) return launch<fold<Op, kStates>>(grid, op, all, nullptr);
   const Scratch<State> states(all.chunks * all.outputs);
   launch<fold<Op, kStates>>(grid, op, all, states.data());

@@ -23,10 +23,11 @@ namespace {
 // are TF32's (a depth of 8).
 template <class T>
 __device__ void mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-#define TT_MMA(text)                                                                              \
-  asm("mma.sync.aligned." text " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                            \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#define TT_MMA(text)                                                              \
+  asm volatile("mma.sync.aligned." text                                           \
+               " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                   \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
   if constexpr (std::is_same_v<T, Half>)
     TT_MMA("m16n8k16.row.col.f32.f16.f16.f32");
   else if constexpr (std::is_same_v<T, BFloat16>)
@@ -40,6 +41,17 @@ __device__ void mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2
 __device__ inline unsigned tf32_of(float x) {
   unsigned bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+
+// A word of two halves, the first in the lower bits.
+template <class T>
+__device__ unsigned pair_of(float first, float second) {
+  unsigned bits;
+  if constexpr (std::is_same_v<T, Half>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
   return bits;
 }
 

@@ -33,7 +33,7 @@ struct alignas(kPack * sizeof(T)) Pack {
 // As many blocks as there are elements for, each thread taking `per_thread`.
 inline Grid grid_of(int64_t numel, int64_t per_thread = 1) {
   const int64_t blocks = (numel + kThreads * per_thread - 1) / (kThreads * per_thread);
-  return {static_cast<unsigned>(blocks), kThreads};
+  return {blocks, kThreads};
 }
 
 __device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }

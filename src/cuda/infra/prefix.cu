@@ -51,7 +51,7 @@ void add_up(const int64_t* in, int64_t step, int64_t n, int64_t* out) {
 }
 
 int64_t count_flags(const MaskArgs& flags) {
-  const unsigned blocks = flag_blocks(flags);
+  const int64_t blocks = flag_blocks(flags);
   launch<count_of_block>({blocks, kThreads}, flags);
   add_up(flags.starts + 1, 1, blocks, flags.starts);
   int64_t total;

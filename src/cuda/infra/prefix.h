@@ -16,8 +16,8 @@ int64_t count_flags(const MaskArgs& flags);
 
 namespace {
 
-inline unsigned flag_blocks(const MaskArgs& flags) {
-  return static_cast<unsigned>((flags.numel + kMaskBlock - 1) / kMaskBlock);
+inline int64_t flag_blocks(const MaskArgs& flags) {
+  return (flags.numel + kMaskBlock - 1) / kMaskBlock;
 }
 
 // How many of a block's threads up to this one hold; `total`: of all.

@@ -15,9 +15,7 @@ using SumOf = std::conditional_t<is_half_type<T>, float, Wrapping<T>>;
 constexpr int kTile = 16;
 static_assert(kTile * kTile == kThreads);
 
-inline Grid grid_of_tiles(int64_t tiles) {
-  return {static_cast<unsigned>(tiles), dim3(kTile, kTile)};
-}
+inline Grid grid_of_tiles(int64_t tiles) { return {tiles, dim3(kTile, kTile)}; }
 TT_HOST_DEVICE inline int64_t tiles_of(int64_t size) { return (size + kTile - 1) / kTile; }
 
 // An element of an array that zeros surround. Products with those count as 0, with infinity, too.

@@ -30,7 +30,9 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
   if (centered) {
     rest = sum_of_block(rest);
     squares -= rest / n * rest;
-    mean += rest / n;
+    rest /= n;
+  } else {
+    rest = 0;
   }
   T rstd = T(1) / sqrt(squares / n + eps);
   if (is_out_of_range(static_cast<double>(squares / n + eps))) {  // the same in double
@@ -46,18 +48,26 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
       exact += distance * distance;
     }
     mean = static_cast<T>(middle);
+    rest = static_cast<T>(middle - static_cast<double>(mean));
     rstd = static_cast<T>(1 / sqrt(sum_of_block(exact) / count + static_cast<double>(eps)));
   }
   if (threadIdx.x == 0) {
-    stats[2 * blockIdx.x] = mean;
-    stats[2 * blockIdx.x + 1] = rstd;
+    stats[3 * blockIdx.x] = mean;
+    stats[3 * blockIdx.x + 1] = rest;
+    stats[3 * blockIdx.x + 2] = rstd;
   }
   for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    T value = (x[k] - mean) * rstd;
+    T value = (x[k] - mean - rest) * rstd;
     if (weight) value *= weight[k];
     if (bias) value += bias[k];
     y.set(k, value);
   }
+}
+
+// (x - mean) rstd, of a line's statistics.
+template <class T>
+__device__ T normalised(const T x, const T* const stats) {
+  return (x - stats[0] - stats[1]) * stats[2];
 }
 
 // dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
@@ -65,19 +75,19 @@ template <class T>
 __global__ void layer_norm_line_backward(const DeviceLines lines, const bool centered,
                                          const T* const weight, const T* const stats) {
   const Line<T> grad(lines, 0, blockIdx.x), x(lines, 1, blockIdx.x), dx(lines, 2, blockIdx.x);
-  const T mean = stats[2 * blockIdx.x], rstd = stats[2 * blockIdx.x + 1];
+  const T* const of_line = stats + 3 * blockIdx.x;
   const auto weighted = [&](int64_t k) { return weight ? grad[k] * weight[k] : grad[k]; };
   T sum = 0, moment = 0;
   for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
     const T g = weighted(k);
     sum += g;
-    moment += g * ((x[k] - mean) * rstd);
+    moment += g * normalised(x[k], of_line);
   }
   const T n = static_cast<T>(lines.size);
   const T middle = centered ? sum_of_block(sum) / n : T(0), slope = sum_of_block(moment) / n;
   for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T scaled = (x[k] - mean) * rstd;
-    dx.set(k, (weighted(k) - middle - scaled * slope) * rstd);
+    const T scaled = normalised(x[k], of_line);
+    dx.set(k, (weighted(k) - middle - scaled * slope) * of_line[2]);
   }
 }
 
@@ -92,7 +102,7 @@ __global__ void weight_sums(const DeviceLines lines, const T* const stats, const
   T weight_grad = 0, bias_grad = 0;
   for (int64_t line = g * group; line < end; ++line) {
     const Line<T> grad(lines, 0, line), x(lines, 1, line);
-    weight_grad += grad[k] * ((x[k] - stats[2 * line]) * stats[2 * line + 1]);
+    weight_grad += grad[k] * normalised(x[k], stats + 3 * line);
     bias_grad += grad[k];
   }
   sums[2 * g * lines.size + k] = weight_grad;
@@ -114,7 +124,7 @@ __global__ void add_groups(const T* const sums, const int64_t groups, const int6
   bias_grad[k] = bias;
 }
 
-Grid block_per_line(const Lines& lines) { return {static_cast<unsigned>(lines.count), kThreads}; }
+Grid block_per_line(const Lines& lines) { return {lines.count, kThreads}; }
 
 template <class T>
 void forward(const LayerNormArgs& a) {

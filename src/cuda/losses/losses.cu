@@ -118,7 +118,7 @@ void margin(const MarginArgs& a) {
   if (a.grad)
     launch<margin_backward<T>>(grid_of(a.rows * a.classes), a, is_target.data());
   else
-    launch<margin_row<T>>({static_cast<unsigned>(a.rows), kThreads}, a, is_target.data());
+    launch<margin_row<T>>({a.rows, kThreads}, a, is_target.data());
 }
 void multilabel_margin(const MarginArgs& a) {
   a.dtype == DType::Float32 ? margin<float>(a) : margin<double>(a);

@@ -93,7 +93,7 @@ void run_product(const MatmulArgs& args) {
   const int64_t numel = g.items * g.m * g.n;
   const Plan plan(g.m, g.n, g.k, g.items);
   if (plan.kernel == Plan::kElements)
-    launch<summed<T>>({static_cast<unsigned>(numel), kThreads}, g);
+    launch<summed<T>>({numel, kThreads}, g);
   else if (plan.kernel == Plan::kSimple || !by_large_tiles<T>(args))
     launch<tiled<T>>(grid_of_tiles(g.items * tiles_of(g.m) * tiles_of(g.n)), g);
 }

@@ -88,7 +88,7 @@ struct Place {
 inline Grid grid_of(const Plan& plan, int64_t m, int64_t n, int64_t items,
                     size_t shared_bytes = 0) {
   const int64_t tiles = ceil_div(m, plan.size) * ceil_div(n, plan.size);
-  return {static_cast<unsigned>(plan.splits * items * tiles), kThreads, shared_bytes};
+  return {plan.splits * items * tiles, kThreads, shared_bytes};
 }
 
 // Where the sum of a block's tile goes: to C, or with splits to sums (splits, items, m, n).

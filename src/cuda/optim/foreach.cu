@@ -32,7 +32,7 @@ void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) 
   const Scratch<NormBlock> list(count);
   const Scratch<double> found(count);
   copy_to_device(list.data(), blocks, count * sizeof(NormBlock));
-  launch<sum_blocks>({static_cast<unsigned>(count), kThreads}, list.data(), power, found.data());
+  launch<sum_blocks>({count, kThreads}, list.data(), power, found.data());
   copy_to_host(out, found.data(), count * sizeof(double));
 }
 

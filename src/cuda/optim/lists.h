@@ -64,7 +64,7 @@ void update_all(const Chunk* chunks, int64_t count, const typename Step::Args& a
   }
   const Scratch<Listed> there(count);
   copy_to_device(there.data(), list.data(), count * sizeof(Listed));
-  launch<update<T, Step>>({static_cast<unsigned>(blocks), kThreads}, there.data(), count, args);
+  launch<update<T, Step>>({blocks, kThreads}, there.data(), count, args);
 }
 
 template <class Step>

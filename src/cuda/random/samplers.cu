@@ -36,7 +36,7 @@ template <class T, class Draw>
 void fill(Generator& generator, const NDArray& out, const Draw& draw) {
   const int64_t numel = out.numel();
   Grid grid = grid_of(numel < kMostBlocks * kThreads ? numel : kMostBlocks * kThreads);
-  const int64_t at_once = int64_t{grid.blocks.x} * kThreads * Draw::kCount;
+  const int64_t at_once = grid.blocks.x * kThreads * Draw::kCount;
   const Draws draws = take(generator, (numel + at_once - 1) / at_once * 4);
   launch<draw_elements<T, Draw>>(grid, reinterpret_cast<T*>(out.data()), in_memory_order(out),
                                  numel, draws, draw);

@@ -144,7 +144,7 @@ void resample(const ResampleArgs& g) {
   if (maps.numel == 0) return;
   const bool are_long = g.axis[2].begin[g.axis[2].out] >= kThreads * g.axis[2].out;
   if (are_long)
-    launch<by_blocks<T>>({static_cast<unsigned>(maps.numel), kThreads}, maps);
+    launch<by_blocks<T>>({maps.numel, kThreads}, maps);
   else
     launch<by_threads<T>>(grid_of(maps.numel), maps);
 }

@@ -169,10 +169,9 @@ void run(const Op& op, const ScanArgs& args) {
                     args.reverse};
   const int64_t lines = args.outer * args.inner;
   if (args.size > kShort)
-    launch<scan_by_block<T, Op>>({static_cast<unsigned>(lines), kThreads}, op, shape);
+    launch<scan_by_block<T, Op>>({lines, kThreads}, op, shape);
   else
-    launch<scan_by_thread<T, Op>>(
-        {static_cast<unsigned>((lines + kThreads - 1) / kThreads), kThreads}, op, shape);
+    launch<scan_by_thread<T, Op>>({(lines + kThreads - 1) / kThreads, kThreads}, op, shape);
 }
 
 #include "core/scan_by_dtype.h"

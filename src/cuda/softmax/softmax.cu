@@ -40,7 +40,7 @@ __global__ void softmax_line_backward(const DeviceLines lines, const bool log_of
     dx.set(k, log_of_it ? grad[k] - exp(y[k]) * sum : y[k] * (grad[k] - sum));
 }
 
-Grid block_per_line(const Lines& lines) { return {static_cast<unsigned>(lines.count), kThreads}; }
+Grid block_per_line(const Lines& lines) { return {lines.count, kThreads}; }
 
 void softmax(const SoftmaxArgs& args) {
   const bool is_float = args.lines.compute == DType::Float32;

@@ -124,9 +124,8 @@ class Sorted {
         other_(lines.size > kThreads ? lines.count * lines.size : 0) {
     const int64_t tiles = (lines.size + kThreads - 1) / kThreads;
     const int64_t threads = lines.size < kThreads ? (lines.size + 31) / 32 * 32 : kThreads;
-    launch<sort_tiles<Key>>(
-        {static_cast<unsigned>(lines.count * tiles), static_cast<unsigned>(threads)}, lines,
-        descending, memory_.data());
+    launch<sort_tiles<Key>>({lines.count * tiles, static_cast<unsigned>(threads)}, lines,
+                            descending, memory_.data());
     items_ = merge_all(memory_.data(), other_.data(), lines.count * lines.size, lines.size,
                        kThreads, LessItem());
   }

@@ -109,7 +109,7 @@ void mode(const Lines& lines) {
     using Key = decltype(type);
     const DeviceLines given = on_device(lines);
     const Sorted<Key> sorted(given, false);
-    launch<put_mode<Key>>({static_cast<unsigned>(lines.count), kThreads}, given, sorted.items());
+    launch<put_mode<Key>>({lines.count, kThreads}, given, sorted.items());
   });
 }
 

@@ -14,6 +14,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_int, as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.functions.common import (
     by_name,
@@ -66,8 +67,15 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     return apply(Round, input) if out is None else write_out(Round, "round", out, input)
 
 
-def scaled_sum(input: Tensor, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
+def number_beside(other: Tensor, number: Number) -> Tensor:
+    """A number as a tensor without dims, of the dtype that it has in arithmetic with `other`."""
+    return other.new_full((), number, dtype=result_type(other, number))
+
+
+def scaled_sum(input: Any, other: Any, alpha: Number) -> tuple[type[Op], tuple]:
     """The op that is input + alpha * other, and its operands: alpha does not count in promotion."""
+    if not isinstance(input, Tensor):
+        input = number_beside(other, input)
     if fits(alpha, input, other):
         return Addcmul, (input, other, alpha)
     alpha = as_number("add", "alpha", None, alpha)
@@ -151,7 +159,7 @@ def rsub(input: Tensor, other: Any, alpha: Number = 1) -> Tensor:
     check_operand("rsub", "other", 2, other)
     check_subtraction(input, other)
     if not isinstance(other, Tensor):
-        other = input.new_full((), other, dtype=result_type(input, other))
+        other = number_beside(input, other)
     return sub(other, input, alpha=alpha)
 
 
@@ -347,6 +355,7 @@ def isclose(
     return equal | (difference.isfinite() & (difference <= atol + (b * rtol).abs()))
 
 
+@as_one
 def allclose(
     input: Tensor,
     other: Tensor,
@@ -358,6 +367,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+@as_one
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
     check_tensor("equal", "input", 1, input)

@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import HALVES, check_range, cpp_name
 from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
@@ -164,6 +165,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return nonzero(input if input.array.ndim else input.reshape(1)).unbind(1)
 
 
+@as_one
 def argwhere(input: Tensor) -> Tensor:
     """nonzero. https://pytorch.org/docs/stable/generated/torch.argwhere.html"""
     return apply(Nonzero, input)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import by_name, check_tensor, into, into_same, place_of
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap
@@ -33,6 +34,7 @@ def check_value(name: str, argument: str, value: Any) -> None:
         raise wrong_kind(name, argument, "Tensor or Number", value)
 
 
+@as_one
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -85,6 +87,7 @@ def searchsorted(
     return into(out, wrap(boundaries.searchsorted(values, right, out_int32, order, place)))
 
 
+@as_one
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Tensor:
@@ -103,6 +106,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+@as_one
 def isin(
     elements: Any = None,
     test_elements: Any = None,

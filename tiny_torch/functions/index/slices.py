@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap
@@ -187,6 +188,7 @@ def index_reduce_arguments(
     return wrap(array.reshape(tuple(sizes)).expand(shape)).long(), source
 
 
+@as_one
 def index_reduce(
     input: Tensor,
     dim: int,

@@ -9,6 +9,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.from_data import tensor
 from tiny_torch.functions.common import check_tensors
 from tiny_torch.functions.nn.losses import _reduction
@@ -18,6 +19,7 @@ from tiny_torch.ops.nn.losses import reduced
 from tiny_torch.tensor import Tensor
 
 
+@as_one
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

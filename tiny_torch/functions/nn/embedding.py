@@ -8,6 +8,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.index.unique import unique
@@ -17,6 +18,7 @@ from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor, wrap
 
 
+@as_one
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """int64 (*) of class numbers -> int64 (*, num_classes), 1 at the class and 0 elsewhere.
 
@@ -88,6 +90,7 @@ def embedding(
     return apply_embedding(weight, input, padding, scale_grad_by_freq)
 
 
+@as_one
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

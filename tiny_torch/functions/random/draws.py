@@ -12,6 +12,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int, check_bool
 from tiny_torch.autograd.apply import apply_inplace
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import as_dtype, as_sizes, check_options, fill_out, filled, finish, like
 from tiny_torch.devices import CoreArrays, array_module, default, to_device
 from tiny_torch.from_data import place
@@ -248,6 +249,7 @@ def ordered(function: str, low: Any, high: Any) -> tuple[int, int]:
     return low, high
 
 
+@as_one
 def randperm(
     n: int,
     *,

@@ -7,6 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import by_name, check_tensor, into, refuse_history
 from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, required, shaped
 from tiny_torch.ops.common import refuse_overlap
@@ -131,6 +132,7 @@ def normal(
     return result if out is None else out
 
 
+@as_one
 def multinomial(
     input: Tensor,
     num_samples: int,

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.grad_mode import no_grad
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import HALVES, not_implemented
 from tiny_torch.functions.common import by_name, check_tensor, into, named
 from tiny_torch.ops.elementwise.cast import narrowed, widened
@@ -15,6 +16,7 @@ from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
 
 
+@as_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs in a 1-d tensor of integers, at least up to `minlength`.
 
@@ -59,6 +61,7 @@ def check_floats(name: str, x: Tensor) -> None:
         raise not_implemented(name, x.array.dtype)
 
 
+@as_one
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None
 ) -> Tensor:
@@ -89,6 +92,7 @@ def histc(
     return into(out, wrap(narrowed(counts, x.array.dtype)))
 
 
+@as_one
 def histogram(
     input: Tensor,
     bins: Any = 100,

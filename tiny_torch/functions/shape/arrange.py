@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_int, as_ints, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import not_implemented
 from tiny_torch.functions.common import by_name, check_tensor, into_same, offered, standalone
 from tiny_torch.functions.shape.views import one_or_many
@@ -59,6 +60,7 @@ def tile_method(self: Tensor, *counts: Any, dims: Any = None) -> Tensor:
     return tile(self, one_or_many("tile", "dims", counts, dims))
 
 
+@as_one
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Tensor:

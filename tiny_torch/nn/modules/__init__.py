@@ -16,7 +16,7 @@ from .flatten import *
 from .instancenorm import *
 from .linear import *
 from .loss import *
-from .module import *
+from .module import Module
 from .multihead import *
 from .normalization import *
 from .padding import *

@@ -22,14 +22,10 @@ Grads = tuple[Any, ...]  # one entry per input or output; None for what has no g
 
 
 class _Gate(Function):
-    """Identity on tensors; its backward passes all their gradients through one callback."""
+    """Identity on tensors; all their gradients meet in its node."""
 
     @staticmethod
-    def forward(
-        ctx: Any, callback: Callable[[Grads], Grads], materialize: bool, *tensors: Tensor
-    ) -> tuple[Tensor, ...]:
-        ctx.callback = callback
-        ctx.set_materialize_grads(materialize)
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
         results = tuple(tensor.view_as(tensor) for tensor in tensors)
         pairs = zip(tensors, results, strict=True)
         ctx.mark_non_differentiable(*(out for x, out in pairs if not x.requires_grad))
@@ -37,7 +33,7 @@ class _Gate(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Grads:
-        return (None, None, *ctx.callback(grads))
+        return grads
 
 
 class BackwardGates:
@@ -55,7 +51,7 @@ class BackwardGates:
 
     def around_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.n_inputs = len(args)
-        gated = _gate(args, self._input_backward, materialize=True)
+        gated = _gate(args, self._input_backward, True)
         self.inputs_need_grad = gated is not None
         return args if gated is None else gated
 
@@ -64,10 +60,10 @@ class BackwardGates:
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
                 f"Tensors but received {type(result)}",
-                stacklevel=5,
+                stacklevel=4,
             )
         outputs = result if isinstance(result, tuple) else (result,)
-        gated = _gate(outputs, self._output_backward, materialize=False)
+        gated = _gate(outputs, self._output_backward, False)
         if gated is None:
             return result
         if not isinstance(result, tuple):
@@ -121,25 +117,28 @@ def _check_length(kind: str, name: str, changed: Grads, grads: Grads) -> None:
 
 
 def _gate(
-    values: tuple[Any, ...], callback: Callable[[Grads], Grads], materialize: bool
+    values: tuple[Any, ...], callback: Callable[[Grads], Grads], zeros: bool
 ) -> tuple[Any, ...] | None:
     """`values` with their tensors through a gate; None where none of them needs a gradient.
 
-    `callback` sees one entry per value, None for those that are no tensors.
+    `callback` sees one entry per value, None for those that are no tensors; what gets no gradient
+    has zeros there, or None unless `zeros`. What it answers goes on.
     """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not torch.is_grad_enabled() or not any(values[i].requires_grad for i in places):
         return None
 
-    def on_all(grads: Grads) -> Grads:
+    def hook(passed_on: Grads, arrived: Grads) -> Grads:
         spread: list[Any] = [None] * len(values)
-        for i, grad in zip(places, grads, strict=True):
+        for i, grad in zip(places, passed_on if zeros else arrived, strict=True):
             spread[i] = grad
         changed = callback(tuple(spread))
         return tuple(changed[i] for i in places)
 
     gated = list(values)
-    results = _Gate.apply(on_all, materialize, *(values[i] for i in places))
+    results = _Gate.apply(*(values[i] for i in places))
+    node = next(tensor.grad_fn for tensor in results if tensor.grad_fn is not None)
+    node.register_hook(hook)
     for i, tensor in zip(places, results, strict=True):
         gated[i] = tensor
     return tuple(gated)

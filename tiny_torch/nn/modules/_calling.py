@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ...autograd.record import recordable
 from ...compat.refusals import refused_by_layer
 from ...hooks import RemovableHandle, add_hook
+from . import _global_hooks as hooks_of_all
 from ._backward_gates import BackwardGates
+from ._global_hooks import ON_CALLS, backward_hooks, kind_of_backward
+from ._last_node_hooks import add_to_last_node
 
 
 @recordable
@@ -26,17 +29,25 @@ class Calling:
         _forward_hooks_always_called: OrderedDict[int, bool]
         _forward_pre_hooks: OrderedDict[int, Callable]
         _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+        _is_full_backward_hook: bool | None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._backward_hooks
-            or self._backward_pre_hooks
-            or self._forward_hooks
-            or self._forward_pre_hooks
-        ):
-            return self._call_with_hooks(args, kwargs)
+        state = self.__dict__  # faster than attributes: a tenth of an empty call
         try:
+            if (
+                state["_backward_hooks"]
+                or state["_backward_pre_hooks"]
+                or state["_forward_hooks"]
+                or state["_forward_pre_hooks"]
+                or ON_CALLS
+            ):
+                return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
+        except KeyError:
+            if "_backward_hooks" in state:
+                raise
+            name = type(self).__name__  # Module.__init__ was not called
+            raise AttributeError(f"'{name}' object has no attribute '_backward_hooks'") from None
         except (AttributeError, IndexError, RuntimeError, ValueError) as error:
             better = refused_by_layer(self, args, kwargs, error)
             if better is error:
@@ -44,35 +55,45 @@ class Calling:
             raise better from None
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Pre-hooks, input gate, forward, hooks, output gate, in this order."""
+        """Pre-hooks, input gate, forward, hooks, output gate, in this order; global ones first."""
         result = None
-        pending = dict(self._forward_hooks_always_called)
+        pending = {**hooks_of_all._global_forward_hooks_always_called}
+        pending.update(self._forward_hooks_always_called)
+        pre_hooks = (
+            *hooks_of_all._global_backward_pre_hooks.values(),
+            *self._backward_pre_hooks.values(),
+        )
+        full, of_last_node = backward_hooks(self, True), backward_hooks(self, False)
         try:
             args, kwargs = self._run_pre_hooks(args, kwargs)
             gates = None
-            if self._backward_hooks or self._backward_pre_hooks:
-                gates = BackwardGates(
-                    self,
-                    tuple(self._backward_pre_hooks.values()),
-                    tuple(self._backward_hooks.values()),
-                )
+            if full or pre_hooks:
+                gates = BackwardGates(self, pre_hooks, full)
                 args = gates.around_inputs(args)
             result = self.forward(*args, **kwargs)
-            for key, hook in tuple(self._forward_hooks.items()):
+            for key, hook in self._all_forward_hooks():
                 pending.pop(key, None)
                 changed = self._run_forward_hook(key, hook, args, kwargs, result)
                 result = result if changed is None else changed
-            return result if gates is None else gates.around_outputs(result)
+            if gates is not None:
+                result = gates.around_outputs(result)
+            if of_last_node:
+                add_to_last_node(self, of_last_node, args, result)
+            return result
         except Exception:
-            for key, hook in tuple(self._forward_hooks.items()):
+            for key, hook in self._all_forward_hooks():
                 if key in pending:
                     result = self._run_after_error(key, hook, args, kwargs, result)
             raise
 
+    def _all_forward_hooks(self) -> list[tuple[int, Callable]]:
+        return [*hooks_of_all._global_forward_hooks.items(), *self._forward_hooks.items()]
+
     def _run_pre_hooks(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for key, hook in tuple(self._forward_pre_hooks.items()):
+        hooks = hooks_of_all._global_forward_pre_hooks
+        for key, hook in (*hooks.items(), *self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
                 if changed is None:
@@ -92,7 +113,10 @@ class Calling:
     def _run_forward_hook(
         self, key: int, hook: Callable, args: Any, kwargs: Any, result: Any
     ) -> Any:
-        if key in self._forward_hooks_with_kwargs:
+        if (
+            key in self._forward_hooks_with_kwargs
+            or key in hooks_of_all._global_forward_hooks_with_kwargs
+        ):
             return hook(self, args, kwargs, result)
         return hook(self, args, result)
 
@@ -103,9 +127,10 @@ class Calling:
         try:
             changed = self._run_forward_hook(key, hook, args, kwargs, result)
         except Exception as error:
+            of_all = "global " if key in hooks_of_all._global_forward_hooks else ""
             warnings.warn(
-                "module forward hook with ``always_call=True`` raised an exception that was "
-                f"silenced as another error was raised in forward: {error}",
+                f"{of_all}module forward hook with ``always_call=True`` raised an exception that "
+                f"was silenced as another error was raised in forward: {error}",
                 stacklevel=4,
             )
             return result
@@ -151,5 +176,19 @@ class Calling:
         """Call hook(module, grad_input, grad_output) once the gradients of the inputs are known.
 
         The tuple it returns, if any, takes the place of the gradients of the positional inputs.
+        Raises RuntimeError where `register_backward_hook` was ever used.
         """
+        return self._add_backward_hook(hook, True, prepend)
+
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) in the last node of forward.
+
+        Deprecated: grad_input is what that node hands on, not what the module's inputs get. Raises
+        RuntimeError where `register_full_backward_hook` was ever used.
+        """
+        return self._add_backward_hook(hook, False, False)
+
+    def _add_backward_hook(self, hook: Callable, is_full: bool, prepend: bool) -> RemovableHandle:
+        so_far, place = self._is_full_backward_hook, "on a single Module"
+        self._is_full_backward_hook = kind_of_backward(so_far, is_full, place)
         return add_hook(self._backward_hooks, hook, prepend)

@@ -1,8 +1,8 @@
 """`Module`: the base of all layers. It registers parameters, buffers and submodules as attributes.
 
 Its other parts: `_calling` (forward and its hooks), `_state_dict` (saving and loading),
-`_conversion` (train and eval, dtype, device), `lazy` (shapes that the first input tells). Not here:
-hooks on all modules at once, the non-full backward hooks.
+`_conversion` (train and eval, dtype, device), `lazy` (shapes that the first input tells),
+`_global_hooks` (hooks on all modules at once).
 """
 
 from __future__ import annotations
@@ -17,9 +17,39 @@ from ...tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._calling import Calling
 from ._conversion import Conversion
+from ._global_hooks import (  # noqa: F401 (PyTorch has the dicts here, too)
+    _global_backward_hooks,
+    _global_backward_pre_hooks,
+    _global_buffer_registration_hooks,
+    _global_forward_hooks,
+    _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs,
+    _global_forward_pre_hooks,
+    _global_module_registration_hooks,
+    _global_parameter_registration_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
 from ._state_dict import StateDict
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 _M = TypeVar("_M", bound="Module")
 
@@ -30,6 +60,7 @@ _STATE: dict[str, Callable[[], Any]] = {
     "_non_persistent_buffers_set": set,
     "_backward_pre_hooks": OrderedDict,
     "_backward_hooks": OrderedDict,
+    "_is_full_backward_hook": type(None),
     "_forward_hooks": OrderedDict,
     "_forward_hooks_with_kwargs": OrderedDict,
     "_forward_hooks_always_called": OrderedDict,
@@ -114,6 +145,8 @@ class Module(Calling, StateDict, Conversion):
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
+        if _global_buffer_registration_hooks:
+            tensor = registered(_global_buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -137,6 +170,8 @@ class Module(Calling, StateDict, Conversion):
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
+        if param is not None and _global_parameter_registration_hooks:
+            param = registered(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -147,11 +182,16 @@ class Module(Calling, StateDict, Conversion):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
-        self._modules[name] = module
+        self._set_module(name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
+
+    def _set_module(self, name: str, module: Module | None) -> None:
+        if _global_module_registration_hooks:
+            module = registered(_global_module_registration_hooks, self, name, module)
+        self._modules[name] = module
 
     def _check_name(self, kind: str, name: str, table: str) -> None:
         if table not in self.__dict__:
@@ -190,10 +230,10 @@ class Module(Calling, StateDict, Conversion):
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             self._take_over(name, "module", "_modules")
-            state["_modules"][name] = value
+            self._set_module(name, value)
         elif name in state.get("_modules", ()):
             _require_none(value, "child module", name, "torch.nn.Module or None")
-            state["_modules"][name] = None
+            self._set_module(name, None)
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
         elif name in state.get("_buffers", ()):

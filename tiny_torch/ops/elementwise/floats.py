@@ -9,8 +9,9 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
+from tiny_torch.dtypes import FLOATS
 from tiny_torch.ops.common import public, without_gradient, zero_gradient
-from tiny_torch.ops.elementwise.arithmetic import Where
+from tiny_torch.ops.elementwise.arithmetic import Where, result_type
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.elementwise.unary import of_input
 
@@ -148,6 +149,27 @@ def exponents(x: Any, y: Any) -> Any:
     if x.dtype is y.dtype is not default and y.dtype.is_floating_point:
         return y
     return (y if y.dtype.is_floating_point else y.astype(default)).contiguous()
+
+
+@public("nextafter", "The next number after input towards other, in their dtype.", numbers=False)
+class Nextafter(Op):
+    arity = 2
+    broadcasts = True
+    saves = (0, 1)
+
+    @staticmethod
+    def forward(x, y, out=None):
+        dtype = result_type(x, y)
+        largest = smallest = False  # of integers, which C++ refuses
+        if dtype in FLOATS:
+            eps, largest, normal, _ = FLOATS[dtype]
+            smallest = eps * normal
+        return x.nextafter(y, largest, smallest, out), (x, y)
+
+    @staticmethod
+    def backward(saved, grad, needs):
+        x, y = saved
+        return run(Where, x == y, 0.0, grad) if needs[0] else None, zero_gradient(grad)
 
 
 # ------------------------------------------------------------------------------------ nan_to_num

@@ -23,18 +23,18 @@ class NativeBatchNorm(Op):
 
     @staticmethod
     def forward(x, weight, bias, running_mean, running_var, training, momentum, eps):
-        y, mean, rstd = array_module(x.device).batch_norm(
+        y, stats = array_module(x.device).batch_norm(
             x, weight, bias, running_mean, running_var, 0, training, momentum, eps
         )
         used = (None, None) if training else (running_mean, running_var)
         bias = unread(bias)  # `used` must not be written
-        return y, (x, weight, bias, mean, rstd, 0, not training, *used)
+        return y, (x, weight, bias, stats, 0, not training, *used)
 
     @staticmethod
     def backward(saved, grad, needs, overwrite=False):
-        x, weight, bias, mean, rstd, groups, constant = saved[:7]
+        x, weight, bias, stats, groups, constant = saved[:6]
         dx, of_weight, of_bias = array_module(x.device).batch_norm_backward(
-            grad, x, weight, mean, rstd, groups, constant, needs[0], overwrite
+            grad, x, weight, stats, groups, constant, needs[0], overwrite
         )
         return dx, like(of_weight, weight, needs[1]), like(of_bias, bias, needs[2])
 
@@ -57,10 +57,10 @@ class NativeGroupNorm(NativeBatchNorm):
 
     @staticmethod
     def forward(x, weight, bias, groups, eps, running_mean=None, running_var=None, momentum=0.0):
-        y, mean, rstd = array_module(x.device).batch_norm(
+        y, stats = array_module(x.device).batch_norm(
             x, weight, bias, running_mean, running_var, groups, True, momentum, eps
         )
-        return y, (x, weight, unread(bias), mean, rstd, groups, False)
+        return y, (x, weight, unread(bias), stats, groups, False)
 
     @staticmethod
     def composite(x, weight, bias, groups, eps, *running):

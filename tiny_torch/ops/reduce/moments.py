@@ -30,10 +30,9 @@ class Var(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, dims, keepdim, correction = saved
-        wide, freedom = widened(x), count(x.shape, dims) - correction
-        slope = widened(grad) * (2.0 / freedom if freedom else math.inf)
-        distance = wide - wide.mean(dims, True)
-        return narrowed(distance * spread(slope, tuple(x.shape), dims, keepdim), x.dtype)
+        slope = over_freedom(widened(grad) * 2, x, dims, correction)
+        slope = spread(slope, tuple(x.shape), dims, keepdim)
+        return narrowed(centred(widened(x), dims) * slope, x.dtype)
 
 
 class Std(Op):
@@ -48,10 +47,22 @@ class Std(Op):
 
     @staticmethod
     def backward(saved, grad, needs):
-        x, result, *rest = saved
+        x, result, dims, keepdim, correction = saved
         wide = widened(result)
-        to_variance = run(Where, wide == 0, 0.0, widened(grad) / (wide * 2))
-        return Var.backward((x, *rest), to_variance, needs)
+        slope = run(Where, wide == 0, 0.0, widened(grad) / wide)
+        change = centred(widened(x), dims) * spread(slope, tuple(x.shape), dims, keepdim)
+        return narrowed(over_freedom(change, x, dims, correction), x.dtype)
+
+
+def over_freedom(grad, x, dims, correction):
+    freedom = count(x.shape, dims) - correction
+    return grad * (1.0 / freedom if freedom else math.inf)
+
+
+def centred(x, dims):
+    """x less its mean, of which rounding leaves much where elements are far from 0."""
+    distance = x - x.mean(dims, True)
+    return distance - distance.mean(dims, True)
 
 
 def dispersion(x, dims, keepdim, correction, root):

@@ -1,0 +1,261 @@
+"""What depends on the sample of a vmap, and what may not be done to it.
+
+PyTorch's tensors under vmap hold all samples at once: they are no number, have no storage of their
+own, and cannot be written into a tensor that holds one value for all. Here vmap is a loop, where
+all of this would work, or would seem to. So its first sample runs in a mode that follows what
+depends on the sample and refuses what PyTorch refuses; the others do the same, unwatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.op_mode import IN_PLACE, OUT
+from tiny_torch.autograd.reading import READERS, ReadingMode
+from tiny_torch.modes import modes
+from tiny_torch.tensor import Tensor
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations. If error "
+    "is occurring somewhere inside PyTorch internals, please file a bug report."
+)
+BRANCH = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+    "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+STORAGE = "Cannot access storage of BatchedTensorImpl"  # a NotImplementedError
+MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+    "batch over indexing with a boolean mask."
+)
+RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+)
+SAME_RANDOM = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an "
+    "issue with functorch"
+)
+UNBATCHED_RANDOM = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+    "like same randomness. If this is necessary for your usage, please file an issue with "
+    "functorch."
+)
+BACKWARD = (
+    "backward() called inside a functorch transform. This is not supported, please use "
+    "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
+)
+REQUIRES_GRAD = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead."
+)
+RUNNING = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
+    "updated in place, were not batched.\nIf you are using a module and do not need eval mode, "
+    "please set `track_running_stats` to be False.If you are using a prebuilt module and do not "
+    "need eval mode, please see the functorch website for resources on how to patch your module to "
+    "work with vmap"
+)
+NUM_CLASSES = (
+    "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
+    "argument."
+)
+
+# Methods of a tensor that depends on the sample, and what calling one says.
+REFUSED = {
+    **dict.fromkeys(READERS, ITEM),
+    "__bool__": BRANCH, "tolist": MEMORY, "numpy": MEMORY, "data_ptr": MEMORY, "__dlpack__": MEMORY,
+    **dict.fromkeys(
+        ("storage", "untyped_storage", "share_memory_", "is_shared", "__deepcopy__"), STORAGE
+    ),
+    "__reduce_ex__": STORAGE,
+}  # fmt: skip
+NUMBERS = ("__bool__", "__complex__", "__float__", "__index__", "__int__")
+# The same of any tensor.
+REFUSED_OF_ALL = {"backward": BACKWARD, "requires_grad_": REQUIRES_GRAD}
+DRAWS = (
+    "bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_",
+    "uniform_",
+)  # fmt: skip
+NEW = ("new_empty", "new_full", "new_ones", "new_zeros")
+# Whose results' shapes depend on elements: PyTorch's names, which its messages have.
+DYNAMIC = {
+    "Nonzero": "nonzero", "Unique2": "_unique2", "UniqueConsecutive": "unique_consecutive",
+    "UniqueDim": "unique_dim", "UniqueDimConsecutive": "unique_dim_consecutive",
+}  # fmt: skip
+# What PyTorch's messages call ops that write: arithmetic, or by name; the rest by aten's name.
+ARITHMETIC = {
+    "Add", "Sub", "Mul", "Div", "Copy", "CopyIntoView", "LogicalAnd", "LogicalOr", "LogicalXor",
+}  # fmt: skip
+BY_NAME = {"IndexPut", "IndexAdd", "IndexFill", "ScatterAdd", "ScatterReduce"}
+
+
+class Samples(ReadingMode):
+    """Follows what depends on the sample while `func` runs on one."""
+
+    methods = (*REFUSED, *REFUSED_OF_ALL, *DRAWS, *NEW, "__getitem__", "__setitem__", "__format__")
+
+    def __init__(self, batches: Iterable[Tensor], randomness: str) -> None:
+        self.randomness = randomness
+        self.arrays: dict[int, Any] = {}  # those that depend on the sample, by id
+        self.storages: set[int] = set()  # and memory that they alone have
+        self.shared = {x.array.storage_id for x in batches}  # which holds all samples
+        self.level = 1 + sum(isinstance(mode, Samples) for mode in modes.op_modes)
+
+    # ---- what depends on the sample -------------------------------------------------------------
+
+    def mark(self, results: Any) -> Any:
+        for array in arrays_in(results):
+            self.arrays[id(array)] = array
+            if array.storage_id not in self.shared:
+                self.storages.add(array.storage_id)
+        return results
+
+    def depends(self, values: Any) -> bool:
+        return any(
+            id(array) in self.arrays or array.storage_id in self.storages
+            for array in arrays_in(values)
+        )
+
+    # ---- what it sees ---------------------------------------------------------------------------
+
+    def takes_whole(self, name: str, arguments: tuple) -> bool:
+        return self.depends(arguments) or name == "randperm"
+
+    def forward(self, call: Callable, op: Any, arguments: tuple, kind: str) -> Any:
+        dependent = self.depends(arguments)
+        if op.__module__.startswith(("tiny_torch.ops.random", "tiny_torch.functions.random")):
+            self.check_draw(dependent and kind != IN_PLACE)
+            dependent = dependent or self.randomness == "different"
+        elif dependent:
+            self.check(op.__name__, arguments, kind)
+        results = call(op, arguments)
+        return self.mark(results) if dependent else results
+
+    def backward(self, call: Callable, node: Any, grad: Any, needs: Any) -> Any:
+        dependent = self.depends((grad, node.saved))
+        results = call(node, grad, needs)
+        return self.mark(results) if dependent else results
+
+    def read(self, tensor: Tensor, method: str, arguments: tuple) -> None:
+        if method in REFUSED_OF_ALL:
+            raise RuntimeError(REFUSED_OF_ALL[method])
+        if method in DRAWS:
+            self.check_draw(False)
+            if self.randomness == "different" and not self.depends(tensor):
+                raise RuntimeError(UNBATCHED_RANDOM)
+        elif method in ("__getitem__", "__setitem__"):
+            self.check_index(tensor, *arguments)
+        elif method in NEW or not self.depends(tensor):
+            return
+        elif method == "__format__":
+            if tensor.ndim == 0:
+                raise RuntimeError(ITEM)
+        elif REFUSED[method] is STORAGE:
+            raise NotImplementedError(STORAGE)
+        elif tensor.numel() == 1 or method not in NUMBERS:  # of others, the method says so itself
+            raise RuntimeError(REFUSED[method])
+
+    def after(self, tensor: Tensor, method: str, result: Any) -> None:
+        if method in NEW and self.depends(tensor):
+            self.mark(result)
+
+    # ---- refusals -------------------------------------------------------------------------------
+
+    def check_draw(self, from_samples: bool) -> None:
+        """Before a draw, of which the sample may be an argument."""
+        if self.randomness == "error":
+            raise RuntimeError(RANDOM)
+        if self.randomness == "same" and from_samples:
+            raise RuntimeError(SAME_RANDOM)
+
+    def check(self, name: str, arguments: tuple, kind: str) -> None:
+        """Before an op of which an argument depends on the sample."""
+        if name in DYNAMIC:
+            raise RuntimeError(
+                "vmap: We do not support batching operators that can output dynamic shape. "
+                f"Attempted to vmap over aten::{DYNAMIC[name]}. Please file an issue at "
+                "https://github.com/pytorch/pytorch/issues if you need this feature."
+            )
+        if name == "MaskedSelect" and self.depends(arguments[1]):
+            raise RuntimeError(
+                "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+                "support this because for each batch this would return a differently shaped "
+                "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+                "need this feature."
+            )
+        if name == "NativeBatchNorm" and arguments[5]:
+            self.check_running(arguments[0], arguments[3:5])
+        if name == "NativeGroupNorm":
+            self.check_running(arguments[0], arguments[5:7])
+        if name == "equal":
+            raise RuntimeError(
+                "Batching rule not implemented for aten::equal. We could not generate a fallback."
+            )
+        if name == "allclose":
+            raise RuntimeError(
+                "vmap over torch.allclose isn't supported yet. Please file an issue at "
+                "https://github.com/pytorch/pytorch/issues if you need this feature."
+            )
+        if name == "one_hot" and (len(arguments) < 2 or arguments[1] < 1):
+            raise RuntimeError(NUM_CLASSES)
+        if kind == OUT:
+            raise RuntimeError(
+                f"Batching rule not implemented for aten::{snake(name)}.out; the fallback path "
+                "doesn't work on out= or view ops."
+            )
+        if kind == IN_PLACE and not self.depends(arguments[0]):
+            raise unbatched(name, self.level)
+
+    def check_running(self, x: Tensor, statistics: tuple) -> None:
+        """Before a layer writes the running statistics of x, or None, in place."""
+        written = any(array is not None for array in statistics)
+        if written and self.depends(x) and not self.depends(statistics):
+            raise RuntimeError(RUNNING)
+
+    def check_index(self, tensor: Tensor, index: Any, *value: Any) -> None:
+        """Before tensor[index], or tensor[index] = value."""
+        parts = index if isinstance(index, tuple) else (index,)
+        chosen = [x for x in parts if isinstance(x, Tensor) and self.depends(x)]
+        if value and chosen and not self.depends(tensor):
+            raise unbatched("IndexPut", self.level)
+        if any(x.dtype in (_core.bool, _core.uint8) for x in chosen):
+            raise RuntimeError(MASK)
+
+
+def unbatched(name: str, level: int) -> RuntimeError:
+    """Of an op that writes samples into a tensor that holds one value for all."""
+    own = snake(name) + "_"
+    arithmetic = name in ARITHMETIC
+    what = "inplace arithmetic" if arithmetic else own if name in BY_NAME else f"aten::{own}"
+    where = f"at level {level}" if what.startswith("aten") else "in a vmap"
+    return RuntimeError(
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`. This happened due to `other` being vmapped "
+        f"over but `self` not being vmapped over {where}. Please try to use out-of-place operators "
+        f"instead of {what}. If said operator is being called inside the PyTorch framework, please "
+        "file a bug report instead."
+    )
+
+
+def snake(name: str) -> str:
+    """index_add of IndexAdd."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def arrays_in(values: Any) -> Iterator[Any]:
+    """The arrays of tensors, in sequences, too."""
+    if isinstance(values, Tensor):
+        yield values.array
+    elif isinstance(values, tuple | list):
+        for value in values:
+            yield from arrays_in(value)
+    elif hasattr(values, "storage_id"):
+        yield values
