@@ -169,8 +169,8 @@ class Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if not is_public(fullname):
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        spec = next(filter(None, (f.find_spec(fullname, path, target) for f in others)), None)
+        later = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
             spec.loader.exec_module = functools.partial(load, spec.loader.exec_module)  # type: ignore[method-assign]
         return spec
