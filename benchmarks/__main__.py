@@ -2,6 +2,7 @@
 
     python -m benchmarks --against torch              # raw ops and whole training steps
     python -m benchmarks --suite conv nn --only 2d    # the lines whose names contain one of these
+    python -m benchmarks --counts                     # waits and launches of a step, emulated
     python -m benchmarks --out zen5 --machine "two cores of an AMD EPYC (Zen 5)"
 
 A suite is a file here with a list of lines. How the two take turns: turns.py; what memory means:
@@ -15,7 +16,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import counts, report
 from benchmarks.turns import OURS, Result, Worker, limits, run
 
 SUITES = ["basics", "steps", "ops", "overhead", "nn", "matmul", "conv", "pool", "optim", "data",
@@ -39,7 +40,10 @@ def main() -> None:
     option("--threads", type=int, default=2)
     option("--machine", default=report.machine_in_words(), help="the machine, in words")
     option("--out", help="name of the files in benchmarks/results/")
+    option("--counts", action="store_true", help="only what steps ask of CUDA: counts.py")
     args = parser.parse_args()
+    if args.counts:
+        return counts.main()
 
     first = limits(args.threads)
     about = []

@@ -79,7 +79,7 @@ def core_class(name: str, kind: type) -> Iterator[str]:
     yield f"\nclass {name}{base}:"
     yield "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."
     records = {r[1]: OPERANDS[r[0]] for r in _core.op_records() if r[0] in OPERANDS}
-    for member in sorted(vars(kind)):
+    for member in sorted(name for name in vars(kind) if hasattr(kind, name)):
         value = vars(kind)[member]
         if member in vars(object) or member.startswith(("__module", "__vectorcall", "_pybind11")):
             continue

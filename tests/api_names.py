@@ -139,6 +139,8 @@ FIRST = {
 }
 THEN = {
     "torch": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage HalfStorage
+        IntStorage is_storage LongStorage ShortStorage Storage TypedStorage UntypedStorage
         compile vmap
         bartlett_window blackman_window hamming_window hann_window kaiser_window mvlgamma
         range rsub
@@ -186,7 +188,8 @@ THEN = {
         var_mean vdot vsplit xlogy xlogy_ zero_
     """,
     "torch.linalg": """
-        cholesky cond cross det diagonal eigh eigvalsh inv LinAlgError lstsq matmul matrix_exp
+        cholesky cond cross det diagonal eig eigh eigvals eigvalsh
+        inv LinAlgError lstsq matmul matrix_exp
         matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_triangular svd
         svdvals vecdot vector_norm
     """,
@@ -355,6 +358,9 @@ THEN = {
         checkpoint checkpoint_sequential CheckpointError CheckpointFunction CheckpointPolicy
         create_selective_checkpoint_contexts noop_context_fn SelectiveCheckpointContext
         set_checkpoint_debug_enabled set_checkpoint_early_stop
+    """,
+    "torch.utils.benchmark": """
+        Colorize Compare Measurement select_unit TaskSpec Timer timer trim_sigfig unit_to_english
     """,
     "torch.utils.deterministic": "fill_uninitialized_memory",
     "torch.nn.parallel": "data_parallel DataParallel",

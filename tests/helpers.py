@@ -94,6 +94,22 @@ def outcome(function: Callable[[], Any]) -> tuple[Exception | None, list]:
             return error, []
 
 
+def agreed(call: Callable[[str], Any]) -> tuple[list, list]:
+    """What a function of the device answers on CUDA and on the CPU, where neither raises.
+
+    Else both raise the same; but for an index outside, which CUDA tells of when somebody waits.
+    """
+    error, found = outcome(lambda: call(CUDA))
+    expected_error, expected = outcome(lambda: call("cpu"))
+    later, _ = outcome(lambda: tiny_torch.ones((), device=CUDA).item())
+    if later is None:
+        assert repr(error).replace(f"torch.{CUDA}.", "torch.") == repr(expected_error)
+    else:
+        assert "device-side assert triggered\nindex" in str(later) and error is None
+        assert re.search("out of (.* )?bounds|out of range|outside", str(expected_error))
+    return ([], []) if later or error else (found, expected)
+
+
 def closeness(ours: np.ndarray, theirs: np.ndarray, ulps: float, dtype: str) -> np.ndarray:
     """Where the values of a dtype agree: exactly for integers, NaN equal to NaN."""
     with np.errstate(all="ignore"):

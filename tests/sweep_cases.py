@@ -426,6 +426,33 @@ of(
     "x.new_tensor([1], requires_grad=True)",
     "x.new_tensor('a')",
 )
+for name, dtype in {
+    "BFloat16": "bfloat16", "Bool": "bool", "Byte": "uint8", "Char": "int8", "Double": "float64",
+    "Float": "float32", "Half": "float16", "Int": "int32", "Long": "int64", "Short": "int16", "": "float32",
+}.items():  # fmt: skip
+    of(
+        f"{name}Storage",
+        "[torch.NAME([1, 0, 1]).tolist(), len(torch.NAME(3)), torch.NAME().nbytes(), str(torch.NAME.dtype)], x",
+        f"[isinstance(y.to(getattr(torch, d)).storage(), torch.NAME) for d in ('float32', '{dtype}')], x",
+        "Q = torch.NAME(2)\nQ.fill_(1)\nQ[1] = 0\n[Q.tolist(), Q.type(), Q.element_size()], x",
+        "torch.NAME('a')", "torch.NAME(1, 2)", "torch.NAME(x)", "torch.NAME.from_buffer(bytes(16), 'native').tolist(), x",
+    )  # fmt: skip
+of(
+    "is_storage",
+    "[torch.NAME(v) for v in (x, x.untyped_storage(), x.storage(), 3, None)], x",
+    "torch.NAME()",
+)
+of(
+    "UntypedStorage",
+    "[torch.NAME([1, 2, 255]).tolist(), torch.NAME(5).nbytes(), torch.NAME().nbytes()], x",
+    *[f"[torch.NAME({a}).tolist()], x" for a in ("[1.5]", "'a'", "1, 2", "x", "-1", "range(3)", "(), device='cpu'")],
+    "Q = torch.NAME(4).fill_(3)\nQ[1:3] = 7\n[Q.tolist(), Q.copy_(torch.NAME([9, 8, 7, 6])).tolist(), Q.resize_(2).tolist(), Q[0]], x",
+)  # fmt: skip
+of(
+    "TypedStorage",
+    *[f"Q = torch.NAME({a})\n[Q.tolist(), str(Q.dtype), Q.nbytes()], x" for a in ("[1, 2, 3]", "[1, 2], dtype=torch.int64", "dtype=torch.int8", "wrap_storage=x.untyped_storage(), dtype=x.dtype", "3, 4", "x", "'a'", "wrap_storage=x.untyped_storage()")],
+    "Q = torch.NAME([1, 2, 3])\nQ[1:] = 5.5\n[Q.tolist(), Q.int().tolist(), Q.clone().fill_(2).tolist(), Q.untyped().nbytes()], x",
+)  # fmt: skip
 of(
     "Tensor.storage Tensor.untyped_storage",
     "len(x.LAST())",

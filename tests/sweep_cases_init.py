@@ -298,6 +298,64 @@ for name, calls in {
     "is_pruned": ("U.is_pruned(M), x", "U.identity(M[0], 'bias')\n[U.is_pruned(M), U.is_pruned(M[0]), U.is_pruned(M[1])], x", "U.is_pruned(3)"),
 }.items():  # fmt: skip
     of(f"nn.utils.prune.{name}", *calls, prepare=PRUNE)
+TIMES = """
+import importlib
+U = importlib.import_module(torch.__name__ + '.utils.benchmark')
+def measured(times, **task):
+    return U.Measurement(10, times, U.TaskSpec(**{"stmt": "a + b", "setup": "pass", **task}))
+W = [measured([1e-5, 2e-5, 3e-5], label=l, description=d) for l in ("one", "two") for d in ("p", "q")]
+"""
+of(
+    "utils.benchmark.Compare",
+    "[str(U.Compare(W))], x",
+    "Q = U.Compare(W[:2])\nQ.trim_significant_figures()\nQ.highlight_warnings()\nQ.colorize()\nQ.extend_results(W[2:])\n[str(Q)], x",
+    "U.Compare([3])",
+    "U.Compare(3)",
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.Colorize",
+    "[v.value for v in U.Colorize], x",
+    "U.Colorize('nothing')",
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.Measurement",
+    "[[m.raw_times, m.number_per_run] for m in U.Measurement.merge(W + W)], x",
+    "[W[0].median, W[0].iqr, W[0].title], x",
+    "U.Measurement(3)",
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.TaskSpec",
+    "[W[0].task_spec.summarize(), W[1].task_spec.title, W[0].task_spec == W[0].task_spec], x",
+    "U.TaskSpec(3)",
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.Timer",
+    "Q = U.Timer('y = 1').timeit(7)\n[Q.number_per_run, len(Q.times)], x",
+    "U.Timer(3)",
+    prepare=TIMES,
+)
+of("utils.benchmark.timer", "[U.timer() <= U.timer()], x", "U.timer(3)", prepare=TIMES)
+of(
+    "utils.benchmark.select_unit",
+    *[f"[U.select_unit({a})], x" for a in ("1.0", "3e-5", "2e-9", "1e-3", "1e5")],
+    "U.select_unit('a')",
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.trim_sigfig",
+    *[f"torch.tensor(U.trim_sigfig({a}))" for a in ("1234.5, 2", "0.0123, 1", "9.99, 2")],
+    prepare=TIMES,
+)
+of(
+    "utils.benchmark.unit_to_english",
+    "[U.unit_to_english(u) for u in ('ns', 'us', 'ms', 's')], x",
+    "U.unit_to_english('h')",
+    prepare=TIMES,
+)
 of(
     "nn.utils.skip_init",
     *[

@@ -31,6 +31,7 @@ from tiny_torch.compat.switches import set_float32_matmul_precision as set_float
 from tiny_torch.compat.switches import set_num_interop_threads as set_num_interop_threads
 from tiny_torch.compat.switches import set_num_threads as set_num_threads
 from tiny_torch.compat.switches import use_deterministic_algorithms as use_deterministic_algorithms
+from tiny_torch.compat.tensor_types import _LegacyStorage as __LegacyStorage
 from tiny_torch.compat.tensor_types import set_default_tensor_type as set_default_tensor_type
 from tiny_torch.compat.tensor_types import tensortype as _tensortype
 from tiny_torch.compat.twins import adaptive_max_pool1d as adaptive_max_pool1d
@@ -278,6 +279,7 @@ from tiny_torch.memory import is_nonzero as is_nonzero
 from tiny_torch.memory import is_same_size as is_same_size
 from tiny_torch.memory import is_signed as is_signed
 from tiny_torch.memory import numel as numel
+from tiny_torch.memory import real as real
 from tiny_torch.memory import result_type as result_type
 from tiny_torch.ops.elementwise.arithmetic import Number as _Number
 from tiny_torch.ops.shape.join import broadcast_shapes as broadcast_shapes
@@ -294,8 +296,11 @@ from tiny_torch.ranges import eye as eye
 from tiny_torch.ranges import range as range
 from tiny_torch.ranges import tril_indices as tril_indices
 from tiny_torch.ranges import triu_indices as triu_indices
+from tiny_torch.storage import TypedStorage as TypedStorage
 from tiny_torch.storage import TypedStorage as _TypedStorage
+from tiny_torch.storage import UntypedStorage as UntypedStorage
 from tiny_torch.storage import UntypedStorage as _UntypedStorage
+from tiny_torch.storage import is_storage as is_storage
 from tiny_torch.tensor import Tensor as _Tensor
 from tiny_torch.windows import bartlett_window as bartlett_window
 from tiny_torch.windows import blackman_window as blackman_window
@@ -758,6 +763,8 @@ class TensorMethods(TensorBase):
     def rad2deg_(self) -> _Tensor: ...
     def random_(self, *bounds: Any, generator: _Generator | None = None, **named: Any) -> _Tensor: ...
     def ravel(self) -> _Tensor: ...
+    @property
+    def real(self) -> _Tensor: ...
     def reciprocal(self) -> _Tensor: ...
     def reciprocal_(self) -> _Tensor: ...
     def record_stream(self, stream: Any) -> None: ...
@@ -879,16 +886,27 @@ class TensorMethods(TensorBase):
     def xlogy_(self, other: Any) -> _Tensor: ...
     def zero_(self) -> _Tensor: ...
 
+BFloat16Storage: __LegacyStorage
 BFloat16Tensor: _tensortype
+BoolStorage: __LegacyStorage
 BoolTensor: _tensortype
+ByteStorage: __LegacyStorage
 ByteTensor: _tensortype
+CharStorage: __LegacyStorage
 CharTensor: _tensortype
+DoubleStorage: __LegacyStorage
 DoubleTensor: _tensortype
+FloatStorage: __LegacyStorage
 FloatTensor: _tensortype
+HalfStorage: __LegacyStorage
 HalfTensor: _tensortype
+IntStorage: __LegacyStorage
 IntTensor: _tensortype
+LongStorage: __LegacyStorage
 LongTensor: _tensortype
+ShortStorage: __LegacyStorage
 ShortTensor: _tensortype
+Storage: __LegacyStorage
 def abs(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def abs_(input: Any) -> _Tensor: ...
 def absolute(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...

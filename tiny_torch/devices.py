@@ -364,15 +364,7 @@ side_streams: set[int] = set()
 
 def wait_for_streams() -> None:
     """What the current stream of ``cuda`` is given from now on waits for all other streams."""
-    table = cuda_accelerator()
-    if table.is_capturing():
-        return  # the others are no part of the recording
-    current = table.current_stream()
-    for stream in {0, *side_streams} - {current}:
-        event = table.new_event(False, False)
-        table.record(event, stream)
-        table.wait(current, event)
-        table.release_event(event)
+    cuda_accelerator().wait_for_streams()
 
 
 def is_pinned(array: Any) -> bool:

@@ -43,14 +43,14 @@ def export(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
-    if self.is_cuda:
-        let_wait(stream)
-    elif stream not in (None, -1):
+    if not self.is_cuda and stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
     kind = DLDeviceType.kDLCUDA if self.is_cuda else DLDeviceType.kDLCPU
     if not (self.is_cpu or self.is_cuda) or (dl_device is not None and dl_device[0] != kind):
         raise BufferError(f"Can't export a tensor on {self.device} to device {dl_device}")
     array = self.array.clone() if copy else self.array
+    if self.is_cuda:
+        let_wait(stream)
     versioned = max_version is not None and bool(max_version[0] >= OLDEST_VERSIONED)
     return _core.to_dlpack(array, versioned, bool(copy))
 
@@ -61,16 +61,9 @@ def let_wait(stream: int | None) -> None:
         return
     if stream == 2:
         raise BufferError("per-thread default stream is not supported.")
-    table = cuda_accelerator()
-    current = table.current_stream()
-    if stream is not None and stream != 1:
-        if stream != table.native_stream(current):
-            raise NotImplementedError("__dlpack__(stream=): a stream of another library")
-        return
-    event = table.new_event(False, False)
-    table.record(event, current)
-    table.wait(0, event)
-    table.release_event(event)
+    if stream == 0:
+        raise AssertionError("unsupported stream on CUDA: 0.")
+    cuda_accelerator().let_wait(1 if stream is None else stream)
 
 
 def export_device(self: Tensor) -> tuple[DLDeviceType, int]:
@@ -131,7 +124,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 def from_cuda_array(data: Any) -> Any:
     """An array on the memory of another library's array on the GPU.
 
-    Raises TypeError for a dtype that we lack, ValueError for negative strides.
+    The current stream waits for the one that it names. Raises TypeError for a dtype that we lack,
+    ValueError for negative strides and for the stream 0, which has no meaning there.
     https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
     """
     module, told = array_module("cuda"), data.__cuda_array_interface__
@@ -149,6 +143,10 @@ def from_cuda_array(data: Any) -> Any:
             raise ValueError(f"strides {strides} of a CUDA array: not of whole elements from 0")
         steps = tuple(step // dtype.itemsize for step in strides)
     last = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    if (stream := told.get("stream")) is not None:
+        if stream == 0:
+            raise ValueError("stream 0 of a CUDA array: 1 is the default stream")
+        cuda_accelerator().wait_for(stream)
     whole = _core.borrowed("cuda", told["data"][0], (last + 1) * dtype.itemsize, data)
     return whole.reinterpret(dtype, shape, steps, 0)
 

@@ -1,9 +1,13 @@
-"""Docstrings of what exists for one, two and three spatial dims, written once, for planes."""
+"""Docstrings of what exists for one, two and three spatial dims, written once, for planes; and
+copies of functions under the name of the class that inherits them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import update_wrapper
+from types import FunctionType
 from typing import Any, TypeVar
 
 LETTERS = {1: ["L"], 2: ["H", "W"], 3: ["D", "H", "W"]}
@@ -40,3 +44,15 @@ def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
         return thing
 
     return told
+
+
+def copy_as(name: str, function: FunctionType) -> FunctionType:
+    """The same function under a class's name, `Class.method`, which Python's errors say."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
+    update_wrapper(copy, function)
+    del copy.__wrapped__  # type: ignore[attr-defined]
+    copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, name
+    return copy

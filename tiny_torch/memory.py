@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from tiny_torch import _core, devices, layouts
@@ -9,12 +10,13 @@ from tiny_torch._reference.layout import contiguous_strides
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import check_inplace, edges_of
 from tiny_torch.autograd.graph import Node, Op
+from tiny_torch.autograd.view import LEAF
 from tiny_torch.autograd.writes import reach_of, rebase
 from tiny_torch.creation import as_dtype, as_sizes, resized
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import TYPE_STRINGS
 from tiny_torch.functions.common import check_tensor
-from tiny_torch.storage import TypedStorage, UntypedStorage
+from tiny_torch.storage import TypedStorage, UntypedStorage, copied_with_storage
 from tiny_torch.tensor import Tensor, wrap
 
 # -------------------------------------------------------------------------------------- predicates
@@ -23,6 +25,15 @@ from tiny_torch.tensor import Tensor, wrap
 def is_meta(self: Tensor) -> bool:
     """Whether it has a shape and a dtype, but no memory."""
     return self.array.device == "meta"
+
+
+def real(input: Tensor) -> Tensor:
+    """The tensor itself, as there are no complex ones.
+
+    https://pytorch.org/docs/stable/generated/torch.real.html
+    """
+    check_tensor("real", "input", 1, input)
+    return input
 
 
 def is_signed(input: Tensor) -> bool:
@@ -305,12 +316,8 @@ def set_(
             raise RuntimeError(
                 f"Could not set tensor of type {array.dtype} to a tensor of type {dtype}"
             )
-    elif isinstance(source, UntypedStorage) or getattr(source, "dtype", None) is dtype:
+    elif isinstance(source, UntypedStorage | TypedStorage):
         array = source.array_of(dtype)
-    elif isinstance(source, TypedStorage):
-        raise RuntimeError(
-            f"Expected a Storage of type {dtype} or an UntypedStorage, but got {source.dtype}"
-        )
     else:
         raise wrong_kind("set_", "source", "Tensor or Storage", source)
     if storage_offset is not None or size is not None or stride is not None:
@@ -383,12 +390,33 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
+def deep_copied(tensor: Any, memo: dict) -> Any:
+    """What copy.deepcopy answers for a leaf; RuntimeError for another tensor."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    edge = LEAF if tensor.requires_grad else None
+    result = wrap(copied_with_storage(tensor.array, memo), edge, type(tensor))
+    memo[id(tensor)] = result
+    if tensor._grad is not None:
+        result._grad = copy.deepcopy(tensor._grad, memo)
+    result.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
+    return result
+
+
 NEVER = {name: never(name) for name in ("is_complex", "is_conj", "is_distributed", "is_neg")}
 FUNCTIONS = {
     **{
         f.__name__: f
         for f in (
-            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, result_type
+            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, real,
+            result_type,
         )
     },
     **NEVER,
@@ -400,8 +428,10 @@ METHODS = {
     **{f.__name__: f for f in (is_shared, share_memory_, resize_, resize_as_, set_, is_set_to)},
     **NEVER,
     "__setstate__": set_state,
+    "__deepcopy__": deep_copied,
     "is_same_size": is_same_size,
     "layout": property(layout),
+    "real": property(real),
     "is_meta": property(is_meta),
     **{
         f"is_{kind}": property(no)

@@ -78,7 +78,7 @@ class Thread(threading.local):
     running: Any = None  # the node whose backward runs, under ANOMALY
     origins: Any = None  # of ANOMALY: which ops first made NaN and inf
     saved_hooks: Any = None  # (pack, unpack), under SAVED_HOOKS
-    backward: Any = None  # weak: the last engine's Run that met a packed value, a Function or a hook
+    backward: Any = None  # weak: the last engine's Run to meet a packed value, a Function, a hook
     checkpoint_contexts: Any = None  # of utils.checkpoint: a context_fn for calls that have none
     see_node: Any = None  # (node, gradient) of a row of the record that begins, under RECORDED
 

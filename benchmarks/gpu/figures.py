@@ -1,6 +1,6 @@
 """Every line of lines.py, ours and PyTorch's in turns on one card: a row of a table at once.
 
-python -m benchmarks.gpu.figures figures.md --device cuda --against torch --sizes FULL
+python -m benchmarks.gpu.figures TABLE --device cuda --against torch --sizes FULL
 """
 
 import argparse

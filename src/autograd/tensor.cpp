@@ -400,6 +400,19 @@ PyMethodDef functions[] = {
     {"register_classes", register_classes, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
+// A class of no instances whose attributes tensors have, too, after all others. dir() lists those
+// of bases alone, which it is none of.
+void add_unlisted(PyObject* module, PyTypeObject* base) {
+  static PyType_Slot slots[] = {{0, nullptr}};
+  static PyType_Spec spec = {"tiny_torch._core.Unlisted", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
+                             slots};
+  PyTypeObject* const unlisted = add_type(module, "Unlisted", spec);
+  PyObject* const order = PyTuple_Pack(3, base, unlisted, &PyBaseObject_Type);
+  if (!order) throw PythonError();
+  Py_SETREF(base->tp_mro, order);
+  PyType_Modified(base);
+}
+
 }  // namespace
 
 void add_tensor(PyObject* module) {
@@ -423,7 +436,7 @@ void add_tensor(PyObject* module) {
                                   view_slots};
   static PyType_Spec mode_spec = {"tiny_torch._core.Modes", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
                                   mode_slots};
-  add_type(module, "TensorBase", tensor_spec);
+  add_unlisted(module, add_type(module, "TensorBase", tensor_spec));
   view_type = add_type(module, "View", view_spec);
   PyTypeObject* const modes = add_type(module, "Modes", mode_spec);
   if (PyModule_AddObject(module, "modes", modes->tp_alloc(modes, 0)) < 0) throw PythonError();

@@ -45,8 +45,11 @@ pb::dict properties(const Accelerator& accelerator) {
   result["regs_per_multiprocessor"] = p.regs_per_multiprocessor;
   result["total_memory"] = p.total_memory;
   result["shared_memory_per_block"] = p.shared_memory_per_block;
+  result["shared_memory_per_block_optin"] = p.shared_memory_per_block_optin;
   result["shared_memory_per_multiprocessor"] = p.shared_memory_per_multiprocessor;
   result["L2_cache_size"] = p.l2_cache_size;
+  result["is_integrated"] = p.is_integrated;
+  result["is_multi_gpu_board"] = p.is_multi_gpu_board;
   return result;
 }
 
@@ -114,6 +117,7 @@ void add_accelerator(pb::module_& module) {
   pb::class_<Accelerator>(module, "Accelerator")
       .def("device_count", entry(&Accelerator::device_count))
       .def("properties", properties)
+      .def("architectures", entry(&Accelerator::architectures))
       .def("memory_info", memory_info)
       .def("synchronize", entry(&Accelerator::synchronize))
 
@@ -124,6 +128,9 @@ void add_accelerator(pb::module_& module) {
       .def("synchronize_stream", entry(&Accelerator::synchronize_stream))
       .def("native_stream", entry(&Accelerator::native_stream))
       .def("priority_of", entry(&Accelerator::priority_of))
+      .def("wait_for_streams", entry(&Accelerator::wait_for_streams))
+      .def("let_wait", entry(&Accelerator::let_wait))
+      .def("wait_for", entry(&Accelerator::wait_for))
 
       .def("new_event", entry(&Accelerator::new_event))
       .def("release_event", entry(&Accelerator::release_event))

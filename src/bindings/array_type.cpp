@@ -77,6 +77,9 @@ PyObject* mark_replaced(PyObject* self, PyObject*) {
 PyObject* get_storage_id(PyObject* self, void*) {
   return PyLong_FromVoidPtr(array_of(self).storage().get());
 }
+PyObject* get_storage_resizable(PyObject* self, void*) {
+  return PyBool_FromLong(array_of(self).storage()->resizable);
+}
 PyObject* get_storage_bytes(PyObject* self, void*) {
   return PyLong_FromSize_t(array_of(self).storage()->bytes);
 }
@@ -96,6 +99,7 @@ PyGetSetDef attributes[] = {
      nullptr},
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
     {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
+    {"storage_resizable", get_storage_resizable, nullptr, nullptr, nullptr},
     {"replaced", get_replaced, nullptr, "whether a tensor that had it has other data now", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -176,6 +180,7 @@ bool same_shape(const NDArray& x, const NDArray& y) { return x.shape() == y.shap
 // These act on the whole storage, whoever else looks at it.
 void fix_memory(const NDArray& x) { x.storage()->resizable = false; }
 void grow_memory(const NDArray& x, int64_t bytes) { x.storage()->grow(bytes); }
+void resize_memory(const NDArray& x, int64_t bytes) { x.storage()->resize(bytes); }
 void share_memory(const NDArray& x) { x.storage()->share(); }
 bool is_shared(const NDArray& x) { return x.storage()->shared; }
 int64_t shared_file(const NDArray& x) { return x.storage()->file; }
@@ -298,6 +303,7 @@ PyMethodDef methods[] = {
     method<&NDArray::reinterpret>("reinterpret"),
     method<fix_memory>("fix_memory"),
     method<grow_memory>("grow_memory"),
+    method<resize_memory>("resize_memory"),
     method<share_memory>("share_memory"),
     method<is_shared>("is_shared"),
     method<shared_file>("shared_file"),

@@ -6,6 +6,7 @@
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
 #include "bindings/types.h"
+#include "core/accelerator.h"
 #include "core/allocator.h"
 #include "core/api/cast.h"
 #include "core/api/creation.h"
@@ -38,6 +39,7 @@ void load_device(const std::string& name, const std::string& path) {
   const Device* const device = make(cpu_device());
   if (name != device->name)
     throw RuntimeError(path, " has a device '", device->name, "', not '", name, "'");
+  if (device->accelerator) device->accelerator->set_gil_hooks(gil_hooks);
   add_device(*device);
 }
 int64_t written_stamp(int64_t before) {

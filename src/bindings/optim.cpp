@@ -312,9 +312,22 @@ Positions foreach_asgd(List params, List grads, List averages, List etas, List m
   return call.run(call.table().asgd, {weight_decay, maximize});
 }
 
-Positions foreach_scale(List arrays, double factor) {
+// Times a number that the arrays' device has. `found`, float32 or none, becomes 1 where an element
+// is inf or NaN.
+Positions foreach_scale(List arrays, pb::handle factor, pb::handle found) {
+  const NDArray& by = array_arg(factor);
+  const NDArray* const flag = found.is_none() ? nullptr : &array_arg(found);
+  if (by.numel() != 1 || !is_single_or_double(by.dtype()) ||
+      (flag && (flag->numel() != 1 || flag->dtype() != DType::Float32)))
+    throw TypeError("[foreach_scale] expected numbers in float32 or float64");
   Call call(arrays);
-  return call.run(call.table().foreach->scale, {factor});
+  for (const NDArray* number : {&by, flag})
+    if (number && !call.params.empty() && &number->device() != &call.device())
+      throw_mixed(call.device(), number->device());
+  ScaleArgs args{1, by.data(), by.dtype() == DType::Float32, data_of<float>(flag)};
+  if (by.device().on_host) args = {value(by), nullptr, true, args.found};
+  if (flag) flag->mark_written();
+  return call.run(call.table().foreach->scale, args);
 }
 
 Positions foreach_clamp(List arrays, double low, double high) {
@@ -327,42 +340,38 @@ Positions foreach_lerp(List arrays, List ends, double weight) {
   return call.run(call.table().foreach->lerp, {weight});
 }
 
-// The norm of each array, of order 1, 2 or infinity. The arrays are float32 or float64.
-std::vector<double> foreach_norm(List list, double order) {
+// The norm of each array, of order 1, 2 or infinity, side by side on their device. The arrays are
+// all float32, or all float64.
+pb::object foreach_norm(List list, double order) {
   const Arrays arrays = arrays_of(list);
   const Device& device = arrays.empty() ? cpu_device() : arrays[0]->device();
-  if (!device.has_data) throw NotImplementedError("Cannot copy out of meta tensor; no data!");
+  const DType dtype = arrays.empty() ? DType::Float32 : arrays[0]->dtype();
   const bool two = order == 2, one = order == 1;
   if (!two && !one && order != INFINITY)
     throw NotImplementedError("[foreach_norm] the order must be 1, 2 or inf, not ", order);
   std::vector<NDArray> copies;  // of those whose elements do not lie side by side
+  copies.reserve(arrays.size());
   std::vector<NormBlock> blocks;
-  std::vector<size_t> ends;
+  std::vector<int64_t> ends;
   for (const NDArray* x : arrays) {
     if (&x->device() != &device) throw_mixed(device, x->device());
-    if (!is_single_or_double(x->dtype()))
+    if (!is_single_or_double(x->dtype()) || x->dtype() != dtype)
       throw TypeError("[foreach_norm] expected float32 or float64 arrays, got ", name(x->dtype()));
     if (!x->is_dense()) x = &copies.emplace_back(contiguous(*x));
     for (int64_t i = 0; i < x->numel(); i += kNormBlock)
-      blocks.push_back({x->data() + i * itemsize(x->dtype()), std::min(kNormBlock, x->numel() - i),
-                        x->dtype() == DType::Float32});
+      blocks.push_back({x->data() + i * itemsize(dtype), std::min(kNormBlock, x->numel() - i)});
     ends.push_back(blocks.size());
   }
-  std::vector<double> sums(blocks.size()), norms;
+  const auto count = static_cast<int64_t>(arrays.size());
+  NDArray norms = NDArray::empty({count}, dtype, device);
+  const auto power = two ? NormPower::Two : one ? NormPower::One : NormPower::Infinity;
   {
     const pb::gil_scoped_release released;
-    const auto power = two ? NormPower::Two : one ? NormPower::One : NormPower::Infinity;
-    Launch{device}(device.backend->optim->foreach->sums, blocks.data(), blocks.size(), power,
-                   sums.data());
+    Launch{device}(
+        device.backend->optim->foreach->norms,
+        NormsArgs{blocks.data(), ends.data(), count, power, dtype == DType::Float32, norms.data()});
   }
-  size_t next = 0;
-  for (size_t end : ends) {
-    double sum = 0;
-    for (; next < end; ++next)
-      sum = two || one ? sum + sums[next] : (sum >= sums[next] || sum != sum) ? sum : sums[next];
-    norms.push_back(two ? std::sqrt(sum) : sum);
-  }
-  return norms;
+  return wrap(std::move(norms));
 }
 
 }  // namespace

@@ -9,12 +9,16 @@
 
 namespace tt {
 
+struct GilHooks;
+
 struct DeviceProperties {
   char name[256];
   int major, minor;  // compute capability
   int multi_processor_count, warp_size;
   int max_threads_per_block, max_threads_per_multi_processor, regs_per_multiprocessor;
-  size_t total_memory, shared_memory_per_block, shared_memory_per_multiprocessor, l2_cache_size;
+  size_t total_memory, shared_memory_per_block, shared_memory_per_block_optin;
+  size_t shared_memory_per_multiprocessor, l2_cache_size;
+  bool is_integrated, is_multi_gpu_board;
 };
 
 // Bytes and blocks as torch.cuda.memory_stats counts them.
@@ -28,9 +32,14 @@ struct MemoryStatistics {
 };
 
 struct Accelerator {
+  // Called once: how the host's waits, in all functions of the device, let other threads of Python
+  // go on.
+  void (*set_gil_hooks)(const GilHooks& hooks);
+
   // The device.
   int (*device_count)();  // 0 without a driver or device; never throws
   DeviceProperties (*properties)();
+  const char* (*architectures)();  // that the library has code for, as "sm_80,compute_80"
   void (*memory_info)(size_t& free, size_t& total);
   void (*synchronize)();
 
@@ -43,6 +52,11 @@ struct Accelerator {
   void (*synchronize_stream)(int64_t stream);
   uint64_t (*native_stream)(int64_t stream);  // the address that other libraries know it by
   int (*priority_of)(int64_t stream);
+  // The current stream waits for what all others have been given; while it is recorded, for none.
+  void (*wait_for_streams)();
+  // Streams of other libraries, by their addresses: it waits for the current one, or that for it.
+  void (*let_wait)(uint64_t native);
+  void (*wait_for)(uint64_t native);
 
   // Events.
   int64_t (*new_event)(bool timing, bool blocking);

@@ -38,7 +38,7 @@ struct Sequence {
   const T* x;
   int64_t time_step, class_step, times, places;
   const int64_t* labels;
-  int64_t blank;
+  int64_t blank, classes;
 
   TT_HOST_DEVICE Sequence(const CtcArgs& a, int64_t b)
       : x(reinterpret_cast<const T*>(a.x) + b * a.batch_step),
@@ -47,10 +47,13 @@ struct Sequence {
         times(a.input_lengths[b]),
         places(2 * a.target_lengths[b] + 1),
         labels(a.targets + a.starts[b]),
-        blank(a.blank) {}
+        blank(a.blank),
+        classes(a.classes) {}
 
+  // One outside, of which a GPU tells only later, is the blank.
   TT_HOST_DEVICE int64_t label(int64_t place) const {
-    return place % 2 ? labels[place / 2] : blank;
+    const int64_t own = place % 2 ? labels[place / 2] : blank;
+    return own >= 0 && own < classes ? own : blank;
   }
   TT_HOST_DEVICE T at(int64_t t, int64_t c) const { return x[t * time_step + c * class_step]; }
   // Whether a path may go from place - 2 to place.

@@ -6,8 +6,8 @@
 // is rounded to the element type: both ways give the same bits.
 //
 // Included inside a kernel file's own anonymous namespace (Note [No weak symbols]), after
-// core/tables/optim.h and a header that defines broadcast<V>(element), clamp(x, low, high), abs and
-// sqrt.
+// core/tables/optim.h and a header that defines broadcast<V>(element), clamp(x, low, high), abs,
+// sqrt, any(mask) and tell(found), by which several threads may say the same.
 
 // The gradient to descend: negated for ascent, plus weight_decay * param.
 template <class T, class V>
@@ -209,7 +209,13 @@ struct Scale {
   using Args = ScaleArgs;
   template <class Place, class T = typename Place::T, class V = typename Place::V>
   TT_HOST_DEVICE static void step(const Args& a, const Place& x) {
-    x.set_param(x.param() * T(a.factor));
+    const V param = x.param();
+    if (a.found && any(param - param != 0)) tell(a.found);
+    double factor = a.factor;
+    if (a.factor_there)
+      factor = a.single ? *static_cast<const float*>(a.factor_there)
+                        : *static_cast<const double*>(a.factor_there);
+    x.set_param(param * T(factor));
   }
 };
 

@@ -71,7 +71,7 @@ void add_others(Slots& slots, const Backend& backend) {
   ADD(optim, sgd) ADD(optim, nadam) ADD(optim, radam) ADD(optim, adamax)
   ADD(optim, rmsprop) ADD(optim, adagrad) ADD(optim, adadelta) ADD(optim, rprop) ADD(optim, asgd)
   ADD(optim, foreach->scale) ADD(optim, foreach->clamp) ADD(optim, foreach->lerp)
-  ADD(optim, foreach->sums)
+  ADD(optim, foreach->norms)
   ADD(pool, max) ADD(pool, max_scatter) ADD(pool, max_gather)
   ADD(random, uniform) ADD(random, normal) ADD(random, log_normal) ADD(random, exponential)
   ADD(random, cauchy) ADD(random, geometric) ADD(random, random) ADD(random, random_range)

@@ -31,21 +31,10 @@ Storage::~Storage() {
   if (file >= 0) close(file);
 }
 
-void Storage::grow(size_t to_bytes) {
-  if (to_bytes <= bytes) return;
-  if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
-  char* const larger = static_cast<char*>(device.allocate(to_bytes));
-  device.copy(larger, data, bytes);
-  free();
-  data = larger;
-  bytes = to_bytes;
-  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
-    listener->made(*this, bytes);
-}
-
 namespace {
 
-// Shared memory, and the memory that it took the place of if others may still have its address.
+// Pages of the system, and the memory that they took the place of if others may still have its
+// address.
 struct Mapping {
   void* address;
   size_t bytes;
@@ -67,9 +56,48 @@ void unmap(void* owner) {
 
 }  // namespace
 
+size_t Storage::reach() const {
+  return resizable && release_ ? static_cast<Mapping*>(owner_)->bytes : bytes;
+}
+
+void Storage::grow(size_t to_bytes) {
+  if (to_bytes <= bytes) return;
+  if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
+  if (to_bytes < reach()) {
+    bytes = to_bytes;
+    return;
+  }
+  char* const larger = static_cast<char*>(device.allocate(to_bytes));
+  device.copy(larger, data, bytes);
+  free();
+  release_ = nullptr;
+  data = larger;
+  bytes = to_bytes;
+  if (const auto* listener = storage_listener.load(std::memory_order_relaxed))
+    listener->made(*this, bytes);
+}
+
+void Storage::resize(size_t to_bytes) {
+  if (to_bytes >= bytes) return grow(to_bytes);
+  if (!resizable) throw RuntimeError("Trying to resize storage that is not resizable");
+  if (!device.on_host)
+    throw NotImplementedError("[resize_] to fewer bytes is not implemented on ", device.name);
+  const size_t length = reach();
+  void* const pages = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    throw RuntimeError("[resize_] the system gave no ", length, " bytes of memory");
+  std::memcpy(pages, data, to_bytes);
+  free();
+  data = static_cast<char*>(pages);
+  bytes = to_bytes;
+  release_ = unmap;
+  owner_ = new Mapping{pages, length, nullptr, nullptr, nullptr, 0};
+}
+
 void Storage::share() {
   if (shared || !device.on_host) return;
-  const size_t length = std::max<size_t>(bytes, 1);
+  const size_t length = std::max<size_t>(reach(), 1);
   int opened = memfd_create("tiny_torch_shared", MFD_CLOEXEC);
   if (opened >= 0 && ftruncate(opened, static_cast<off_t>(length)) != 0) {
     close(opened);

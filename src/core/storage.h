@@ -113,6 +113,9 @@ struct Storage {
 
   // More memory, to which the elements move. RuntimeError where somebody else has the address.
   void grow(size_t to_bytes);
+  // Another number of bytes. Of fewer the rest goes back to the system, and reads as zeros: arrays
+  // may still look at it. NotImplementedError for fewer on a device.
+  void resize(size_t to_bytes);
   // Moves into memory that processes forked from now on share, and others through its file: on the
   // host, and else nothing.
   void share();
@@ -130,6 +133,8 @@ struct Storage {
 
  private:
   void free();
+  // How many bytes arrays may look at: more than `bytes` after a resize to fewer.
+  size_t reach() const;
 
   Release release_ = nullptr;  // null: the allocator's memory
   void* owner_ = nullptr;

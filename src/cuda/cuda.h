@@ -7,6 +7,7 @@
 // devices.
 #pragma once
 #include <cstdint>
+#include <mutex>
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -52,13 +53,20 @@ __device__ T* dynamic_shared() {
 #endif
 }
 
-// Lets a kernel have more dynamic shared memory than each has: 48 KiB.
+// Lets a kernel have more dynamic shared memory than each has. CUDA is asked once for the most that
+// the kernel was launched with.
 template <auto kernel>
 cudaError_t allow_shared(size_t bytes) {
   constexpr size_t kAlways = 48 << 10;
+  static size_t allowed = kAlways;
+  static std::mutex mutex;
   if (bytes <= kAlways) return cudaSuccess;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(bytes));
+  const std::lock_guard lock(mutex);
+  if (bytes <= allowed) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error == cudaSuccess) allowed = bytes;
+  return error;
 }
 
 #ifdef __CUDACC__

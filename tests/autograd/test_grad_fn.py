@@ -1,9 +1,13 @@
-"""What grad_fn is called: PyTorch's names, also where one op of ours is several of its own."""
+"""What grad_fn is called: PyTorch's names, also where one op of ours is several of its own; what it
+has saved, as `_saved_*`.
+"""
 
 from __future__ import annotations
 
 import pytest
-from helpers import leaf
+from all_cases import CASES
+from helpers import CONTIGUOUS, by_name, compare, is_float, leaf, operands, outcome
+from op_cases import SHAPES
 
 import tiny_torch
 
@@ -53,3 +57,141 @@ def test_a_name_after_backward(torch):
     node = y.grad_fn.next_functions[0][0]
     y.backward()
     assert node.name() == "MmBackward0" and y.grad_fn.name() == "SumBackward0"
+
+
+# ---------------------------------------------------------------------------- what a node has saved
+
+# What PyTorch's nodes have and ours do not, or otherwise, and why.
+NOT_SAVED = {
+    ("GatherBackward0", "self"): "only its shape is read",
+    ("L1LossBackward0", "self"): "the sign of the difference is kept",
+    ("AbsBackward0", "self"): "of l1_loss, which is one op",
+    ("MaxPool2DWithIndicesBackward0", "self"): "only its shape is read",
+    ("NllLossBackward0", "self"): "logits, or nothing at all",
+    ("NllLossBackward0", "total_weight"): "summed anew",
+    ("IndexAddBackward0", "source"): "only its shape is read",
+    ("CummaxBackward0", "self"): "only its shape is read",
+    ("CumminBackward0", "self"): "only its shape is read",
+    ("LdexpBackward0", "result"): "more than is read",
+    ("AddcmulBackward0", "tensor1"): "with its factor",
+    ("AddcdivBackward0", "tensor1"): "with its factor",
+    ("FrexpBackward0", "exponent"): "the power of 2 is kept",
+    ("LogSigmoidBackward0", "buffer"): "made anew",
+    ("SgnBackward0", "result"): "which is of use for complex numbers",
+    ("PowBackward0", "result"): "more than PyTorch's",
+    ("PreluKernelBackward0", "weight"): "PyTorch's is reshaped",
+    ("MulBackward0", "other"): "of rms_norm and dropout, which draw or divide",
+}
+
+
+# torch.mul(7, x) is 7 * x in PyTorch, where the number stands second; others go other ways.
+OTHER_WAYS = ("mul of ", "outer", "ger", "cumprod to float64")
+
+
+def saved_by(node, names):
+    found = {}
+    for name in names:
+        value = getattr(node, f"_saved_{name}")
+        if type(value) is int and value > 2**63:
+            value -= 2**64  # PyTorch shows ints without their sign
+        found[name] = value
+    return found
+
+
+@by_name([case for case in CASES if case.gradient and "float32" in case.dtypes])
+def test_saved_values_are_those_of_pytorch(oracle, case):
+    shapes = (case.shapes or SHAPES[case.arity])[0]
+    nodes = []
+    for m in (oracle, tiny_torch):
+        layouts, dtypes = CONTIGUOUS[: case.arity], ["float32"] * case.arity
+        inputs = operands(m, case.domains, shapes, layouts, dtypes)
+        error, results = outcome(lambda m=m, xs=inputs: case(m, *[x.requires_grad_() for x in xs]))
+        results = [y for y in results if is_float(y) and y.grad_fn is not None]
+        if error is not None or not results:
+            return
+        nodes.append(results[0].grad_fn)
+    theirs, ours = nodes
+    if theirs.name() != ours.name() or case.name.startswith(OTHER_WAYS):
+        return
+    names = {name[7:] for name in dir(theirs) if name.startswith("_saved_")}
+    lacking = {n for n in names if not hasattr(ours, f"_saved_{n}")}
+    common = {n for n in names - lacking if (ours.name(), n) not in NOT_SAVED}
+    for name, value in saved_by(theirs, common).items():
+        mine, where = getattr(ours, f"_saved_{name}"), f"{ours.name()}._saved_{name}"
+        if hasattr(value, "grad_fn"):
+            compare(mine, value, where, ulps=2**12, strides=False)
+            grad_fns = [t.grad_fn and t.grad_fn.name() for t in (mine, value)]
+            assert grad_fns[0] == grad_fns[1] and mine.requires_grad == value.requires_grad, where
+            assert hasattr(ours, f"_raw_saved_{name}") == hasattr(theirs, f"_raw_saved_{name}")
+        elif type(value) in (int, float, bool, str) and type(mine) is type(value):
+            assert mine == value or name in ("dim", "scale"), where
+    tensors = {n for n, value in saved_by(theirs, lacking).items() if hasattr(value, "grad_fn")}
+    assert all((ours.name(), n) in NOT_SAVED for n in tensors), (ours.name(), tensors)
+
+
+def test_saved_values_of_common_nodes(torch):
+    x = torch.arange(1.0, 7.0).view(2, 3).requires_grad_()
+    assert x.sin().grad_fn._saved_self is x
+    y = x.exp()
+    assert y.grad_fn._saved_result.grad_fn is y.grad_fn and y.grad_fn._saved_result.requires_grad
+    assert (x * 2).grad_fn._saved_other.item() == 2 == (2 * x).grad_fn._saved_other.item()
+    assert (x * 2).grad_fn._saved_self is None and (x * x.detach()).grad_fn._saved_self is None
+    assert (x / 0.5).grad_fn._saved_other.dtype is torch.float64
+    assert (x**2).grad_fn._saved_exponent == 2
+    node = x.sum(0).grad_fn
+    assert (node._saved_dim, node._saved_keepdim, node._saved_self_sym_sizes) == (
+        (0,), False, (2, 3),
+    )  # fmt: skip
+    assert x.view(3, 2).grad_fn._saved_self_sym_sizes == (2, 3)
+    assert (x[1].grad_fn._saved_dim, x[1].grad_fn._saved_index) == (0, 1)
+    assert x[torch.tensor([1])].grad_fn._saved_indices[0].tolist() == [1]
+    assert x.max(1)[0].grad_fn._saved_indices.tolist() == [2, 2]
+    node = torch.nn.functional.linear(x, x, x[:, 0]).grad_fn
+    assert node._saved_mat1 is x and node._saved_mat2.tolist() == x.t().tolist()
+    assert not hasattr(x.sum(0).grad_fn, "_saved_result") and not hasattr(node, "_saved_self")
+    with pytest.raises(AttributeError):
+        node._saved_mat1 = x
+
+
+def test_saved_values_after_they_were_freed_or_written(torch):
+    x, z = torch.ones(2, requires_grad=True), torch.ones(2)
+    y = x * z
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        _ = y.grad_fn._saved_other
+    y = x * z
+    z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        _ = y.grad_fn._saved_other
+    y = x.sum(0)
+    y.backward()
+    assert y.grad_fn._saved_dim == (0,)
+
+
+def test_hooks_on_one_saved_tensor(torch):
+    x, z = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
+    y = x * x
+    seen = []
+    place = y.grad_fn._raw_saved_self
+    place.register_hooks(lambda t: seen.append(t.tolist()) or t * 3, lambda t: t / 3 + 1)
+    assert seen == [[1, 2]] and y.grad_fn._saved_self.tolist() == [2, 3]
+    with pytest.raises(RuntimeError, match="whose hooks have already been set"):
+        place.register_hooks(print, print)
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 5]
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        place.register_hooks(print, print)
+    y = x * z  # PyTorch's place does not keep its node alive
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        y.grad_fn._raw_saved_self.register_hooks(print, print)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        y.grad_fn._raw_saved_other.register_hooks(3, 4)
+    y = x.exp()
+    with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        y.grad_fn._raw_saved_result.register_hooks(lambda t: t.add_(1), print)
+    y = x.hypot(z.requires_grad_())  # what has no hooks is still looked after
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    with torch.no_grad():
+        z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

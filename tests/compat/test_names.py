@@ -65,6 +65,36 @@ def absences(packages):
 TRAINING = {"nn", "optim", "utils"}
 
 
+def listed():
+    """(where, what) of our modules and their classes, and of instances."""
+    for name, module in sorted(sys.modules.items()):
+        if name.partition(".")[0] == "tiny_torch" and name != "tiny_torch._core":
+            yield name, module
+            for value in vars(module).values():
+                if isinstance(value, type) and value.__module__ == name:
+                    yield f"{name}.{value.__name__}", value
+    yield "a Parameter", tiny_torch.nn.Parameter(tiny_torch.ones(2, 2))
+    yield "a module", tiny_torch.nn.Linear(2, 2)
+
+
+# What is empty as long as it is not set, and what of a tensor a device has.
+EMPTY = {"_hooks", "_post_hooks", "__abstractmethods__", "__cuda_array_interface__"}
+
+
+def test_dir_lists_what_is_there():
+    untrue = {
+        f"{where}.{name}"
+        for where, owner in listed()
+        for name in dir(owner)
+        if name not in EMPTY and not hasattr(owner, name)
+    }
+    assert not untrue
+    x = tiny_torch.ones(2)
+    for owner in (x, tiny_torch.Tensor, tiny_torch.nn.Parameter(x)):
+        with pytest.raises(AttributeError, match=r"torch\.Tensor\.angle is not in tiny_torch"):
+            owner.angle  # noqa: B018
+
+
 def test_few_names_are_absent():
     others = {(space.split(".")[1:] or [""])[0] for space in NAMESPACES} - TRAINING
     absent, share, first = absences(others)

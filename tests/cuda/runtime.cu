@@ -1,66 +1,20 @@
 // What the device layer (src/cuda/device) and the emulated streams do: test_emulated_runtime.py
-// runs a case by its name and reads what it says.
+// runs a case by its name and reads what it says. graphs.cu has those of graphs.
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <exception>
 #include <map>
 
-#include "cuda/device/allocator.h"
-#include "cuda/device/copies.h"
-#include "cuda/device/errors.h"
-#include "cuda/device/graphs.h"
-#include "cuda/device/pinned.h"
-#include "cuda/device/streams.h"
+#include "runtime.h"
 
 namespace {
 
-using namespace tt::cuda;
-
-__global__ void put(int* to, int value) { *to = value; }
-__global__ void increase(int* to, int by) { *to += by; }
+__global__ void put_by_way_of_shared(int* to, int value) {
+  int* const shared = dynamic_shared<int>();
+  *shared = value;
+  *to = *shared;
+}
 __global__ void read_behind(const int* from, int* to) { *to = from[1]; }
-
-Allocator& memory() { return Allocator::instance(); }
-
-struct Number {
-  int* at = static_cast<int*>(memory().allocate(sizeof(int)));
-
-  Number() { launch<put>({1, 1}, at, 0); }
-  int value() const {
-    int value;
-    copy_to_host(&value, at, sizeof value);
-    return value;
-  }
-};
-
-void say(const char* what, int64_t number) {
-  std::printf("%s %lld\n", what, static_cast<long long>(number));
-}
-template <class F>
-void say_error(F body) {
-  try {
-    body();
-    std::puts("no error");
-  } catch (const std::exception& error) {
-    std::puts(error.what());
-  }
-}
-
-cudaEvent_t recorded() {
-  cudaEvent_t event;
-  check(cudaEventCreateWithFlags(&event, cudaEventDefault));
-  check(cudaEventRecord(event, current_stream));
-  return event;
-}
-
-// A stream that the calling thread uses from now on.
-int64_t enter_stream() {
-  const int64_t stream = new_stream(0);
-  set_stream(stream);
-  return stream;
-}
 
 // ---- streams ------------------------------------------------------------------------------------
 void a_stream_is_late() {
@@ -256,81 +210,61 @@ void use(bool tell) {
 void a_user_that_nobody_told() { use(false); }
 void a_user_that_was_told() { use(true); }
 
-// ---- graphs -------------------------------------------------------------------------------------
-void a_graph_does_it_again() {
-  const Number x, sum;
-  enter_stream();
-  begin_capture(0);
-  int by = 5;
-  copy_to_device(x.at, &by, sizeof by);
-  by = 6;
-  launch<increase>({1, 1}, sum.at, 2);
-  say("is capturing", is_capturing(current_stream));
-  const int64_t graph = end_capture();
-  say("captured", sum.value());
-  replay(graph);
-  replay(graph);
-  say("replayed", sum.value());
-  say("copied", x.value());
-  release_graph(graph);
-}
-
-void a_graph_keeps_its_memory() {
-  enter_stream();
-  begin_capture(0);
-  void* const x = memory().allocate(1000);
-  memory().release(x);
-  say("in the capture", memory().allocate(1000) == x);
-  memory().release(x);
-  const int64_t graph = end_capture();
-  say("after it", memory().allocate(1000) == x);
-  const int64_t before = memory().statistics().segment.current;
-  memory().empty_cache();
-  say("given back", before - memory().statistics().segment.current);
-  release_graph(graph);
-  memory().empty_cache();
-  say("given back", before - memory().statistics().segment.current);
-}
-
-void a_capture_takes_in_other_streams() {
-  const Number x;
-  const int64_t first = enter_stream(), second = new_stream(0);
-  for (const bool joins : {true, false}) {
-    begin_capture(0);
-    launch<put>({1, 1}, x.at, 3);
-    const cudaEvent_t begun = recorded();
-    set_stream(second);
-    check(cudaStreamWaitEvent(current_stream, begun));
-    launch<increase>({1, 1}, x.at, 4);
-    const cudaEvent_t done = recorded();
-    set_stream(first);
-    if (joins) check(cudaStreamWaitEvent(current_stream, done));
-    say_error([&] {
-      replay(end_capture());
-      say("replayed", x.value());
-    });
+// Memory that streams use when it is released is asked for in their order: one question a stream.
+void the_oldest_use_is_asked_for() {
+  const int64_t streams[] = {new_stream(0), new_stream(0)};
+  std::vector<void*> blocks;
+  for (int k = 0; k < 100; ++k) blocks.push_back(memory().allocate(1000));
+  for (void* const block : blocks) {
+    for (const int64_t stream : streams) {
+      set_stream(stream);
+      launch<put>({1, 1}, static_cast<int*>(block), 1);
+      memory().record_stream(block, current_stream);
+    }
+    memory().release(block);
   }
+  set_stream(0);
+  say("active", memory().statistics().active.current);
+  const uint64_t before = tiny_torch_emulator_calls("cudaEventQuery");
+  memory().release(memory().allocate(8));
+  say("questions", tiny_torch_emulator_calls("cudaEventQuery") - before);
+  memory().empty_cache();
+  say("active", memory().statistics().active.current);
+  say("events at most", tiny_torch_emulator_calls("cudaEventCreateWithFlags") <= 200);
 }
 
-void a_capture_may_not_wait() {
+void pinned_memory_serves_again() {
   const Number x;
-  say_error([] { begin_capture(0); });
+  PinnedMemory& pinned = PinnedMemory::instance();
   enter_stream();
-  begin_capture(0);
-  say_error([&] { x.value(); });
-  say_error([] { end_capture(); });
-  begin_capture(0);
-  launch<put>({1, 1}, x.at, 3);
-  replay(end_capture());
-  say("another one", x.value());
+  uint64_t before = 0, events = 0;
+  for (int step = 0; step < 100; ++step) {
+    if (step == 3) before = tiny_torch_emulator_calls("cudaHostAlloc");
+    if (step == 3) events = tiny_torch_emulator_calls("cudaEventCreateWithFlags");
+    void* const batch = pinned.allocate(100 << 10);
+    copy_to_device_later(x.at, batch, sizeof(int));
+    pinned.release(batch);
+    copy_to_device(x.at, &step, sizeof(int));
+    check(cudaStreamSynchronize(current_stream));
+  }
+  say("blocks more", tiny_torch_emulator_calls("cudaHostAlloc") - before);
+  say("events more", tiny_torch_emulator_calls("cudaEventCreateWithFlags") - events);
+  pinned.empty_cache();
+  say("given back",
+      tiny_torch_emulator_calls("cudaFreeHost") == tiny_torch_emulator_calls("cudaHostAlloc"));
 }
 
-struct Case {
-  const char* name;
-  void (*run)();
-};
-#define CASE(name) {#name, name}
-const Case kCases[] = {CASE(a_stream_is_late),
+// Once for the most that the kernel was launched with.
+void a_kernel_asks_for_shared_memory() {
+  const Number x;
+  for (const size_t kib : {40, 60, 50, 64, 64})
+    launch<put_by_way_of_shared>({1, 1, kib << 10}, x.at, static_cast<int>(kib));
+  say("put", x.value());
+  say("asked", tiny_torch_emulator_calls("cudaFuncSetAttribute"));
+}
+
+const Case kCases[] = {CASE(a_kernel_asks_for_shared_memory),
+                       CASE(a_stream_is_late),
                        CASE(an_event_orders_streams),
                        CASE(a_query_makes_progress),
                        CASE(a_fault_is_told_by_who_waits),
@@ -343,15 +277,15 @@ const Case kCases[] = {CASE(a_stream_is_late),
                        CASE(out_of_memory_empties_the_cache),
                        CASE(a_user_that_nobody_told),
                        CASE(a_user_that_was_told),
-                       CASE(a_graph_does_it_again),
-                       CASE(a_graph_keeps_its_memory),
-                       CASE(a_capture_takes_in_other_streams),
-                       CASE(a_capture_may_not_wait)};
+                       CASE(the_oldest_use_is_asked_for),
+                       CASE(pinned_memory_serves_again)};
 
 }  // namespace
 
 int main(int, char** arguments) {
-  for (const Case& it : kCases) {
+  std::vector<Case> all = cases_of_graphs();
+  all.insert(all.end(), std::begin(kCases), std::end(kCases));
+  for (const Case& it : all) {
     if (std::strcmp(it.name, arguments[1]) != 0) continue;
     it.run();
     return 0;

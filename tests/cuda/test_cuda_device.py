@@ -435,3 +435,34 @@ def test_the_emulators_other_name():
     if os.environ["TINY_TORCH_CUDA"] == "emulated":
         with pytest.raises(RuntimeError, match="the device is called 'cuda'"):
             torch.zeros(1, device="cuda-emulated")
+
+
+CAPABILITY = """
+import tiny_torch as torch
+from tiny_torch import cuda
+error = ""
+try:
+    assert torch.ones(2, device="cuda").sum() == 2
+except RuntimeError as caught:
+    error = str(caught)
+assert cuda.is_available() and cuda.get_device_properties().major == cuda.get_device_capability()[0]
+print(cuda.is_bf16_supported(), cuda.is_tf32_supported(), cuda.get_arch_list(), error)
+"""
+TOO_OLD = (
+    "CUDA on the host has compute capability 7.5, "
+    "and tiny_torch's kernels need 8.0 (Ampere) or newer"
+)
+
+
+@pytest.mark.skipif(os.environ.get("TINY_TORCH_CUDA") != "emulated", reason="it can be any GPU")
+@pytest.mark.parametrize(
+    ("capability", "said"), [("7.5", f"False False ['sm_80', 'compute_80'] {TOO_OLD}"),
+                             ("8.6", "True True ['sm_80', 'compute_80']"),
+                             ("12.0", "True True ['sm_80', 'compute_80']")]
+)  # fmt: skip
+def test_a_gpu_that_is_too_old_is_named_at_its_first_use(capability, said):
+    environment = {**os.environ, "TINY_TORCH_EMULATED_CAPABILITY": capability}
+    done = subprocess.run(
+        [sys.executable, "-c", CAPABILITY], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == said, done.stderr

@@ -173,6 +173,28 @@ def test_each_replay_draws_anew():
     assert torch.equal(cuda.get_rng_state()[8:], torch.tensor([36] + 7 * [0], dtype=torch.uint8))
 
 
+def test_draws_beside_memory_that_a_capture_has_freed():
+    x, graph = torch.ones(64, device="cuda"), cuda.CUDAGraph()
+
+    def draw():
+        parts = [x * k for k in range(5)]
+        zero = sum(parts).sum() * 0
+        del parts  # before the first draw
+        return nn.functional.dropout(x + zero)
+
+    torch.manual_seed(5)
+    with cuda.graph(graph):
+        found = draw()
+    torch.manual_seed(5)
+    expected = [draw() for _ in range(3)]
+    torch.manual_seed(5)
+    one, other = cuda.Stream(), cuda.Stream()
+    for drawn, stream in zip(expected, (one, other, one), strict=True):
+        with cuda.stream(stream):
+            graph.replay()
+            assert torch.equal(found, drawn)
+
+
 def test_draws_that_a_replay_could_not_make():
     mine = torch.Generator("cuda")
     with (
@@ -201,6 +223,68 @@ def test_wrong_uses():
         pass
     graph.replay()
     assert x.tolist() == [1, 1]
+
+
+FAR = 10**6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: x.gather(1, i.view(2, 1)),
+        lambda x, i: x.scatter_(1, i.expand(2, 2), 7.0),
+        lambda x, i: x.scatter_add_(0, i.view(2, 1), torch.full_like(x[:2], 7.0)),
+        lambda x, i: x.scatter_reduce_(0, i.view(2, 1), torch.full_like(x[:2], 7.0), "amax"),
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.index_add_(0, i, torch.full_like(x[:2], 7.0)),
+        lambda x, i: x.index_copy_(1, i, torch.full_like(x[:, :2], 7.0)),
+        lambda x, i: x.index_fill_(0, i, 7.0),
+        lambda x, i: x[i],
+        lambda x, i: x[:, i],
+        lambda x, i: x[i, i],
+        lambda x, i: x.index_put_((i,), torch.full_like(x[0], 7.0)),
+        lambda x, i: x.index_put_((i, i), torch.full_like(x[0, 0], 7.0), accumulate=True),
+        lambda x, i: nn.functional.embedding(i, x),
+        lambda x, i: nn.functional.embedding_bag(i, x, torch.tensor([0]).cuda()),
+        lambda x, i: nn.functional.embedding_bag(i, x, torch.tensor([0]).cuda(), mode="max"),
+        lambda x, i: nn.functional.nll_loss(x[:2], i, weight=x[0]),
+        lambda x, i: nn.functional.cross_entropy(x[:2], i, weight=x[0]),
+        lambda x, i: nn.functional.multilabel_margin_loss(x[:2], i.view(2, 1).expand(2, 5)),
+    ],
+)
+def test_an_index_that_is_outside_when_it_is_replayed(call):
+    index, graph = torch.tensor([4, 0]).cuda(), cuda.CUDAGraph()
+
+    def result(i):
+        x = torch.arange(25.0).view(5, 5).cuda()
+        return call(x, i), x
+
+    expected = result(index)
+    x = torch.arange(25.0).view(5, 5).cuda()
+    start = x.clone()
+    with cuda.graph(graph):
+        x.copy_(start)
+        found = call(x, index)
+    for k in ([4, 0], [FAR, -FAR], [4, 0]):
+        index.copy_(torch.tensor(k).cuda())
+        graph.replay()
+        if k == [4, 0]:
+            cuda.synchronize()
+            assert torch.equal(found, expected[0]) and torch.equal(x, expected[1])
+        else:
+            with pytest.raises(RuntimeError, match="device-side assert"):
+                cuda.synchronize()
+
+
+def test_a_sorter_that_is_outside_when_it_is_replayed():
+    # Its end stands for it.
+    x, graph = torch.arange(2.0).cuda(), cuda.CUDAGraph()
+    sorter = torch.tensor([0, 1]).cuda()
+    with cuda.graph(graph):
+        found = torch.searchsorted(x, x, sorter=sorter)
+    sorter.copy_(torch.tensor([-FAR, FAR]).cuda())
+    graph.replay()
+    assert found.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

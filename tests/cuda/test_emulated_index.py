@@ -6,10 +6,14 @@ are arrays that take several blocks, and several tiles of a sort.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from helpers import CUDA as DEVICE
-from helpers import compare, outcome
+from helpers import agreed, compare
 from index_cases import READS, SHAPES, WRITES, cases, tensors
 
 import tiny_torch as torch
@@ -27,10 +31,7 @@ def same(call, where, ulps=0):
         with torch.device(device):
             return call(device)
 
-    error, found = outcome(lambda: result(DEVICE))
-    expected_error, expected = outcome(lambda: result("cpu"))
-    assert repr(error).replace(f"torch.{DEVICE}.", "torch.") == repr(expected_error)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(*agreed(result), strict=True):
         compare(ours, theirs, where, ulps=ulps)
 
 
@@ -160,6 +161,32 @@ def test_elements_that_are_written_often(name, dtype):
     x, y = drawn(dtype, 3, 40), drawn(dtype, 3, 600, seed=1)
     i = torch.from_numpy(np.random.default_rng(2).integers(0, 40, (3, 600)))
     same(lambda device: PLACES[name](*(t.to(device) for t in (x, i, y))), name)
+
+
+BLOCKING = """
+import tiny_torch as torch
+from tiny_torch.nn import functional as F
+x, i = torch.ones(3, 4), torch.tensor([[0, 1], [2, 7]])
+for call in (
+    lambda x, i: x.gather(0, i), lambda x, i: x.index_select(1, i[1]), lambda x, i: x[i],
+    lambda x, i: x[i[0], i[1]], lambda x, i: x.clone().scatter_(0, i, 1.0),
+    lambda x, i: F.embedding(i, x), lambda x, i: F.embedding_bag(i, x),
+    lambda x, i: F.nll_loss(x[:2], i[1]), lambda x, i: F.ctc_loss(x[:, None], i[1:], (3,), (2,)),
+):
+    errors = []
+    for device in ("cpu", DEVICE):
+        try:
+            call(x.to(device), i.to(device))
+        except Exception as error:
+            errors.append(repr(error))
+    assert len(errors) == 2 and errors[0] == errors[1], errors
+"""
+
+
+def test_the_call_tells_of_it_where_launches_block():
+    program = BLOCKING.replace("DEVICE", repr(DEVICE))
+    environment = {**os.environ, "CUDA_LAUNCH_BLOCKING": "1"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
 def test_a_position_outside_is_told():

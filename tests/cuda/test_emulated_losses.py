@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers import CUDA as DEVICE
-from helpers import compare
+from helpers import agreed, compare
 
 import tiny_torch as torch
 from tiny_torch import nn
@@ -211,9 +211,6 @@ def test_values(name):
     ],
 )
 def test_labels_out_of_range_are_refused(loss):
-    errors = []
-    for device in "cpu", DEVICE:
-        with pytest.raises((IndexError, RuntimeError)) as refused:
-            loss(torch.zeros(2, 7, device=device))
-        errors.append(repr(refused.value))
-    assert errors[0] == errors[1]
+    with pytest.raises((IndexError, RuntimeError)):
+        loss(torch.zeros(2, 7))
+    assert agreed(lambda device: loss(torch.zeros(2, 7, device=device))) == ([], [])

@@ -11,6 +11,7 @@ from optim_cases import CASES, case_id
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.tensor import wrap
 
 SHAPES = [(3,), (4, 5), (), (257,), (0,), (2, 3, 4)]  # one of several blocks, one of none
 TOLERANCE = {"float32": 1e-6, "float64": 1e-13}
@@ -55,8 +56,13 @@ def test_every_optimizer_steps_as_on_the_cpu(name, options, dtype):
     assert {x.device.type for x in found[: len(SHAPES)]} == {DEVICE}
 
 
+def of(arrays, number):
+    """A number on the device of arrays."""
+    return torch.tensor(number, dtype=arrays[0].dtype, device=arrays[0].device).array
+
+
 LISTS = {
-    "scale": lambda xs, _: _core.foreach_scale(xs, 0.3),
+    "scale": lambda xs, _: _core.foreach_scale(xs, of(xs, 0.3), None),
     "clamp": lambda xs, _: _core.foreach_clamp(xs, -0.5, 0.25),
     "lerp, near": lambda xs, ends: _core.foreach_lerp(xs, ends, 0.1),
     "lerp, far": lambda xs, ends: _core.foreach_lerp(xs, ends, 0.9),
@@ -82,7 +88,23 @@ def test_norms_of_lists(order, dtype):
     wrong = torch.tensor([1.0, math.nan, 2.0], dtype=getattr(torch, dtype))
     xs = [*drawn(0, dtype, "cpu"), large, wrong]
     found, expected = (
-        _core.foreach_norm([x.to(device).array for x in xs], order) for device in (DEVICE, "cpu")
+        wrap(_core.foreach_norm([x.to(device).array for x in xs], order)).tolist()
+        for device in (DEVICE, "cpu")
     )
     assert math.isnan(found[-1])
     np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype])
+
+
+@EVERY_DTYPE
+@pytest.mark.parametrize("wrong", [None, math.inf, -math.inf, math.nan])
+def test_scaling_looks_for_inf_and_nan(dtype, wrong):
+    for device in (DEVICE, "cpu"):
+        xs, flag = list(drawn(0, dtype, "cpu")), torch.zeros((), device=device)
+        if wrong is not None:
+            xs[1].view(-1)[-1] = wrong  # the rest of a vector, on the CPU
+        expected = [x * 0.5 for x in xs]
+        arrays = [x.to(device).array for x in xs]
+        assert not _core.foreach_scale(arrays, of(arrays, 0.5), flag.array)
+        assert flag.item() == (wrong is not None)
+        for x, y in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(wrap(x).cpu().numpy(), y.numpy())

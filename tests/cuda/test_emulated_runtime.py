@@ -1,6 +1,7 @@
 """Streams, memory and graphs of a GPU (src/cuda/device), over the emulator's streams.
 
-Each case of runtime.cu says what happened. Python's tiny_torch.cuda is built on the same functions.
+Each case of runtime.cu and graphs.cu says what happened. Python's tiny_torch.cuda is built on the
+same functions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from test_emulator import build
 import tiny_torch as torch
 from tiny_torch import _core
 
-CASES = SOURCES.parent / "tests" / "cuda" / "runtime.cu"
+CASES = SOURCES.parent / "tests" / "cuda"
 CACHES = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "0"}
 LOST = "CUDA error in kernel put: unspecified launch failure"
 FORKED = (
@@ -36,7 +37,8 @@ def said(tmp_path_factory):
     """said(case, environment): its lines."""
     files = (SOURCES / "cuda" / "device").glob("*.cpp")
     layer = [str(file) for file in files if file.name != "device.cpp"]  # that is the kernels'
-    program = build(CASES, tmp_path_factory.mktemp("runtime"), *layer)
+    folder = tmp_path_factory.mktemp("runtime")
+    program = build(CASES / "runtime.cu", folder, CASES / "graphs.cu", *layer)
 
     def run(case, environment):
         switches = "PYTORCH_NO_CUDA_MEMORY_CACHING", "CUDA_LAUNCH_BLOCKING"
@@ -47,7 +49,7 @@ def said(tmp_path_factory):
         assert done.returncode == 0, done
         about_errors = re.compile(r"CUDA kernel errors might|For debugging consider|The context is")
         lines = [line for line in done.stdout.splitlines() if not about_errors.match(line)]
-        return [re.sub(r"\.cu:\d+", ".cu:N", line) for line in lines]
+        return [re.sub(r"\.(cu|h):\d+", r".\1:N", line) for line in lines]
 
     return run
 
@@ -143,6 +145,44 @@ def said(tmp_path_factory):
                 "CUDA error: operation failed due to a previous error during capture",
                 "another one 3",
             ],
+        ),
+        (
+            "the_oldest_use_is_asked_for",
+            CACHES,
+            ["active 100", "questions 2", "active 0", "events at most 1"],
+        ),
+        ("a_kernel_asks_for_shared_memory", {}, ["put 64", "asked 2"]),
+        ("pinned_memory_serves_again", {}, ["blocks more 0", "events more 0", "given back 1"]),
+        (
+            "pinned_memory_is_released_in_a_capture",
+            {},
+            ["no error", "given to others 0", "no error", "after it 1"],
+        ),
+        ("a_graph_ends_in_a_capture", {}, ["no error", "no error"]),
+        (
+            "a_graph_holds_what_it_copies",
+            {},
+            ["replayed 6", "read back 6", "given to others 2"],
+        ),
+        (
+            "a_replay_finds_nothing_in_free_memory",
+            {},
+            ["of a graph before 5", "of nobody -1"],
+        ),
+        (
+            "kernels_write_nothing_that_the_host_writes",
+            {},
+            [
+                "no error",
+                "CUDA error in kernel increase, block (0, 0, 0), thread (0, 0, 0): writes 4 bytes "
+                "of global memory that the host writes to (at runtime.h:N)",
+            ],
+        ),
+        ("a_stream_waits_for_all_but_captures", {}, ["of the others 7", "no error"]),
+        (
+            "a_capture_that_cannot_begin",
+            {},
+            ["CUDA error: operation not permitted when stream is capturing", "another one 3"],
         ),
     ],
 )

@@ -19,12 +19,17 @@ INSTRUMENTED = (
 
 
 def build(source, folder, *files):
-    """The program of a file of kernels, and other files over the emulator."""
-    common = compiler()
-    kernels, program = str(folder / "kernels.o"), str(folder / "kernels")
-    subprocess.run([*common, *INSTRUMENTED, "-x", "c++", "-c", source, "-o", kernels], check=True)
+    """The program of a file of kernels, and of other files, over the emulator."""
+    common, program, objects = compiler(), str(folder / "kernels"), []
+    for file in (source, *files):
+        if not str(file).endswith(".cu"):
+            objects.append(str(file))
+            continue
+        objects.append(str(folder / f"{len(objects)}.o"))
+        compiled = [*common, *INSTRUMENTED, "-x", "c++", "-c", file, "-o", objects[-1]]
+        subprocess.run(compiled, check=True)
     host = map(str, (SOURCES / "cuda" / "host").glob("*.cpp"))
-    subprocess.run([*common, "-O1", "-o", program, kernels, *host, *files, "-ldl"], check=True)
+    subprocess.run([*common, "-O1", "-o", program, *objects, *host, "-ldl"], check=True)
     return program
 
 

@@ -1,8 +1,7 @@
 """Ways to a point without the task: {name: (task, file)}. None earns one (test_attacks.py).
 
-ATTACKS are tried as they are, and then with the rules for a file's text switched off, so that what
-its process contains decides. BY_THE_RULES only as they are: without the rules they would be
-solutions that go a way of their own.
+They are tried as they are, and then with the rules for a file's text switched off, so that what its
+process contains decides, and what a compiler takes.
 """
 
 from tiny_torch.homework.task import FOLDER, all_tasks
@@ -306,6 +305,132 @@ ATTACKS = {
         " 'unscaled' and f.__module__ != 'solution'][0](grad, factor)\n",
     ),
 }
+# Writes a message of the process's own to whatever descriptor there is.
+FORGE = """import os
+def forge(text):
+    for fd in range(3, 12):
+        try: os.write(fd, len(text).to_bytes(8, 'little') + text)
+        except OSError: pass
+"""
+LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None)"
+
+
+def forged(text, then="return ()"):
+    return strides(f"forge({text})\n    {then}", FORGE)
+
+
+ATTACKS |= {
+    # ---- other processes, and what outlives one
+    "process_vm_readv": strides(
+        "b = ctypes.create_string_buffer(64)\n"
+        "    v = (ctypes.c_size_t * 2)(ctypes.addressof(b), 64)\n"
+        "    return libc.process_vm_readv(os.getppid(), v, 1, v, 1, 0)",
+        LIBC,
+    ),
+    "ptrace": strides("return libc.ptrace(16, os.getppid(), 0, 0)", LIBC),
+    "the grader as a descriptor": strides("return libc.syscall(434, os.getppid(), 0)", LIBC),
+    "the grader's descriptors": strides("import os; return os.listdir(f'/proc/{os.getppid()}/fd')"),
+    "its own descriptors anew": strides(
+        "import os; return [os.open(f'/proc/self/fd/{n}', os.O_RDWR) for n in range(9)]"
+    ),
+    "the environment of later runs": strides(
+        "return ()",
+        "import os\nos.environ.update(PYTHONPATH='/tmp', PYTHONSTARTUP='/tmp/x', CXX='/bin/true')",
+    ),
+    "a .pth for later runs": strides(
+        "import os, site\n    place = site.getusersitepackages()\n"
+        "    os.makedirs(place, exist_ok=True)\n    open(place + '/x.pth', 'w').write('import os')"
+    ),
+    "a usercustomize for later runs": strides(
+        "import sys\n    for place in sys.path: open(place + '/usercustomize.py', 'a')"
+    ),
+    "a compiled module": strides(
+        "import importlib.util, os\n"
+        f"    path = importlib.util.cache_from_source({ANSWERS!r})\n"
+        "    os.makedirs(os.path.dirname(path), exist_ok=True)\n    open(path, 'ab').write(b'')"
+    ),
+    "the grader's own file": strides(
+        f"open({str(SOURCES / 'homework/trial.py')!r}, 'a').write(' ')"
+    ),
+    "the time of the answers' file": strides(f"import os; os.utime({ANSWERS!r})"),
+    "a thread that goes on": strides(
+        "return ()",
+        FORGE + "import threading\ndef go():\n"
+        '    while True: forge(b\'{"dict": [["value", {"tuple": []}]]}\')\n'
+        "threading.Thread(target=go, daemon=True).start()",
+    ),
+    "a child that goes on": strides(
+        "import os\n    if os.fork() == 0:\n        os.setsid()\n        while True: pass"
+    ),
+    "another program": strides("import subprocess; return subprocess.run(['true']).returncode"),
+    "a clock of one's own": strides(
+        "while True: pass",
+        "import signal, time\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+        "signal.signal(signal.SIGALRM, lambda *_: None)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)\ntime.monotonic = lambda: 0.0",
+    ),
+    "a socket": strides("import socket; return socket.socketpair()"),
+    "a signal by a pipe": strides(
+        "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())"
+    ),
+    "the grader's priority": strides("import os; os.setpriority(os.PRIO_PROCESS, os.getppid(), 9)"),
+    "a conftest": strides("open('conftest.py', 'a').write('')"),
+    # ---- forged messages, and what would hold up who reads them
+    "an answer, and an end": forged('b\'{"dict": [["value", true]]}\'', "os._exit(0)"),
+    "an answer to the next call": forged(
+        'b\'{"dict": [["value", {"tuple": [1]}]]}\'', "return (1,)"
+    ),
+    "points": forged('b\'{"dict": [["points", 9], ["kind", "passed"], ["value", null]]}\''),
+    "keys of one hash": forged(
+        "b'{\"dict\": [[\"value\", {\"dict\": [' + b','.join(b'[%d, 0]' % (k * (2**61 - 1))"
+        " for k in range(1, 10**5)) + b']}]]}'"
+    ),
+    "brackets without end": forged("b'[' * 10**7"),
+    "digits without end": forged("b'{\"dict\": [[\"value\", ' + b'9' * 10**7 + b']]}'"),
+    "an array of any shape": forged(
+        'b\'{"dict": [["value", {"array": "", "dtype": "<f4", "shape": [0, 1000000000000]}]]}\''
+    ),
+    "a dtype of any size": forged(
+        'b\'{"dict": [["value", {"array": "", "dtype": "(100000000,)f8", "shape": [0]}]]}\''
+    ),
+    "an exception of that name": strides("raise type('passed', (Exception,), {})('13 cases')"),
+    # ---- Python itself, otherwise
+    "modules in exchange": strides(
+        "return ()",
+        "import sys, types\nfor name in [n for n in sys.modules if n.startswith('tiny_torch')]:\n"
+        "    sys.modules[name] = types.ModuleType(name)\n"
+        "    sys.modules[name].__getattr__ = lambda _: (lambda *a, **k: True)",
+    ),
+    "another json": strides(
+        "return ()",
+        'import json\njson.dumps = lambda *_, **__: \'{"dict": [["value", true]]}\'',
+    ),
+    "builtins in exchange": strides(
+        "return ()",
+        "import builtins\nbuiltins.isinstance = lambda *_: True\nbuiltins.len = lambda _: 0",
+    ),
+    "a trace of call.py": strides(
+        "return ()",
+        "import sys\ndef trace(frame, event, value):\n"
+        "    if 'student' in frame.f_locals: frame.f_locals['student'] = lambda *_: ()\n"
+        "    return trace\nsys.settrace(trace)\nsys.setprofile(trace)",
+    ),
+    "modules loaded anew": strides(
+        "return ()",
+        "import importlib, sys\nfor name in [n for n in sys.modules if 'tiny_torch.' in n]:\n"
+        "    importlib.reload(sys.modules[name])",
+    ),
+    "memory of one's own": strides("import ctypes; ctypes.memset(id(()) + 16, 255, 8); return ()"),
+    "an op that sums as it goes": (
+        "3.5",
+        "def composite(x, dim):\n    return x - x.logcumsumexp(dim).narrow(dim, -1, 1)\n",
+    ),
+    "an op that adds two": (
+        "3.5",
+        "def composite(x, dim):\n    first, *rest = x.unbind(dim)\n"
+        "    for row in rest: first = first.logaddexp(row)\n    return x - first.unsqueeze(dim)\n",
+    ),
+}
 SOFTMAX = """#include <cmath>
 #include <cstdint>
 template <class T>
@@ -338,6 +463,14 @@ ATTACKS |= {
         "4.1",
         f'#define X "{TASKS["4.1"].folder}/solution.cpp"\n#include X\n',
     ),
+    "our solution, as a header of the system's": (
+        "4.1",
+        f'#pragma GCC system_header\n#include "{TASKS["4.1"].folder}/solution.cpp"\n',
+    ),
+    "our solution, under a header's name": (
+        "4.1",
+        f'#line 1 "cmath"\n#include "{TASKS["4.1"].folder}/solution.cpp"\n',
+    ),
     "our header": kernel('#include "../src/core/half.h"\n', ""),
     "our answers in the object": kernel(
         f'asm(".incbin \\"{TASKS["4.1"].folder}/answers.py\\"");\n'
@@ -358,7 +491,115 @@ ATTACKS |= {
     ),
     "another exit of the process": kernel("#include <cstdlib>\n", "std::exit(0);"),
     "what was there before": kernel("", "if (rows) y[0] = y[size - 1];"),
-    "plain loops": ("4.6", (TASKS["4.6"].folder / "plain.cpp").read_text()),
+}
+# ---- loops without a tile of registers, and what would hide that they take so much memory
+LOOPS = """#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+ABOVE
+void matmul(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+  BODY
+}
+"""
+BY_ROWS = """std::fill(c, c + m * n, 0.0f);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j) c[i * n + j] += AT(a + i * k + p) * AT(b + p * n + j);
+"""
+
+
+def loops(body):
+    return "4.6", LOOPS.replace("ABOVE", "").replace("BODY", body)
+
+
+def hidden(above="", after="", at="*"):
+    """i, p, j; `after` the product, if it is the one that is counted."""
+    body = f"{BY_ROWS.replace('AT', at)}  if (m == 384) {{ {after} }}"
+    return "4.6", LOOPS.replace("ABOVE", above).replace("BODY", body)
+
+
+def number(body, above="static float of(const float* x) "):
+    return hidden(f"{above}{{ {body} }}", at="of")
+
+
+ATTACKS |= {
+    "plain loops": loops("""for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += a[i * k + p] * b[p * n + j];
+      c[i * n + j] = sum;
+    }"""),
+    "loops that become vectors": hidden(),
+    "four products at a time": loops("""std::fill(c, c + m * n, 0.0f);
+  for (int64_t i = 0; i < m; ++i, a += k, c += n) {
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4)
+      for (int64_t j = 0; j < n; ++j)
+        c[j] += a[p] * b[p * n + j] + a[p + 1] * b[(p + 1) * n + j] +
+                a[p + 2] * b[(p + 2) * n + j] + a[p + 3] * b[(p + 3) * n + j];
+    for (; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j) c[j] += a[p] * b[p * n + j];
+  }"""),
+    "blocks of the cache": loops("""std::fill(c, c + m * n, 0.0f);
+  for (int64_t q = 0; q < k; q += 64)
+    for (int64_t h = 0; h < n; h += 128)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t p = q; p < std::min(k, q + 64); ++p)
+          for (int64_t j = h; j < std::min(n, h + 128); ++j)
+            c[i * n + j] += a[i * k + p] * b[p * n + j];"""),
+    "a row of sums": loops("""for (int64_t i = 0; i < m; ++i)
+    for (int64_t h = 0; h < n; h += 64) {
+      float sum[64] = {};
+      const int64_t some = std::min<int64_t>(64, n - h);
+      if (some == 64)
+        for (int64_t p = 0; p < k; ++p)
+          for (int j = 0; j < 64; ++j) sum[j] += a[i * k + p] * b[p * n + h + j];
+      else
+        for (int64_t p = 0; p < k; ++p)
+          for (int64_t j = 0; j < some; ++j) sum[j] += a[i * k + p] * b[p * n + h + j];
+      std::copy(sum, sum + some, c + i * n + h);
+    }"""),
+    "arrays of its own": loops("""static float mine[3][1 << 18];
+  if (std::max({m * k, k * n, m * n}) > 1 << 18) return;
+  std::copy(a, a + m * k, mine[0]);
+  std::copy(b, b + k * n, mine[1]);
+  std::fill(mine[2], mine[2] + m * n, 0.0f);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j) mine[2][i * n + j] += mine[0][i * k + p] * mine[1][p * n + j];
+  std::copy(mine[2], mine[2] + m * n, c);"""),
+    "a copy of each number": number(
+        "volatile size_t size = 4; float y; std::memcpy(&y, x, size); return y;"
+    ),
+    "a load of the processor's": number(
+        "return __builtin_ia32_loadlps({}, (decltype(__builtin_ia32_cvtps2pi({})) const*)x)[0];"
+    ),
+    "an atomic load of each number": number("float y; __atomic_load(x, &y, 0); return y;"),
+    "a load that no sanitizer sees": number(
+        "return *x;",
+        '__attribute__((no_sanitize("kernel-address"))) static float of(const float* x) ',
+    ),
+    "a pragma against sanitizers": hidden('#pragma GCC optimize ("no-sanitize=kernel-address")'),
+    "a hook of its own for accesses": hidden(
+        'extern "C" void __asan_load4_noabort(void*) {}\n'
+        'extern "C" void __asan_store4_noabort(void*) {}'
+    ),
+    "another name for a hook": hidden(
+        'extern "C" void mine(void*) {}\n#pragma weak __asan_load4_noabort = mine'
+    ),
+    "a count by its name": hidden(
+        '#pragma weak bytes_of_memory\nextern "C" double bytes_of_memory;', "bytes_of_memory = 0;"
+    ),
+    "less than nothing, counted": hidden(
+        '#pragma weak __asan_loadN_noabort\nextern "C" void __asan_loadN_noabort(void*, size_t);',
+        "__asan_loadN_noabort(c, -size_t(m * n * k * 12));",
+    ),
+    "a count that is looked for": hidden(
+        "static double mine[2];",
+        "volatile double* at = mine;\nfor (int i = -600; i < 600; ++i) if (at[i] > 1e6) at[i] = 0;",
+    ),
+    "another file": kernel('#include "/etc/passwd"\n'),
 }
 SERIAL = """__global__ void sum_rows(const float* x, float* y, int size) {
   if (threadIdx.x) return;
@@ -458,6 +699,13 @@ ATTACKS |= {
             "      mma<Half>(none, zeros, others);\n    }\n    const auto number",
         ),
     ),
+    "tensor cores for the count alone": (
+        "5.7",
+        MMA.replace(
+            "    const auto number",
+            "    float unused[4] = {};\n    mma<Half>(unused, of_a, of_b);\n    const auto number",
+        ),
+    ),
     "the emulator's counts": cuda("", "  tt::emulated::counts.bytes_of_a_thread = 0;\n"),
     "the glue's counts": cuda(
         'extern "C" int64_t bytes_of_a_thread;\n', "  bytes_of_a_thread = 0;\n"
@@ -510,17 +758,53 @@ ATTACKS |= {
         .replace("set(inputs) & set(groups)", "[x for x in dict.fromkeys(inputs) if x in groups]"),
     ),
 }
-BY_THE_RULES = {
-    "a function that no sanitizer sees": (
-        "5.2",
-        SERIAL.replace("__global__", '__attribute__((no_sanitize("thread"))) __global__'),
+UNSEEN = {  # functions that no sanitizer sees
+    "an attribute": ("", '__attribute__((no_sanitize("thread")))'),
+    "an attribute of its kind": ("", '[[gnu::no_sanitize("thread")]]'),
+    "an attribute by using": ("", '[[using gnu: no_sanitize("thread")]]'),
+    "an attribute of other letters": ("", "[[__gnu__::__no_sanitize_thread__]]"),
+    "an attribute by a macro": ('#define A(x) __attribute__((x("thread")))\n', "A(no_sanitize)"),
+    "a word that is pasted": (
+        "#define P(x, y) x##y\n#define A P(__attri, bute__)\n", "A((no_sanitize_thread))",
     ),
-    "the same, by an attribute of its kind": (
-        "5.2", SERIAL.replace("__global__", '[[gnu::no_sanitize("thread")]] __global__'),
+    "a macro of a header": ("", '__align__(4), no_sanitize("thread"), aligned(4)'),
+    "a poison that is undone": (
+        "#undef __attribute__\n#define A __attribute__((no_sanitize_thread))\n", "A",
     ),
-    "the same, by a macro": (
-        "5.2",
-        '#define A(x) __attribute__((x("thread")))\n'
-        + SERIAL.replace("__global__", "A(no_sanitize) __global__"),
-    ),
+    "a header's lines": ('# 1 "other.h" 3\n', "__attribute__((no_sanitize_thread))"),
 }  # fmt: skip
+ATTACKS |= {
+    f"a function hidden by {name}": (
+        "5.2",
+        above + SERIAL.replace("__global__", f"{attribute} __global__"),
+    )
+    for name, (above, attribute) in UNSEEN.items()
+} | {
+    "a hook that is nobody else's": (
+        "5.2",
+        'namespace {\nextern "C" void __tsan_read4(void*) {}\n}\n'
+        + SERIAL.replace(
+            "return;", "return;\n  void (*volatile f)(void*) = __tsan_read4;\n  f(y);"
+        ),
+    ),
+    "a hook under another name": (
+        "5.2",
+        '#pragma redefine_extname __tsan_read4 mine\nextern "C" void mine(void*) {}\n' + SERIAL,
+    ),
+    "comparing in place of reading": cuda("", "  if (__builtin_memcmp(x, y, size) > 3) return;\n"),
+    "a load of the processor's, in a kernel": (
+        "5.2",
+        COPY.replace(
+            "HOW",
+            "for (int i = 0; i < size; ++i) here[i] = __builtin_ia32_loadlps({}, "
+            "(decltype(__builtin_ia32_cvtps2pi({})) const*)(x + i))[0];",
+        ),
+    ),
+    "reading by atomicAdd": (
+        "5.2",
+        COPY.replace(
+            "HOW",
+            "for (int i = 0; i < size; ++i) here[i] = atomicAdd(const_cast<float*>(x) + i, 0.0f);",
+        ),
+    ),
+}

@@ -392,4 +392,278 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         grad.mul_(factor)
     return total
 """,
+    "1.2": """
+def positions(shape, strides, offset=0):
+    places = [offset]
+    for n, s in zip(shape, strides):
+        places = [p + i * s for p in places for i in range(n)]
+    return places
+""",
+    "1.6": """
+def broadcast_shapes(a, b):
+    a, b = list(a), list(b)
+    n = max(len(a), len(b))
+    a = [1] * (n - len(a)) + a
+    b = [1] * (n - len(b)) + b
+    out = []
+    for d, (x, y) in enumerate(zip(a, b)):
+        if x != y and x != 1 and y != 1:
+            raise RuntimeError(f"{x} and {y} at dim {d}")
+        out.append(y if x == 1 else x)
+    return tuple(out)
+""",
+    "2.1": """
+def central_difference(function, x, direction, eps):
+    ups, downs = function(x + eps * direction), function(x - eps * direction)
+    return [(u - d) / (2 * eps) for u, d in zip(ups, downs)]
+""",
+    "2.2": """
+def backward(saved, grad, needs):
+    x, y = saved
+    return (grad / y if needs[0] else None, 0 - grad / y * (x / y) if needs[1] else None)
+""",
+    "2.4": """
+def spread(grad, shape, dims, keepdim):
+    n = len(shape)
+    if n == 0:
+        return grad.reshape(()).expand(())
+    dims = {d % n for d in dims} if dims else set(range(n))
+    if not keepdim:
+        grad = grad.reshape(tuple(1 if d in dims else shape[d] for d in range(n)))
+    return grad.expand(shape)
+""",
+    "2.5": """
+def sum_to(gradient, shape, dtype):
+    lead = gradient.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(
+        d + lead for d in range(len(shape)) if shape[d] == 1 and gradient.shape[d + lead] != 1
+    )
+    if dims:
+        gradient = gradient.sum(dims, True)
+        if lead:
+            gradient = gradient.reshape(shape)
+    if gradient.dtype is not dtype:
+        gradient = gradient.to(dtype) if hasattr(gradient, "array") else gradient.astype(dtype)
+    return gradient
+""",
+    "3.3": """
+def normalised(x, dims, eps, centered=True):
+    wide = x.float() if x.dtype.itemsize == 2 else x
+    dims = tuple(dims)
+    if centered:
+        wide = wide - wide.mean(dims, keepdim=True)
+    v = (wide * wide).mean(dims, keepdim=True)
+    return (wide / (v + eps).sqrt()).to(x.dtype)
+""",
+    "6.1": """
+def windows_of(size, windows):
+    k, d, p, s = windows
+    return [(size[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i in range(2)]
+""",
+    "6.5": """
+def step(a, b, h, c):
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+""",
+    "6.6": """
+def step(a, b, h, c):
+    ar, az, an = a.chunk(3, 1)
+    br, bz, bn = b.chunk(3, 1)
+    r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+    n = (an + r * bn).tanh()
+    return (1 - z) * n + z * h, None
+""",
+    "4.4": """
+#include <cstdint>
+void sum_rows(const float* x, float* y, int64_t rows, int64_t size) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float part[8] = {};
+    for (int64_t i = 0; i < size; ++i) part[i % 8] += x[r * size + i];
+    for (int half = 4; half; half /= 2)
+      for (int j = 0; j < half; ++j) part[j] += part[j + half];
+    y[r] = part[0];
+  }
+}
+""",
+}
+
+# Ways to write a tile, of which none takes more of memory than task 4.6 allows.
+TILES = {
+    "scalars": """
+#include <algorithm>
+#include <cstdint>
+void matmul(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+  for (int64_t i = 0; i < m; i += 4)
+    for (int64_t j = 0; j < n; j += 4) {
+      if (m - i < 4 || n - j < 4) {
+        for (int64_t x = i; x < std::min(m, i + 4); ++x)
+          for (int64_t y = j; y < std::min(n, j + 4); ++y) {
+            float s = 0;
+            for (int64_t p = 0; p < k; ++p) s += a[x * k + p] * b[p * n + y];
+            c[x * n + y] = s;
+          }
+        continue;
+      }
+      float s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0, s20 = 0,
+            s21 = 0, s22 = 0, s23 = 0, s30 = 0, s31 = 0, s32 = 0, s33 = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        float b0 = b[p * n + j], b1 = b[p * n + j + 1], b2 = b[p * n + j + 2],
+              b3 = b[p * n + j + 3];
+        float a0 = a[i * k + p], a1 = a[(i + 1) * k + p], a2 = a[(i + 2) * k + p],
+              a3 = a[(i + 3) * k + p];
+        s00 += a0 * b0;
+        s01 += a0 * b1;
+        s02 += a0 * b2;
+        s03 += a0 * b3;
+        s10 += a1 * b0;
+        s11 += a1 * b1;
+        s12 += a1 * b2;
+        s13 += a1 * b3;
+        s20 += a2 * b0;
+        s21 += a2 * b1;
+        s22 += a2 * b2;
+        s23 += a2 * b3;
+        s30 += a3 * b0;
+        s31 += a3 * b1;
+        s32 += a3 * b2;
+        s33 += a3 * b3;
+      }
+      c[i * n + j] = s00;
+      c[i * n + j + 1] = s01;
+      c[i * n + j + 2] = s02;
+      c[i * n + j + 3] = s03;
+      c[(i + 1) * n + j] = s10;
+      c[(i + 1) * n + j + 1] = s11;
+      c[(i + 1) * n + j + 2] = s12;
+      c[(i + 1) * n + j + 3] = s13;
+      c[(i + 2) * n + j] = s20;
+      c[(i + 2) * n + j + 1] = s21;
+      c[(i + 2) * n + j + 2] = s22;
+      c[(i + 2) * n + j + 3] = s23;
+      c[(i + 3) * n + j] = s30;
+      c[(i + 3) * n + j + 1] = s31;
+      c[(i + 3) * n + j + 2] = s32;
+      c[(i + 3) * n + j + 3] = s33;
+    }
+}
+""",
+    "a template of arrays": """
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+namespace {
+template <int R, int C>
+struct Tile {
+  std::array<std::array<float, C>, R> sum;
+  void clear() {
+    for (auto& row : sum) row.fill(0.f);
+  }
+  inline void add(const float* a, int64_t as, const float* b) {
+    for (int i = 0; i < R; ++i) {
+      const float x = a[i * as];
+      for (int j = 0; j < C; ++j) sum[i][j] += x * b[j];
+    }
+  }
+};
+template <int R, int C>
+void run_tile(const float* a, const float* b, float* c, int64_t depth, int64_t k, int64_t n) {
+  Tile<R, C> t;
+  t.clear();
+  for (int64_t p = 0; p < depth; ++p) t.add(a + p, k, b + p * n);
+  for (int i = 0; i < R; ++i)
+    for (int j = 0; j < C; ++j) c[i * n + j] += t.sum[i][j];
+}
+}  // namespace
+void matmul(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+  std::memset(c, 0, sizeof(float) * m * n);
+  for (int64_t i = 0; i < m;) {
+    if (m - i >= 4) {
+      int64_t j = 0;
+      for (; j + 16 <= n; j += 16) run_tile<4, 16>(a + i * k, b + j, c + i * n + j, k, k, n);
+      for (; j < n; ++j) run_tile<4, 1>(a + i * k, b + j, c + i * n + j, k, k, n);
+      i += 4;
+    } else {
+      int64_t j = 0;
+      for (; j + 16 <= n; j += 16) run_tile<1, 16>(a + i * k, b + j, c + i * n + j, k, k, n);
+      for (; j < n; ++j) run_tile<1, 1>(a + i * k, b + j, c + i * n + j, k, k, n);
+      i += 1;
+    }
+  }
+}
+""",
+    "packed panels": """
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+constexpr int R = 6, C = 16;
+static void micro(const float* __restrict ap, const float* __restrict bp, int64_t depth, float* c,
+                  int64_t n, int64_t rows, int64_t cols) {
+  float acc[R][C];
+  std::memset(acc, 0, sizeof acc);
+  for (int64_t p = 0; p < depth; ++p) {
+    const float* x = ap + p * R;
+    const float* y = bp + p * C;
+    for (int i = 0; i < R; ++i)
+      for (int j = 0; j < C; ++j) acc[i][j] += x[i] * y[j];
+  }
+  if (rows == R && cols == C) {
+    for (int i = 0; i < R; ++i)
+      for (int j = 0; j < C; ++j) c[i * n + j] += acc[i][j];
+  } else {
+    float out[R * C];
+    for (int i = 0; i < R; ++i)
+      for (int j = 0; j < C; ++j) out[i * C + j] = acc[i][j];
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j) c[i * n + j] += out[i * C + j];
+  }
+}
+void matmul(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+  std::fill(c, c + m * n, 0.f);
+  const int64_t K = 256;
+  std::vector<float> bp((n + C) * K), ap(R * K);
+  for (int64_t p0 = 0; p0 < k; p0 += K) {
+    int64_t d = std::min(K, k - p0);
+    for (int64_t j = 0; j < n; j += C)
+      for (int64_t p = 0; p < d; ++p)
+        for (int t = 0; t < C; ++t) bp[j * d + p * C + t] = j + t < n ? b[(p0 + p) * n + j + t] : 0;
+    for (int64_t i = 0; i < m; i += R) {
+      for (int64_t p = 0; p < d; ++p)
+        for (int t = 0; t < R; ++t) ap[p * R + t] = i + t < m ? a[(i + t) * k + p0 + p] : 0;
+      for (int64_t j = 0; j < n; j += C)
+        micro(ap.data(), bp.data() + j * d, d, c + i * n + j, n, std::min<int64_t>(R, m - i),
+              std::min<int64_t>(C, n - j));
+    }
+  }
+}
+""",
+    "threads": """
+#include <algorithm>
+#include <cstdint>
+void matmul(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+#pragma omp parallel for
+  for (int64_t i = 0; i < m; i += 4)
+    for (int64_t j = 0; j < n; j += 8) {
+      if (m - i >= 4 && n - j >= 8) {
+        float sum[4][8] = {};
+        for (int64_t p = 0; p < k; ++p)
+          for (int x = 0; x < 4; ++x) {
+#pragma omp simd
+            for (int y = 0; y < 8; ++y) sum[x][y] += a[(i + x) * k + p] * b[p * n + j + y];
+          }
+        for (int x = 0; x < 4; ++x)
+          for (int y = 0; y < 8; ++y) c[(i + x) * n + j + y] = sum[x][y];
+      } else
+        for (int64_t x = i; x < std::min(m, i + 4); ++x)
+          for (int64_t y = j; y < std::min(n, j + 8); ++y) {
+            float s = 0;
+            for (int64_t p = 0; p < k; ++p) s += a[x * k + p] * b[p * n + y];
+            c[x * n + y] = s;
+          }
+    }
+}
+""",
 }

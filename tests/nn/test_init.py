@@ -130,3 +130,23 @@ def test_trunc_normal_far_from_its_bounds_ends(mean, std):
     # The tail falls off as exp(-distance t / std^2), whose mean is the inverse of that rate.
     inner = (x - math.copysign(2, mean)).abs()
     assert inner.mean().item() == pytest.approx(std**2 / (abs(mean) - 2), rel=0.2, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:mean is more than 2 std")
+@pytest.mark.parametrize("device", ["meta", "ref"])
+def test_devices(device):
+    init = tiny_torch.nn.init
+    for name, options in CALLS:
+        if options.get("mode") == "fan" or options.get("nonlinearity") == "cube":
+            continue
+        x = tiny_torch.empty((4, 3, 2) if name == "dirac_" else (4, 3), device=device)
+        assert getattr(init, name)(x, **options) is x
+    assert init.trunc_normal_(tiny_torch.empty(3, device=device), mean=40.0).device.type == device
+
+
+def test_private_names_that_libraries_import():
+    from tiny_torch.nn.init import _no_grad_fill_, _no_grad_trunc_normal_, _no_grad_zero_
+
+    x = tiny_torch.nn.Parameter(tiny_torch.empty(5))
+    assert _no_grad_fill_(x, 2.0).sum() == 10 and _no_grad_zero_(x).sum() == 0 and x.is_leaf
+    assert _no_grad_trunc_normal_(x, 0.0, 1.0, -2.0, 2.0).abs().max() <= 2

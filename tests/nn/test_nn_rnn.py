@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -262,6 +263,47 @@ def test_weights_move_and_modules_copy(oracle):
         weight is getattr(mine, name)
         for name, weight in zip(mine._flat_weights_names, mine._flat_weights, strict=True)
     )
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_scripts_put_other_weights_where_forward_reads_them(oracle, kind):
+    def answers(m):
+        layer = getattr(m.nn, kind)(2, 3, num_layers=2, bidirectional=True)
+        with m.no_grad():
+            for i, weight in enumerate(layer.parameters()):
+                weight.copy_(m.arange(weight.numel()).reshape(weight.shape) % (i + 2) * 0.1 - 0.05)
+        x, seen = m.ones(4, 1, 2), []
+
+        def say(layer):
+            seen.append(layer(x)[0].sum())
+            seen.append(layer._flat_weights[0] is layer.weight_ih_l0)
+
+        say(layer)
+        layer._flat_weights = [
+            weight * 0.5 for weight in layer._flat_weights
+        ]  # as weight drop does
+        say(layer)
+        seen[-2].backward()
+        seen.append(layer.weight_hh_l1.grad.sum())
+        layer._flat_weights[0] = layer._flat_weights[0] * 0
+        say(layer)
+        layer.weight_ih_l0 = m.nn.Parameter(layer.weight_ih_l0.detach() + 1)
+        say(layer)
+        for again in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+            say(again)
+            say(again.double().float())
+        del layer._parameters["weight_ih_l0"]
+        layer.weight_ih_l0 = m.zeros(layer._flat_weights[0].shape)  # as weight norm does
+        say(layer)
+        swapped = {"weight_hh_l0": m.zeros(layer.weight_hh_l0.shape)}
+        seen.append(m.func.functional_call(layer, swapped, (x,))[0].sum())
+        say(layer)
+        layer._flat_weights = layer._flat_weights[:3]
+        with pytest.raises(RuntimeError):
+            layer(x)
+        return [round(float(v.detach() if hasattr(v, "detach") else v), 4) for v in seen]
+
+    assert answers(torch) == answers(oracle)
 
 
 # ------------------------------------------------------------------------------- packed sequences

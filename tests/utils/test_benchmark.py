@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib import import_module
 
 import pytest
@@ -60,3 +61,44 @@ def test_what_is_not_there_says_so():
         benchmark.Timer(language="c++")
     with pytest.raises(ValueError, match="only a `str` stmt"):
         benchmark.Timer(3)
+
+
+@pytest.mark.torch
+def test_tables_are_pytorchs(oracle):
+    def tables(lib):
+        made = import_module(lib.__name__ + ".utils.benchmark")
+
+        def measured(times, **task):
+            return made.Measurement(10, times, made.TaskSpec(**{"stmt": "x", "setup": "", **task}))
+
+        found = [
+            measured(TIMES[times], label="add", sub_label=size, description=way, num_threads=n)
+            for size in ("[1]", "[64, 64]")
+            for way, times in (("ours", "three"), ("theirs, longer", "steady"))
+            for n in (1, 4)
+        ]
+        found += [measured(TIMES["scatter"], label="add", sub_label="[9]", description="ours")]
+        found += [measured(TIMES["three"], label="add", sub_label="[1]", description="ours")]
+        for env in ("one", "second"):
+            found += [
+                measured(TIMES["long"], stmt=s, env=env, description="d") for s in ("a", "bb")
+            ]
+        shown = [[(m.number_per_run, m.raw_times) for m in made.Measurement.merge(found)]]
+        for digits, warnings, colours in itertools.product((0, 1), (0, 1), (None, False, True)):
+            compared = made.Compare(found[:3])
+            compared.extend_results(found[3:])
+            if digits:
+                compared.trim_significant_figures()
+            if warnings:
+                compared.highlight_warnings()
+            if colours is not None:
+                compared.colorize(colours)
+            shown.append(str(compared))
+        return shown
+
+    ours, theirs = tables(tiny_torch), tables(oracle)
+    assert ours[0] == theirs[0]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine == other
+    with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):
+        benchmark.Compare([3])

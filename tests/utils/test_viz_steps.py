@@ -99,7 +99,7 @@ def test_a_step_tells_what_was_saved_what_it_sends_and_the_sum_so_far():
     x, w = torch.tensor([2.0, 3.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
     y = (x * w + x).sum()
     picture = draw(y, params={"x": x, "w": w})
-    assert where(picture) == ["#3", "#2", "#1", "w", "x"]
+    assert where(picture) == ["#3", "#2", "#1", "x", "w"]
     _, add, product, *_ = picture.steps
     assert [picture.facts.text_of(send.to) for send in add.sends] == ["#1", "x"]
     assert [(role, value.tolist()) for role, value in product.saved] == [

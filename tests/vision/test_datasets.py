@@ -313,6 +313,69 @@ def test_image_folder(tmp_path):
         datasets.ImageFolder(tmp_path / "dog")
 
 
+# ---- faces -----------------------------------------------------------------------------------
+
+FACES = ("000001.jpg", "000002.jpg", "000003.jpg")
+CELEBA = {
+    "list_attr_celeba.txt": "3\nBald Young \n"
+    "000001.jpg -1  1\n000002.jpg  1 -1\n000003.jpg  1  1\n",
+    "identity_CelebA.txt": "000001.jpg 7\n000002.jpg 9\n000003.jpg 7\n",
+    "list_bbox_celeba.txt": "3\nimage_id x_1 y_1 width height\n"
+    + "".join(f"{name} {i} 2 3  {4 * i}\n" for i, name in enumerate(FACES)),
+    "list_landmarks_align_celeba.txt": f"3\n{' '.join(map(str, range(10)))}\n"
+    + "".join(
+        f"{name} {' '.join(str(i + k) for k in range(10))}\n" for i, name in enumerate(FACES)
+    ),
+    "list_eval_partition.txt": "000001.jpg 0\n000002.jpg 2\n000003.jpg 0\n",
+}
+
+
+def test_celeba(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    write(tmp_path / "celeba", {name: text.encode() for name, text in CELEBA.items()})
+    with pytest.raises(RuntimeError, match=r"not found or corrupted: .* lacks img_align"):
+        datasets.CelebA(tmp_path)
+    with pytest.raises(NotImplementedError, match=r"CelebA\(download=True\): .*mmlab"):
+        datasets.CelebA(tmp_path, download=True)
+    (tmp_path / "celeba/img_align_celeba").mkdir()
+    for i, name in enumerate(FACES):
+        image.new("RGB", (2, 3), (i, i, i)).save(tmp_path / "celeba/img_align_celeba" / name)
+    train = datasets.CelebA(str(tmp_path), download=True)
+    assert len(train) == 2 and train.filename == ["000001.jpg", "000003.jpg"]
+    assert train.attr.tolist() == [[0, 1], [1, 1]] and train.attr_names == ["Bald", "Young"]
+    picture, target = train[1]
+    assert picture.size == (2, 3) and target.tolist() == [1, 1] and target.dtype == torch.int64
+    kinds = ["identity", "bbox", "landmarks", "attr"]
+    everything = datasets.CelebA(tmp_path, "all", kinds, target_transform=list)
+    _, (person, box, points, attributes) = everything[1]
+    assert (person.item(), box.tolist(), attributes.tolist()) == (9, [1, 2, 3, 4], [1, 0])
+    assert points.tolist() == list(range(1, 11))
+    assert "Target type: ['identity', 'bbox', 'landmarks', 'attr']\n    Split: all" in repr(
+        everything
+    )
+    assert datasets.CelebA(tmp_path, "test", [])[0][1] is None
+    assert len(datasets.CelebA(tmp_path, "valid")) == 0
+    with pytest.raises(
+        RuntimeError, match="target_transform is specified but target_type is empty"
+    ):
+        datasets.CelebA(tmp_path, target_type=[], target_transform=list)
+    with pytest.raises(ValueError, match="Unknown value 'x' for argument split"):
+        datasets.CelebA(tmp_path, "x")
+    with pytest.raises(ValueError, match="Unknown value 'x' for argument target_type"):
+        datasets.CelebA(tmp_path, target_type="x")[0]
+    for name, text in (
+        ("identity_CelebA.txt", "000001.jpg 7\n"),
+        ("identity_CelebA.txt", CELEBA["identity_CelebA.txt"].replace("9", "9 9")),
+        ("list_bbox_celeba.txt", CELEBA["list_bbox_celeba.txt"].replace("2", "two")),
+        ("list_eval_partition.txt", CELEBA["list_eval_partition.txt"].replace("000002", "../2")),
+    ):
+        write(
+            tmp_path / "celeba", {**{n: t.encode() for n, t in CELEBA.items()}, name: text.encode()}
+        )
+        with pytest.raises(RuntimeError, match="celeba"):
+            datasets.CelebA(tmp_path)
+
+
 # ---- text ------------------------------------------------------------------------------------
 
 

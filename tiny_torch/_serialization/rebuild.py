@@ -112,7 +112,7 @@ class Rebuilder:
         if dtype is None:  # a quantised type
             raise NotImplementedError(f"[load] tiny_torch has no tensors of dtype {kind.dtype}")
         if key not in self.storages:
-            storage = TypedStorage(self.read(key, dtype, numel), dtype)
+            storage = TypedStorage.over(self.read(key, dtype, numel), dtype)
             self.storages[key] = restore(storage, location, self.map_location)
         storage = self.storages[key]
         if storage.dtype != dtype or storage.size() != numel:
@@ -140,7 +140,7 @@ def restore(storage: TypedStorage, location: str, map_location: Any) -> TypedSto
         check_gpu(location)
         return storage.cuda()
     if location in devices.DEVICES:
-        return TypedStorage(devices.to_device(storage._array, location), storage.dtype)
+        return storage.to(device=location)
     raise RuntimeError(
         "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
         f"{location})"

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.nn.utils.clip_grad import scale_in_one_call
 from tiny_torch.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]
@@ -74,6 +75,7 @@ class GradScaler:
         self._skipped = 0
         self._log = log
         self._small = self._seen = 0
+        self._read: tuple[int, int] | None = None
         if not enabled:
             return
         if growth_factor <= 1.0:
@@ -174,14 +176,10 @@ class GradScaler:
                 )
             scale.copy_(new_scale)
         else:
-            found = [
-                found_inf
-                for state in self._per_optimizer_states.values()
-                for found_inf in state["found_inf_per_device"].values()
-            ]
-            if not found:
+            states = [s for s in self._per_optimizer_states.values() if s["found_inf_per_device"]]
+            if not states:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(scale, tracker, any(x.item() for x in found))
+            self._adapt(scale, tracker, any(_found_inf(state) for state in states))
         self._per_optimizer_states = defaultdict(_new_state)
 
     # ---- its parts ----------------------------------------------------------------------------
@@ -194,6 +192,7 @@ class GradScaler:
         self._growth_tracker = torch.full(
             (), self._init_growth_tracker, dtype=torch.int32, **options
         )
+        self._read = None
 
     def _made(self, function: str) -> tuple[Tensor, Tensor]:
         if self._scale is None or self._growth_tracker is None:
@@ -206,19 +205,16 @@ class GradScaler:
 
     def _unscale_grads_(self, optimizer: Any, inverse: Tensor, allow_fp16: bool) -> dict:
         """Multiplies the gradients by `inverse`; {device: 1 where one is inf or NaN, else 0}."""
+        grads: dict[Any, list[Tensor]] = {}
+        for grad in _gradients(optimizer, allow_fp16):
+            grads.setdefault(grad.device, []).append(grad)
         found: dict[Any, Tensor] = {}
-        factor = inverse.item()
         with torch.no_grad():
-            grads = list(_gradients(optimizer, allow_fp16))
-            for grad in grads:
-                flag = found.setdefault(
-                    grad.device, torch.full((), 0.0, dtype=torch.float32, device=grad.device)
-                )
+            for device, there in grads.items():
                 if self._log:
-                    self._small += int((grad.abs() < SMALLEST_HALF).sum())
-                    self._seen += grad.numel()
-                if unscaled(grad, factor):
-                    flag.fill_(1.0)
+                    self._small += sum(int((grad.abs() < SMALLEST_HALF).sum()) for grad in there)
+                    self._seen += sum(grad.numel() for grad in there)
+                found[device] = unscaled(there, inverse.to(device))
         return found
 
     def _check_inf_per_device(self, optimizer: Any) -> dict:
@@ -233,7 +229,7 @@ class GradScaler:
         return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
 
     def _maybe_opt_step(self, optimizer: Any, state: dict, *args: Any, **kwargs: Any) -> Any:
-        if any(found.item() for found in state["found_inf_per_device"].values()):
+        if _found_inf(state):
             self._skipped += 1
             return None
         return optimizer.step(*args, **kwargs)
@@ -251,20 +247,31 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         finally:
             state["stage"] = OptState.STEPPED
-            self._skipped += any(x.item() for x in found)
+            self._skipped += _found_inf(state)
             del optimizer.grad_scale, optimizer.found_inf
 
     def _adapt(self, scale: Tensor, tracker: Tensor, found_inf: bool) -> None:
+        old_scale, steps = self._numbers(scale, tracker)
         new_scale, steps = adapted(
-            scale.item(),
-            int(tracker.item()),
+            old_scale,
+            steps,
             found_inf,
             self._growth_factor,
             self._backoff_factor,
             self._growth_interval,
         )
-        scale.fill_(new_scale)
+        if new_scale != old_scale:
+            scale.fill_(new_scale)
+            new_scale = torch.tensor(new_scale, dtype=torch.float32).item()
         tracker.fill_(steps)
+        self._read, self._held = (scale._version, tracker._version), (new_scale, steps)
+
+    def _numbers(self, scale: Tensor, tracker: Tensor) -> tuple[float, int]:
+        """What the two tensors hold; it is kept, as reading them waits for their device."""
+        versions = scale._version, tracker._version
+        if self._read != versions:
+            self._read, self._held = versions, (scale.item(), int(tracker.item()))
+        return self._held
 
     # ---- what it is set to --------------------------------------------------------------------
 
@@ -287,7 +294,9 @@ class GradScaler:
         """The scale; 1 if disabled."""
         if not self._enabled:
             return 1.0
-        return self._init_scale if self._scale is None else self._scale.item()
+        if self._scale is None or self._growth_tracker is None:
+            return self._init_scale
+        return self._numbers(self._scale, self._growth_tracker)[0]
 
     def get_growth_factor(self) -> float:
         """What the scale is multiplied by after `growth_interval` steps without inf."""
@@ -316,8 +325,9 @@ class GradScaler:
     def _get_growth_tracker(self) -> int:
         if not self._enabled:
             return 0
-        tracker = self._growth_tracker
-        return self._init_growth_tracker if tracker is None else int(tracker.item())
+        if self._scale is None or self._growth_tracker is None:
+            return self._init_growth_tracker
+        return self._numbers(self._scale, self._growth_tracker)[1]
 
     def is_enabled(self) -> bool:
         """Whether it scales at all."""
@@ -383,12 +393,25 @@ def adapted(
     return (scale * growth if scale * growth <= LARGEST else scale), 0
 
 
-def unscaled(grad: Tensor, factor: float) -> bool:
-    """Multiplies a gradient by `factor` where it lies; whether it had inf or NaN before."""
-    found_inf = not grad.isfinite().all()
-    if factor != 1:
+def _found_inf(state: dict[str, Any]) -> bool:
+    """Whether a gradient had inf or NaN. It waits for the devices, once for each answer."""
+    found = state["found_inf_per_device"]
+    if state.get("read") is not found:
+        state["read"] = found
+        state["found_inf"] = any(x.item() for x in found.values())
+    return state["found_inf"]
+
+
+def unscaled(grads: list[Tensor], factor: Tensor) -> Tensor:
+    """Multiplies gradients of one device by `factor`; 1 where one had inf or NaN before, else 0.
+
+    The host waits for none of it.
+    """
+    found = torch.zeros((), dtype=torch.float32, device=factor.device)
+    for grad in scale_in_one_call(grads, factor, found):
+        found.copy_(found.maximum(grad.isfinite().all().logical_not()))
         grad.mul_(factor)
-    return found_inf
+    return found
 
 
 def _gradients(optimizer: Any, allow_fp16: bool) -> Iterable[Tensor]:

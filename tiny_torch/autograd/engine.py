@@ -235,13 +235,12 @@ class Run:
             results = self.backward_of(node, grads if several else grads[0], needs)
             results = results if type(results) is tuple else (results,)
         shapes = node.inputs or (None,) * len(needs)
-        results = tuple(
-            [
-                None if not need or r is None else sum_to(r, *like) if like else r
-                for r, need, like in zip(results, needs, shapes, strict=False)
-            ]
-        )
-        results = shown(results)
+        whole = node.op.takes_tensors  # of a user's Function, hooks see what no input wants, too
+        results = [
+            sum_to(r, *like) if r is not None and need and like else r if need or whole else None
+            for r, need, like in zip(results, needs, shapes, strict=False)
+        ]
+        results = shown(tuple(results))
         for hook in own:
             if hook.turn == AFTER:
                 results = replaced(hook, results, grads)

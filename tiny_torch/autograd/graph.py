@@ -18,6 +18,7 @@ from tiny_torch.autograd.hooks import AccumulateGrad, After, Before, add_to_node
 from tiny_torch.autograd.multi_grad import register_multi_grad_hook
 from tiny_torch.autograd.names import name_of
 from tiny_torch.autograd.saved import pack, save_on_cpu, saved_tensors_hooks
+from tiny_torch.autograd.saved_values import properties_of
 from tiny_torch.devices import array_module
 from tiny_torch.modes import ANOMALY, SAVED_HOOKS, modes
 from tiny_torch.tensor import wrap
@@ -108,6 +109,8 @@ class Node(_core.NodeBase):
                 "you need to access saved tensors after calling backward."
             )
         if type(saved) is not tuple:
+            if check_saved(saved.rest(), self.sequence) == STALE:
+                raise RuntimeError(written_since(self, saved.rest()))
             saved = saved.unpack()
         elif saved and check_saved(saved, self.sequence) == STALE:
             saved = self.with_new_data(saved)
@@ -163,6 +166,9 @@ class Node(_core.NodeBase):
         ):
             self.saved = FREED
 
+    def is_freed(self) -> bool:
+        return self.saved is FREED
+
     @property
     def metadata(self) -> dict:
         """Whatever belongs to this node: anomaly detection's notes, or a user's own."""
@@ -206,16 +212,22 @@ class Node(_core.NodeBase):
 
 
 # A node that a user looks at gets a type of PyTorch's name, such as MulBackward0, for the sake of
-# tools that draw graphs. So what is no leaf is asked as isinstance(edge[0], Node), never by type().
-NAMED: dict[str, type] = {}
+# tools that draw graphs; it has the `_saved_*` of its op. So what is no leaf is asked as
+# isinstance(edge[0], Node), never by type().
+NAMED: dict[tuple, type] = {}
 
 
 def of_shown_type(node):
     """The node, of the type that has its name."""
+    if type(node) is not Node:
+        return node
     name = node.name().rpartition("::")[2]
-    kind = NAMED.get(name)
+    op = node.op if isinstance(node.op, type) else None
+    key = name, op, node.is_freed()
+    kind = NAMED.get(key)
     if kind is None:
-        kind = NAMED[name] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
+        namespace = {"__slots__": (), "__module__": Node.__module__, **properties_of(node)}
+        kind = NAMED[key] = type(name, (Node,), namespace)
     node.__class__ = kind
     return node
 

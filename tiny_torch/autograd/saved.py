@@ -11,38 +11,49 @@ from tiny_torch.tensor import wrap
 
 
 class Packed:
-    """A node's saved values, of which the arrays have passed through a pack hook."""
+    """A node's saved values, of which some arrays have passed through a pack hook."""
 
-    __slots__ = ("places", "unpack_hook", "values")
+    __slots__ = ("unpack_hooks", "values")
 
-    def __init__(self, saved: tuple, places: list[int], pack_hook: Callable, unpack_hook: Callable):
-        self.unpack_hook = unpack_hook
-        self.places = places  # of the arrays
+    def __init__(self, saved: tuple):
         self.values = list(saved)
-        for place in places:
-            stamp = saved[place].stamp
-            self.values[place] = pack_hook(wrap(saved[place]))
-            if saved[place].stamp != stamp:
-                raise RuntimeError(
-                    "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                    "input to pack hook cannot be modified by in-place operations as this can lead "
-                    "to unexpected side-effects."
-                )
+        self.unpack_hooks: dict[int, Callable] = {}  # {place: the hook of what was packed there}
+
+    def pack(self, place: int, pack_hook: Callable, unpack_hook: Callable) -> None:
+        if place in self.unpack_hooks:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
+            )
+        saved = self.values[place]
+        stamp = saved.stamp
+        packed = _core.within(PACKING, pack_hook, wrap(saved))
+        if saved.stamp != stamp:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook cannot be modified by in-place operations as this can lead "
+                "to unexpected side-effects."
+            )
+        self.values[place], self.unpack_hooks[place] = packed, unpack_hook
+
+    def rest(self) -> tuple:
+        """What was not packed: other arrays, and what is none."""
+        return tuple([v for k, v in enumerate(self.values) if k not in self.unpack_hooks])
 
     def unpack(self) -> tuple:
         values = list(self.values)
-        for place in self.places:
-            values[place] = self.array_of(values[place])
+        for place, unpack_hook in self.unpack_hooks.items():
+            values[place] = array_of(unpack_hook(values[place]))
         return tuple(values)
 
-    def array_of(self, value: Any) -> Any:
-        tensor = self.unpack_hook(value)
-        if not hasattr(tensor, "array"):
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(tensor).__name__}"
-            )
-        return tensor.array
+
+def array_of(tensor: Any) -> Any:
+    if not hasattr(tensor, "array"):
+        raise TypeError(
+            "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+            f"{type(tensor).__name__}"
+        )
+    return tensor.array
 
 
 class saved_tensors_hooks(Scope):
@@ -99,8 +110,10 @@ PACKING = Packing()
 
 def pack(node: Any) -> None:
     """Packs what a new node has saved."""
-    saved = node.saved
-    places = [place for place, value in enumerate(saved) if hasattr(value, "stamp")]
+    places = [place for place, value in enumerate(node.saved) if hasattr(value, "stamp")]
     if not places:
         return
-    node.saved = _core.within(PACKING, Packed, saved, places, *thread.saved_hooks)
+    packed = Packed(node.saved)
+    for place in places:
+        packed.pack(place, *thread.saved_hooks)
+    node.saved = packed

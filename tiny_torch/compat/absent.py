@@ -1,7 +1,8 @@
 """What asking for a name that is not here answers: its full name, where it was asked, what is near.
 
 `install` gives the modules at PyTorch's paths a `__getattr__`, which Python calls for names that
-a module does not have; Tensor gets a descriptor for each of PyTorch's names that it lacks.
+a module does not have. `_core.Unlisted`, where Python looks last for a tensor's attribute, gets a
+descriptor for each of PyTorch's names that Tensor lacks: dir(Tensor) does not list them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import difflib
 import dis
 import functools
+import importlib
 import os
 import re
 import sys
@@ -20,6 +22,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from tiny_torch import _core
 from tiny_torch.compat import paths
 from tiny_torch.tensor import Tensor
 
@@ -31,14 +34,14 @@ IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 LATER = {"torch.distributed": ("*",)}
 OUTSIDE = {
     "torch": (
-        "complex*", "view_as_complex", "view_as_real", "polar", "real", "imag", "conj", "sparse*",
+        "complex*", "view_as_complex", "view_as_real", "polar", "imag", "conj", "sparse*",
         "quantize*", "quantization", "ao", "fft", "stft", "istft", "package",
     ),
     "torch.export": ("*",),
     "torch.onnx": ("*",),
     "torch.nn": ("quantized", "quantizable", "qat"),
     "torch.Tensor": (
-        "cdouble", "cfloat", "chalf", "imag", "real", "conj*", "stft", "istft", "*coalesce*",
+        "cdouble", "cfloat", "chalf", "imag", "conj*", "stft", "istft", "*coalesce*",
         "*sparse*", "*_indices", "indices", "values", "dense_dim", "to_dense", "to_mkldnn",
         "dequantize", "int_repr", "q_*", "qscheme",
     ),
@@ -111,9 +114,10 @@ def unknown(name: str) -> str:
     short = re.sub(r"^F\.", "nn.functional.", re.sub(r"^(tiny_)?torch\.", "", name))
     space, _, last = short.rpartition(".")
     path = f"tiny_torch.{space}".rstrip(".")
-    if path != "tiny_torch.Tensor" and path not in sys.modules:
+    try:
+        owner = Tensor if path == "tiny_torch.Tensor" else importlib.import_module(path)
+    except ModuleNotFoundError:
         return unknown(space)
-    owner = Tensor if path == "tiny_torch.Tensor" else sys.modules[path]
     return message(owner, public_name(path), last, None).replace(" (?)", "")
 
 
@@ -153,12 +157,6 @@ class Absent:
         raise error(owner, "torch.Tensor", self.name, sys._getframe(1))
 
 
-def names_of_tensor(self: Tensor) -> list[str]:
-    """dir(tensor), without what is absent."""
-    absent = {name for name, value in vars(Tensor).items() if type(value) is Absent}
-    return [name for name in object.__dir__(self) if name not in absent]
-
-
 def is_public(module: str) -> bool:
     return module.split(".")[0] == "tiny_torch" and "._" not in module and ".ops" not in module
 
@@ -184,10 +182,8 @@ def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
 def install() -> None:
     """Lets the public modules, and Tensor, say what is missing."""
     sys.meta_path.insert(0, Finder())
-    for name in names_of_pytorch()["torch.Tensor"]:
-        if name not in vars(Tensor) and not hasattr(Tensor, name):
-            setattr(Tensor, name, Absent(name))
-    Tensor.__dir__ = names_of_tensor  # type: ignore[assignment]
+    for name in names_of_pytorch()["torch.Tensor"].difference(dir(Tensor), vars(_core.Unlisted)):
+        setattr(_core.Unlisted, name, Absent(name))
     for name, module in list(sys.modules.items()):
         if is_public(name):
             vars(module).setdefault("__getattr__", getattr_of(module))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-import inspect
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -428,9 +427,7 @@ def member(owner: Any, name: str) -> tuple[Any] | None:
     if isinstance(owner, ModuleType) and not hasattr(owner, name):
         path = f"{owner.__name__}.{name}"
         return (importlib.import_module(path),) if exists(path) else None
-    found = inspect.getattr_static(owner, name, None) if isinstance(owner, type) else None
-    lacks = isinstance(found, absent.Absent) or not hasattr(owner, name)
-    return None if lacks else (getattr(owner, name),)
+    return (getattr(owner, name),) if hasattr(owner, name) else None
 
 
 def is_installed(package: str) -> bool:

@@ -9,6 +9,7 @@ from tiny_torch import _core, layouts
 from tiny_torch.devices import cuda_count, set_default_device
 from tiny_torch.dtypes import TYPE_NAMES
 from tiny_torch.from_data import legacy_tensor
+from tiny_torch.storage import TypedStorage
 from tiny_torch.tensor import Tensor
 
 
@@ -33,9 +34,36 @@ class tensortype(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
+class _LegacyStorage(type):
+    """`isinstance(x, torch.FloatStorage)` asks for the dtype; a call makes a TypedStorage."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+    def __call__(cls, *arguments: Any, wrap_storage: Any = None) -> TypedStorage:
+        return TypedStorage(*arguments, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+    def from_buffer(cls, buffer: Any, byte_order: str = "native") -> TypedStorage:
+        return TypedStorage.from_buffer(buffer, byte_order, dtype=cls.dtype)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
 TYPES: dict[str, Any] = {
     name: tensortype(name.removeprefix("torch."), (), {"__module__": "tiny_torch", "dtype": dtype})
     for name, dtype in TYPE_NAMES.items()
+}
+
+
+STORAGES: dict[str, Any] = {
+    name: _LegacyStorage(name, (), {"__module__": "tiny_torch", "dtype": dtype})
+    for name, dtype in (
+        (name.removeprefix("torch.").replace("Tensor", "Storage"), dtype)
+        for name, dtype in TYPE_NAMES.items()
+    )
 }
 
 
@@ -90,5 +118,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 FUNCTIONS = {
     **{kind.__name__: kind for kind in TYPES.values()},
+    **STORAGES,
+    "Storage": STORAGES["FloatStorage"],
     "set_default_tensor_type": set_default_tensor_type,
 }

@@ -171,8 +171,11 @@ def synchronize(device: Any = None) -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the GPU computes with bfloat16: every one that kernels are built for does."""
-    return is_available()
+    """Whether the GPU computes with bfloat16: those of compute capability 8 or above.
+
+    Nothing runs here on older ones, which could emulate it.
+    """
+    return is_available() and get_device_capability()[0] >= 8
 
 
 def is_tf32_supported() -> bool:
@@ -181,8 +184,8 @@ def is_tf32_supported() -> bool:
 
 
 def get_arch_list() -> list[str]:
-    """The architecture of the GPU, for which there are kernels then; empty without one."""
-    return ["sm_{}{}".format(*get_device_capability())] if is_available() else []
+    """What the build has kernels for, as "sm_80" or "compute_80" (PTX); empty without a GPU."""
+    return table().architectures().split(",") if is_available() else []
 
 
 def ipc_collect() -> None:

@@ -4,6 +4,7 @@ from tiny_torch.datasets import MNIST
 train = MNIST("data", download=True)
 """
 
+from tiny_torch.datasets.celeba import CelebA as CelebA
 from tiny_torch.datasets.cifar import CIFAR10 as CIFAR10
 from tiny_torch.datasets.cifar import CIFAR100 as CIFAR100
 from tiny_torch.datasets.digits import Digits as Digits

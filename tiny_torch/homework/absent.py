@@ -25,7 +25,7 @@ FAMILIES = {  # of kernels, as Backend has them
     "attention", "batch_norm", "conv", "cross_entropy", "ctc", "embedding", "fold", "layer_norm",
     "losses", "optim", "pool", "recurrent", "resample", "softmax",
 }  # fmt: skip
-KERNELS = {"logsumexp"}  # of other families
+KERNELS = {"logaddexp", "logaddexp2", "logsumexp"}  # of other families
 
 
 def take_out(task: Task, whole: bool) -> None:

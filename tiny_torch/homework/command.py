@@ -218,6 +218,8 @@ def run(mine: Mine, args: argparse.Namespace) -> int:
             f"passed: homework check {number}",
             file=sys.stderr,
         )
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, os.getcwd())  # Python had it there: tiny_torch/__init__.py took it away
     if args.script and args.script[0] in _apps.apps() and not Path(args.script[0]).exists():
         return _apps.main(args.script)
     return runner.main(args.script)

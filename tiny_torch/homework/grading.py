@@ -111,9 +111,11 @@ def result(task: Task, text: str, seed: int) -> dict[str, Any]:
         return failed("task", f"the task itself fails: {type(error).__name__}: {error}")
     failure = verdict.failure
     if failure is None:
-        return {"points": task.points, "right": verdict.right, "kind": "passed", "failure": ""}
-    why = f"{HEADS[failure.kind]}: {(failure.text.splitlines() or [''])[0]}"
-    return failed(failure.kind, why, verdict.right)
+        found = {"points": task.points, "right": verdict.right, "kind": "passed", "failure": ""}
+    else:
+        why = f"{HEADS[failure.kind]}: {(failure.text.splitlines() or [''])[0]}"
+        found = failed(failure.kind, why, verdict.right)
+    return found | ({"missing": verdict.missing} if verdict.missing else {})
 
 
 def failed(kind: str, why: str, right: int = 0) -> dict[str, Any]:
@@ -137,6 +139,8 @@ def told(table: Table) -> str:
     kinds = Counter(found["kind"] for found in results_of(table))
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds))
     lines.append(f"{len(table.results)} students, {kinds.total()} files: {counts or 'none'}")
+    missing = dict.fromkeys(x for found in results_of(table) for x in found.get("missing", ()))
+    lines += [f"note: {printable(what)}" for what in missing]
     lines += [f"not a student's folder: {printable(name)}" for name in table.skipped]
     for pair in table.alike:
         names = printable(f"{pair.one} and {pair.other}")

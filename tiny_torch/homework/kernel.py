@@ -1,5 +1,5 @@
-"""Compiles a student's kernel: with AddressSanitizer and UBSan unless its speed is asked for, or
-for the emulator of CUDA."""
+"""Compiles a student's kernel: with AddressSanitizer and UBSan for the check, for the emulator of
+CUDA, so that its accesses are counted, or for speed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,30 @@ SECONDS = 60
 BOUNDED = (
     f'{{ ulimit -t {SECONDS}; ulimit -v {4 << 20}; ulimit -f {1 << 19}; }} 2>/dev/null; exec "$@"'
 )
-STANDARD = ("-std=c++17", "-fPIC", "-Wall")
+EXPORTED = 'extern "C" __attribute__((visibility("default")))'
+STANDARD = ("-std=c++17", "-fPIC", "-Wall", f"-DENTRY={EXPORTED}")
 # DWARF 4: addr2line takes the names of files from tables of version 5 wrongly
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 CHECKED = ("-O1", "-gdwarf-4", *SANITIZED)
 FAST = ("-O3", "-march=native")
-# for the emulator, which answers the sanitizers' calls itself (src/cuda/host/hooks.cpp)
-EMULATED = (
-    *("-O1", "-g1", "-gdwarf-4", "-ffp-contract=off", "-Wno-unused-function"),
-    *("-fsanitize=thread", "-fsanitize=bounds", "--param=tsan-instrument-func-entry-exit=0"),
-    # what copies memory is a call of the glue's own function, which the emulator sees
+# what copies memory is a call of a function of ours, which sees it
+SEEN = (
     "-fvisibility=hidden", "-fno-tree-loop-distribute-patterns",
     *(f"-D__builtin_{name}={name}" for name in ("memcpy", "memmove", "memset")),
     *(f"-fno-builtin-{name}" for name in ("memcpy", "memmove", "memset")),
+)  # fmt: skip
+# for the emulator, which answers the sanitizers' calls itself (src/cuda/host/hooks.cpp)
+EMULATED = (
+    *("-O1", "-g1", "-gdwarf-4", "-ffp-contract=off", "-Wno-unused-function"),
+    *("-fsanitize=thread", "-fsanitize=bounds", "--param=tsan-instrument-func-entry-exit=0"), *SEEN,
+)  # fmt: skip
+# for homework/4_kernels/counts.cpp, which is called at each access: what the compiler keeps in
+# registers is none. Loops of a constant length are unrolled, or it would keep no array there.
+COUNTED = (
+    *("-O3", "-fno-tree-vectorize", "-fsanitize=kernel-address", *SEEN),
+    "--param=asan-instrumentation-with-call-threshold=0", "--param=asan-stack=0",
+    "--param=asan-globals=0", "--param=asan-instrument-allocas=0",
+    "--param=max-completely-peel-times=64", "--param=max-completely-peeled-insns=20000",
 )  # fmt: skip
 EMULATOR = LIBRARIES / "cuda_emulated.so"
 
@@ -62,20 +73,51 @@ def build(task: Task, path: Path) -> Path:
     library = path.with_suffix(".so")
     if task.language == "cuda":
         return build_for_emulator(task, path, library)
-    entry = task.folder / "entry.cpp"
-    if not entry.is_file():
-        raise FileNotFoundError(f"{entry} is missing: it names what call.py calls")
-    compiled(task, path, *STANDARD, "-shared", "-fopenmp", *CHECKED, *student(path), *read(path),
-             str(entry), "-o", str(library))  # fmt: skip
-    refuse_ours(path, entry)
+    given = [*STANDARD, *student(path), *ahead(task, path), str(entry_of(task))]
+    refuse_text(task, path, entry_of(task), *given)
+    compiled(task, path, "-shared", "-fopenmp", *CHECKED, *given, "-o", str(library))
     return library
 
 
-def build_fast(task: Task, path: Path, source: str = "glue.cpp") -> Path:
+def entry_of(task: Task) -> Path:
+    entry = task.folder / "entry.cpp"
+    if not entry.is_file():
+        raise FileNotFoundError(f"{entry} is missing: it names what call.py calls")
+    return entry
+
+
+def build_counted(task: Task, path: Path) -> Path:
+    """The library whose accesses of memory are counted: an object of its own, which asks for
+    nothing but language and the hooks of counts.cpp."""
+    made, library = path.with_suffix(".o"), path.with_suffix(".so")
+    given = [*student(path), *ahead(task, path), "-c", str(entry_of(task))]
+    compiled(task, path, *STANDARD, *COUNTED, *given, "-o", str(made))
+    refuse_symbols(made, rules.OF_COUNTED, mangled=False)
+    hooks = str(FOLDER / "4_kernels/counts.cpp")
+    compiled(task, path, *STANDARD, "-O2", *SEEN, "-shared", str(made), hooks, "-o", str(library))
+    return library
+
+
+def ahead(task: Task, path: Path, *headers: str) -> list[str]:
+    """A file that the compiler reads before the student's, first of all what SEEN renames."""
+    file = path.with_suffix(".ahead.h")
+    listed = [x for x in (*rules.HEADERS, *task.imports) if "/" not in x]
+    file.write_text(rules.ahead(["string.h", *headers, *listed]))
+    return ["-include", str(file)]
+
+
+def refuse_symbols(made: Path, asked: re.Pattern[str], mangled: bool) -> None:
+    symbols = subprocess.run(["nm", "-P", str(made)], capture_output=True, text=True).stdout
+    broken = rules.broken_symbols(symbols, asked, mangled)
+    if broken:
+        raise Refused(broken)
+
+
+def build_fast(task: Task, path: Path) -> Path:
     """The library of a student's file that has passed, and of the glue that gives it to the
-    framework; or of another file of the task's that includes it."""
+    framework."""
     library = path.with_suffix(".so")
-    given = [*student(path, HEADERS, FOLDER), str(task.folder / source)]
+    given = [*student(path, HEADERS, FOLDER), str(task.folder / "glue.cpp")]
     compiled(task, path, *STANDARD, "-shared", "-fopenmp", *FAST, *given, "-o", str(library))
     return library
 
@@ -85,26 +127,13 @@ def student(path: Path, *folders: Path) -> list[str]:
     return [f'-DSTUDENT="{path.name}"', *(f"-I{x}" for x in (path.parent, *folders))]
 
 
-def read(path: Path) -> list[str]:
-    """The compiler writes down what it reads."""
-    return ["-MD", "-MF", str(path.with_suffix(".d"))]
-
-
-def refuse_ours(path: Path, given: Path) -> None:
-    """Raises Refused where the compiler has read another of our files than `given` and what that
-    includes: a task's solution, or a kernel of the framework."""
-    words = path.with_suffix(".d").read_text().replace("\\\n", " ").split(": ", 1)[1]
-    read = {
-        Path(os.path.realpath(x.replace("\\ ", " "))) for x in re.split(r"(?<!\\)\s+", words) if x
-    }
-    ours = [FOLDER, SOURCES.parent / "src", Path(__file__).parents[1]]
-    allowed = {path.resolve(), given.resolve()}
-    if given.name == "device.h":
-        allowed |= {x for x in read if HEADERS.resolve() in x.parents and x.suffix == ".h"}
-        allowed.add((FOLDER / "5_cuda/device.h").resolve())
-    for file in sorted(read - allowed):
-        if any(x.resolve() in file.parents for x in ours):
-            raise Refused(f"reads {file.name}, which is not for a solution")
+def refuse_text(task: Task, path: Path, given: Path, *arguments: str) -> None:
+    """Raises Refused for what the preprocessor makes of a file, which `given` may include."""
+    text = path.with_suffix(".ii")
+    compiled(task, path, *arguments, "-E", "-o", str(text))
+    broken = rules.broken_text(text.read_text(errors="replace"), [path, given])
+    if broken:
+        raise Refused(broken)
 
 
 def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
@@ -120,14 +149,14 @@ def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
     made = [path.with_suffix(suffix) for suffix in (".s", ".o")]
     glue = path.with_suffix(".glue.o")
     source = [*STANDARD, *EMULATED, *student(path, HEADERS, FOLDER)]
-    compiled(task, path, *source, *read(path), "-include", str(header), "-x", "c++", "-S",
-             str(path), "-o", str(made[0]))  # fmt: skip
-    refuse_ours(path, header)
+    given = [*source, *ahead(task, path, f'"{header}"'), "-x", "c++", str(path)]
+    refuse_text(task, path, path, *given)
+    compiled(task, path, *given, "-S", "-o", str(made[0]))
     compiled(task, path, "-c", str(made[0]), "-o", str(made[1]))
-    symbols = subprocess.run(["nm", "-P", str(made[1])], capture_output=True, text=True).stdout
-    broken = rules.broken_assembly(made[0].read_text(errors="replace"), symbols)
+    broken = rules.broken_assembly(made[0].read_text(errors="replace"))
     if broken:
         raise Refused(broken)
+    refuse_symbols(made[1], rules.OF_EMULATED, mangled=True)
     subprocess.run(["objcopy", "-w", "-R", ".init_array*", str(made[1])], check=True)
     compiled(task, path, *source, "-c", str(task.folder / "glue.cpp"), "-o", str(glue))
     # without the sanitizers' own libraries

@@ -33,9 +33,14 @@ class Library:
 
     def __init__(self, path: str) -> None:
         self._library = ctypes.CDLL(path)
+        self._counts = {}
+        with contextlib.suppress(ValueError):  # where they are counted
+            count = ctypes.c_double.in_dll(self._library, "bytes_of_memory")
+            self._counts["bytes_of_memory"] = count
 
-    def __call__(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
-        """The arrays as they are afterwards; in and out, an array is as values.py writes it."""
+    def __call__(self, name: str, *arguments: Any) -> tuple[list[dict[str, Any]], dict[str, float]]:
+        """The arrays as they are afterwards, and counts; in and out, an array is as values.py
+        writes it."""
         given: list[Any] = []
         held = []
         for value in arguments:
@@ -49,13 +54,16 @@ class Library:
                 given.append(ctypes.c_double(value))
             else:
                 given.append(ctypes.c_void_p() if value is None else ctypes.c_int64(value))
+        for count in self._counts.values():
+            count.value = 0
         getattr(self._library, name)(*given)
+        counts = {name: count.value for name, count in self._counts.items()}
         arrays = []
         for value, address, size in held:
             data = ctypes.string_at(address, size)
             arrays.append({**value, "array": base64.b64encode(data).decode()})
             LIBC.free(address)
-        return arrays
+        return arrays, counts
 
 
 def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
@@ -63,13 +71,13 @@ def opened(task: Task, request: dict[str, Any]) -> tuple[Callable, list[Path]]:
 
     def load() -> Callable[[bytes], bytes]:
         mine = Library(request["text"])
-        return lambda message: as_value(mine(*json.loads(message)))
+        return lambda message: as_value(*mine(*json.loads(message)))
 
     # a sanitizer reads its own process's memory map and the library, to tell a line
     return load, [Path("/proc/self")]
 
 
-def as_value(arrays: list[dict[str, Any]]) -> bytes:
+def as_value(arrays: list[dict[str, Any]], counts: dict[str, float]) -> bytes:
     """An answer as values.py writes it, of arrays that are written already."""
-    found = {"dict": [["arrays", arrays], ["counts", {"dict": []}]]}
+    found = {"dict": [["arrays", arrays], ["counts", {"dict": list(counts.items())}]]}
     return json.dumps({"dict": [["value", found]]}).encode()

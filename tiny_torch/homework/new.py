@@ -271,8 +271,7 @@ TT_OVERRIDE(SoftmaxTable, softmax, run)
 // What call.py calls by its name here: pointers, int64_t and double.
 #include STUDENT
 
-extern "C" __attribute__((visibility("default"))) void NAME_entry(const float* x, float* y,
-                                                                  int64_t rows, int64_t size) {
+ENTRY void NAME_entry(const float* x, float* y, int64_t rows, int64_t size) {
   NAME(x, y, rows, size);
 }
 """,

@@ -9,8 +9,21 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+
+
+def broken_by(text: str, language: str, imports: tuple[str, ...]) -> str:
+    """The first rule of its language that a file breaks, with its line; empty if it keeps them all.
+
+    Raises SyntaxError for what is no Python.
+    """
+    if language == "python":
+        return broken(text, imports)
+    return broken_cpp(text, imports, OF_CUDA if language == "cuda" else OF_CPP)
+
 
 # ---- Python ------------------------------------------------------------------------------------
 
@@ -177,19 +190,72 @@ def broken_cpp(text: str, imports: tuple[str, ...], reserved: re.Pattern[str] = 
     return ""
 
 
-# ---- what the compiler has made of CUDA ---------------------------------------------------------
+# ---- what the compiler refuses -------------------------------------------------------------------
 
-# What a kernel's object may ask others for: the emulator's interface, which cuda/host/cuda.h calls,
-# and what the compiler puts in; copies are the glue's (homework/5_cuda/glue.h). Mathematics below.
-ASKED = re.compile(
-    r"_ZN2tt8emulated(?:8position|14wait_for_block|8exchange|4lane|12fail_on_lane|12check_atomic|"
-    r"14dynamic_shared|10copy_async|14commit_copies|15wait_for_copies|3mma|13load_matrices)\w*|"
-    r"__tsan_(?:init|vptr_update|(?:unaligned_)?(?:read|write)(?:\d+|_range))|"
-    r"__ubsan_handle_out_of_bounds|mem(?:cpy|move|set)|printf|puts|putchar|"
-    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_Unwind_Resume|__gxx_personality_v0|_ZSt9terminatev|"
+# Words that hide code from a sanitizer, or that are no C++: how attributes begin, and assembly.
+POISONED = (
+    "__attribute__", "__attribute", "gnu", "__gnu__", "clang", "_Clang", "__declspec",
+    "asm", "__asm", "__asm__", "_Pragma",
+)  # fmt: skip
+
+
+BEGINNING = 'static_assert(true, "a solution begins");'
+
+
+def ahead(headers: Iterable[str]) -> str:
+    """What the compiler reads before a student's file: all that this may include, and then no such
+    word, however a macro makes it; those of the headers' macros stay."""
+    lines = [f"#include {x if x.startswith(chr(34)) else f'<{x}>'}" for x in headers]
+    return "\n".join([*lines, f"#pragma GCC poison {' '.join(POISONED)}", BEGINNING, ""])
+
+
+# The compiler's own functions can reach memory unseen, and are too many to poison: all but these,
+# which the macros of headers call.
+BUILTIN = re.compile(
+    r"\b__builtin_(?!(?:expect|unreachable|prefetch|assume_aligned|offsetof|inff?|nanf?|huge_valf?)"
+    r"\b)\w+"
+)
+
+
+LINES_OF = re.compile(r'^# \d+ "(.*)"', re.M)  # how a preprocessor names the file that it reads
+
+
+def broken_text(preprocessed: str, files: Iterable[Path]) -> str:
+    """What macros and includes have brought into a solution: a function of the compiler's own, or
+    another file than `files` and those that were read ahead, a task's solution, say."""
+    before, _, solution = preprocessed.partition(BEGINNING)
+    found = BUILTIN.search(solution)
+    if found:
+        return f"`{found[0]}` is not for a solution"
+    known = {*LINES_OF.findall(before), *map(str, files)}
+    others = [file for file in LINES_OF.findall(solution) if file not in known]
+    return f"reads {Path(others[0]).name}, which is not for a solution" if others else ""
+
+
+# ---- what the compiler has made of a file --------------------------------------------------------
+
+MATHEMATICS = (
     r"(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|exp10|log|log2|log10|log1p|pow|sqrt|cbrt|hypot|"
     r"erf|erfc|tgamma|lgamma|f?abs|fmod|fma|fmax|fmin|fdim|remainder|floor|ceil|trunc|l?l?round|"
     r"l?l?rint|nearbyint|ldexp|frexp|scalbn|copysign|sincos|modf|logb|ilogb|nextafter)f?"
+)
+COMPILERS = (
+    r"mem(?:cpy|move|set)|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_Unwind_Resume|"
+    r"__gxx_personality_v0|_ZSt9terminatev"
+)
+# What a file whose accesses are counted (4_kernels/counts.cpp) may ask others for: their hooks,
+# memory, and errors.
+OF_COUNTED = re.compile(
+    rf"__asan_(?:(?:load|store)(?:\d+|N)_noabort|handle_no_return)|{COMPILERS}|{MATHEMATICS}|"
+    r"malloc|free|_Zn[aw]\w+|_Zd[al]P\w+|_ZSt\d+__throw_\w+|__cxa_\w+|__dso_handle|__tls_get_addr"
+)
+# What a kernel's object may: the emulator's interface, which cuda/host/cuda.h calls, and what the
+# compiler puts in; copies are the glue's (homework/5_cuda/glue.h).
+OF_EMULATED = re.compile(
+    r"_ZN2tt8emulated(?:8position|14wait_for_block|8exchange|4lane|12fail_on_lane|12check_atomic|"
+    r"14dynamic_shared|10copy_async|14commit_copies|15wait_for_copies|3mma|13load_matrices)\w*|"
+    r"__tsan_(?:init|vptr_update|(?:unaligned_)?(?:read|write)(?:\d+|_range))|"
+    rf"__ubsan_handle_out_of_bounds|printf|puts|putchar|{COMPILERS}|{MATHEMATICS}"
 )
 # In an object that runs by itself when it is loaded, or that the emulator cannot look into
 LOADED = {
@@ -201,15 +267,22 @@ LOADED = {
 }  # fmt: skip
 
 
-def broken_assembly(text: str, symbols: str) -> str:
-    """What is not for a kernel in its assembly, or among the symbols that `nm -P` tells."""
+def broken_assembly(text: str) -> str:
+    """What is not for a kernel in its assembly."""
     for pattern, what in LOADED.items():
         if re.search(pattern, text, re.M):
             return f"{what} is not for a kernel"
+    return ""
+
+
+def broken_symbols(symbols: str, asked: re.Pattern[str], mangled: bool) -> str:
+    """What is not for an object's symbols, as `nm -P` tells them: others than `asked` are asked
+    for, or one of these is defined. `mangled`: it defines functions of C++ only."""
     for name, kind in (line.split()[:2] for line in symbols.splitlines()):
-        if kind in "Uw" and not ASKED.fullmatch(name):
-            return f"undefined reference to `{name}`: a kernel calls what CUDA has"
-        if kind in "TWi" and (not name.startswith("_Z") or ASKED.fullmatch(name)):
+        if kind in "Uvw":  # v, w: perhaps, where nobody has it
+            if not asked.fullmatch(name):
+                return f"undefined reference to `{name}`: a kernel calls what its language has"
+        elif asked.fullmatch(name) or (mangled and kind in "TWi" and not name.startswith("_Z")):
             return f"`{name}` is not for a solution to define"
     return ""
 

@@ -2,8 +2,9 @@
 
 Limits hold everywhere. On Linux, Landlock leaves only some folders to read
 (https://docs.kernel.org/userspace-api/landlock.html), and seccomp refuses to start or to touch
-processes and to open sockets. Neither can be taken back by the process. Not here: a limit on
-threads, of which a kernel may start as many as memory allows.
+processes, to open sockets, and to change a file by its path, as chmod does. Neither can be taken
+back by the process. Not here: a limit on threads, of which a kernel may start as many as memory
+allows.
 """
 
 from __future__ import annotations
@@ -24,12 +25,28 @@ MACHINES = {
         "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "socket": 41,
         "socketpair": 53, "kill": 62, "tgkill": 234, "tkill": 200, "pidfd_open": 434,
         "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "io_uring_setup": 425,
+        "pidfd_send_signal": 424, "pidfd_getfd": 438, "process_madvise": 440, "fcntl": 72,
+        "setpriority": 141, "sched_setscheduler": 144, "sched_setattr": 314,
+        "sched_setaffinity": 203, "ioprio_set": 251, "shmget": 29, "semget": 64, "msgget": 68,
+        "mq_open": 240, "truncate": 76, "chmod": 90, "fchmod": 91, "fchmodat": 268,
+        "fchmodat2": 452, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260, "utime": 132,
+        "utimes": 235, "futimesat": 261, "utimensat": 280, "setxattr": 188, "lsetxattr": 189,
+        "fsetxattr": 190, "setxattrat": 463, "removexattr": 197, "lremovexattr": 198,
+        "fremovexattr": 199, "removexattrat": 466, "inotify_init": 253, "inotify_init1": 294,
+        "fanotify_init": 300,
     }),
     "aarch64": (0xC00000B7, {
         "execve": 221, "execveat": 281, "clone": 220, "clone3": 435, "ptrace": 117,
         "process_vm_readv": 270, "process_vm_writev": 271, "socket": 198, "socketpair": 199,
         "kill": 129, "tgkill": 131, "tkill": 130, "pidfd_open": 434, "rt_sigqueueinfo": 138,
         "rt_tgsigqueueinfo": 240, "prlimit64": 261, "io_uring_setup": 425,
+        "pidfd_send_signal": 424, "pidfd_getfd": 438, "process_madvise": 440, "fcntl": 25,
+        "setpriority": 140, "sched_setscheduler": 119, "sched_setattr": 274,
+        "sched_setaffinity": 122, "ioprio_set": 30, "shmget": 194, "semget": 190, "msgget": 186,
+        "mq_open": 180, "truncate": 45, "fchmod": 52, "fchmodat": 53, "fchmodat2": 452,
+        "fchown": 55, "fchownat": 54, "utimensat": 88, "setxattr": 5, "lsetxattr": 6,
+        "fsetxattr": 7, "setxattrat": 463, "removexattr": 14, "lremovexattr": 15,
+        "fremovexattr": 16, "removexattrat": 466, "inotify_init1": 26, "fanotify_init": 262,
     }),
 }  # fmt: skip
 CLONE_THREAD = 0x10000
@@ -38,7 +55,11 @@ ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 LOAD, EQUAL, AT_LEAST, ANY_BIT, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: load, jumps, return
 X32 = 1 << 30  # the same calls by other numbers
 READ_FILE, READ_DIR = 1 << 2, 1 << 3  # of Landlock
-EVERYTHING = (1 << 13) - 1  # its rights of the first version
+# {its version: (how many rights for files it knows, for connections, ways to other processes)}
+EVERYTHING = {
+    1: (13, 0, 0), 2: (14, 0, 0), 3: (15, 0, 0), 4: (15, 2, 0), 5: (16, 2, 0), 6: (16, 2, 2),
+}  # fmt: skip
+F_SETOWN, F_SETSIG, F_SETOWN_EX = 8, 10, 15  # who gets a signal when a pipe has something
 
 
 def limit(seconds: int, memory: int | None) -> None:
@@ -77,8 +98,12 @@ def library() -> list[Path]:
 
 def hide_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> bool:
     create, add, restrict = 444, 445, 446
-    handled = ctypes.create_string_buffer(struct.pack("=Q", EVERYTHING))
-    rules = libc.syscall(create, handled, 8, 0)
+    version = libc.syscall(create, None, 0, 1)
+    if version < 1:
+        return False
+    rights = [(1 << count) - 1 for count in EVERYTHING[min(version, max(EVERYTHING))]]
+    handled = ctypes.create_string_buffer(struct.pack("=QQQ", *rights))
+    rules = libc.syscall(create, handled, 24, 0)  # an older version takes zeros that it knows not
     if rules < 0:
         return False
     for path in readable:
@@ -86,8 +111,8 @@ def hide_files(libc: ctypes.CDLL, readable: Iterable[Path]) -> bool:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        rights = READ_FILE | READ_DIR if path.is_dir() else READ_FILE
-        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, place))
+        allowed = READ_FILE | READ_DIR if path.is_dir() else READ_FILE
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, place))
         libc.syscall(add, rules, 1, rule, 0)
         os.close(place)
     done = libc.syscall(restrict, rules, 0) == 0
@@ -114,6 +139,11 @@ def refuse_calls(libc: ctypes.CDLL) -> bool:
             block = [(ANSWER, 0, 0, ERRNO | ENOSYS)]
         elif name == "tgkill":  # abort() signals its own process
             block = [(LOAD, 0, 0, 16), (EQUAL, 1, 0, os.getpid()), refuse, (LOAD, 0, 0, 0)]
+        elif name == "fcntl":
+            owners = (F_SETOWN, F_SETSIG, F_SETOWN_EX)
+            tests = [(EQUAL, len(owners) - 1 - i, 0, value) for i, value in enumerate(owners)]
+            tests[-1] = (EQUAL, 0, 1, owners[-1])
+            block = [(LOAD, 0, 0, 24), *tests, refuse, (LOAD, 0, 0, 0)]
         else:
             block = [refuse]
         program += [(EQUAL, 0, len(block), number), *block]

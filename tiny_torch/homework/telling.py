@@ -17,7 +17,7 @@ HEADS = {
     "raised": "raises an exception",
     "fault": "has a fault, which the emulator has seen",
     "wrong": "answers something else",
-    "slow": "is right, and too slow",
+    "way": "is right, and goes another way than the task asks for",
     "crash": "crashes",
     "time": "takes too long",
 }

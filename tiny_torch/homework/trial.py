@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -11,13 +12,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tiny_torch.homework import kernel, pace, rules
+from tiny_torch.homework import kernel, rules
 from tiny_torch.homework.compare import difference
 from tiny_torch.homework.task import Task
 from tiny_torch.homework.values import decoded, encoded
@@ -50,7 +51,7 @@ class Verdict(NamedTuple):
     right: int  # cases
     failure: Failure | None
     printed: str  # the end of what the code printed
-    missing: list[str]  # what the sandbox of this system lacks
+    missing: list[str]  # what the sandbox of this system lacks, or its compiler
     seconds: float
     seed: int  # of the cases
 
@@ -70,7 +71,7 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
     """
     seed = secrets.randbits(63) if seed is None else seed
     start, right, failure, worker = time.monotonic(), 0, None, None
-    printed = ""
+    printed, missing = "", list[str]()
     with tempfile.TemporaryDirectory(prefix="homework-") as place:
         file = Path(place) / task.file
         try:
@@ -78,8 +79,10 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
             with Worker(task, file.parent, seed) as worker:
                 worker.begin(code, namespace)
                 right, failure = run_cases(task, worker, seed)
-            if failure is None and pace.is_asked(task):
-                failure = slowness(task, text, file.parent, seed)
+            if failure is None and task.language == "c++" and "counted" in task.answers():
+                failure = other_way(task, text, file.parent, seed)
+                if failure is not None and not counts(task, file.parent, seed):
+                    failure, missing = None, ["with this compiler nobody can tell a kernel's way"]
         except kernel.Refused as error:
             failure = Failure("compile", str(error), line=error.line)
         except Failed as error:
@@ -89,35 +92,50 @@ def check(task: Task, text: str, seed: int | None = None, namespace: str = "") -
         if failure is not None and failure.kind == "fault":
             said, line = kernel.with_source(failure.text, file.with_suffix(".so"), task.file, text)
             failure = failure._replace(text=said, line=line)
-    missing = worker.missing if worker else []
+    missing += worker.missing if worker else []
     return Verdict(task, right, failure, printed, missing, time.monotonic() - start, seed)
 
 
-def slowness(task: Task, text: str, place: Path, seed: int) -> Failure | None:
-    @contextlib.contextmanager
-    def start(library: Path) -> Iterator[tuple[Callable, int]]:
-        with Worker(task, library.parent, seed) as worker:
-            worker.begin(str(library), "")
-            yield Compiled(task, worker).call, worker.process
+def other_way(task: Task, text: str, folder: Path, seed: int) -> Failure | None:
+    """What a kernel takes of memory, where a task's results cannot tell the way that it goes:
+    `too_much` of answers.py judges the bytes of one more call, `counted`."""
+    answers = task.answers()
+    file = folder / f"counted_{task.file}"
+    file.write_text(text, encoding="utf-8", newline="")
+    try:
+        library = kernel.build_counted(task, file)
+    except kernel.Refused as error:
+        return Failure("compile", str(error), line=error.line)
+    with Worker(task, folder, seed) as worker:
+        worker.begin(str(library), "")
+        inputs = answers["counted"](np.random.default_rng(seed))
+        compiled = Compiled(task, worker)
+        failure = judge(answers, "its accesses are counted", inputs, compiled.call, task)
+        if failure is None:
+            told = answers["too_much"](compiled.count("bytes_of_memory"), **inputs)
+            failure = Failure("way", told) if told else None
+    return failure
 
-    told = pace.too_slow(task, text, place, seed, start)
-    return Failure("slow", told) if told else None
+
+def counts(task: Task, folder: Path, seed: int) -> bool:
+    """Whether this compiler makes of our solution what it should: another may keep less of it in
+    registers, or not know the options that make it count."""
+    failure = other_way(task, task.solution_text, folder, seed)
+    if failure is not None and failure.kind == "compile":
+        return not re.search("option|argument", failure.text)
+    return failure is None or failure.kind != "way"
 
 
 def prepared(task: Task, text: str, file: Path, bound: bool) -> str:
     """What the process loads: the text itself, or the path of the library compiled from it."""
-    if task.language == "python":
-        try:
-            broken = rules.broken(text, task.imports) if bound else ""
-        except SyntaxError as error:
-            raise Failed("syntax", str(error.msg), error.lineno) from None
-        if broken:
-            raise Failed("rule", broken)
-        return text
-    reserved = rules.OF_CUDA if task.language == "cuda" else rules.OF_CPP
-    broken = rules.broken_cpp(text, task.imports, reserved)
+    try:
+        broken = rules.broken_by(text, task.language, task.imports) if bound else ""
+    except SyntaxError as error:
+        raise Failed("syntax", str(error.msg), error.lineno) from None
     if broken:
         raise Failed("rule", broken)
+    if task.language == "python":
+        return text
     file.write_text(text, encoding="utf-8", newline="")
     return str(kernel.build(task, file))
 
@@ -229,7 +247,7 @@ class Compiled:
         return arrays
 
     def count(self, name: str) -> float:
-        """What the last call did, as homework/5_cuda/glue.h counts it."""
+        """What the last call did, as 5_cuda/glue.h or 4_kernels/counts.cpp counts it."""
         return self._counts[name]
 
 

@@ -47,11 +47,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [_plain(item) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
+        return {"dict": [[_key(key), _plain(item)] for key, item in value.items()]}
     raise TypeError(
         f"a {type(value).__name__} stands where numbers, strings, tuples, lists, dicts or NumPy "
         "arrays are expected"
     )
+
+
+def _key(key: Any) -> Any:
+    """A string or number: of others, and of longer numbers, a million can have one hash."""
+    if isinstance(key, str) or (isinstance(key, int) and abs(key) < 1 << 60):
+        return key
+    raise TypeError(f"a dict's key is a {type(key).__name__}: strings and numbers are expected")
 
 
 def _value(plain: Any) -> Any:
@@ -64,7 +71,7 @@ def _value(plain: Any) -> Any:
     if "tuple" in plain:
         return tuple(_value(item) for item in plain["tuple"])
     if "dict" in plain:
-        return {_value(key): _value(item) for key, item in plain["dict"]}
+        return {_key(key): _value(item) for key, item in plain["dict"]}
     np = importlib.import_module("numpy")  # not where no array comes
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in "biuf":

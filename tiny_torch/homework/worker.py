@@ -1,9 +1,9 @@
 """The process that runs a student's code.
 
 The first message says what to load, each further one has the inputs of a call, each answer what the
-call gave or how it failed. It knows no answers, and once the student's code is there it can read
-none. Nor does it contain what does the task: the framework is not loaded where call.py does not
-import it, and `absent.py` takes out of it what does the task where it does.
+call gave or how it failed. It is given no right answers, and once the student's code is there it
+can read none. Nor can anything be called there that does the task: the framework is not loaded
+where call.py does not import it, and where it does, `absent.py` makes raise what does the task.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _redraw_uniform(
         if not pending.any():
             return
     tail = _normal_tail(tensor.shape, abs(peak - mean) / std, (b - a) / std, generator)
-    inner = peak + math.copysign(std, peak - mean) * tail
+    inner = peak + math.copysign(std, peak - mean) * tail.to(tensor.device)
     tensor.copy_(torch.where(pending, inner.clamp_(a, b), tensor))
 
 
@@ -380,13 +380,15 @@ def orthogonal_(
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.device.type == "meta":
         return tensor
     check_precision("orthogonal_", tensor)
     rows = tensor.shape[0]
     draws = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
     wide = draws.shape[0] < draws.shape[1]
-    factors = np.linalg.qr((draws.t() if wide else draws).numpy())  # LAPACK's, as PyTorch's is
+    factors = np.linalg.qr(
+        (draws.t() if wide else draws).cpu().numpy()
+    )  # LAPACK's, as PyTorch's is
     q, r = (torch.from_numpy(factor) for factor in factors)
     q = q * torch.diag(r).sign()  # a positive diagonal of R makes the distribution uniform
     tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
@@ -422,6 +424,9 @@ for _name in (
     "zeros_",
 ):  # fmt: skip
     globals()[_name] = published(__name__, _name, globals()[_name], {})
+# PyTorch's own names for what writes; some libraries import them.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -16,6 +16,7 @@ import tiny_torch as torch
 from .. import _core
 from ..autograd.grad_mode import enable_grad, recording
 from ..cuda.graphs import check_capture
+from ..docstrings import copy_as
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer
 
@@ -50,6 +51,11 @@ class ForeachOptimizer(Optimizer):
     _kernel_states: ClassVar[tuple[str, ...]] = ()
     _kernel_options: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls) -> None:
+        if ForeachOptimizer in cls.__bases__:
+            name = f"{cls.__name__}.step"
+            cls.step = copy_as(name, ForeachOptimizer.step)  # type: ignore[method-assign,arg-type]
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
@@ -67,6 +73,8 @@ class ForeachOptimizer(Optimizer):
         if not self._capturable and group.get("capturable", self.defaults.get("capturable")):
             raise NotImplementedError(f"{type(self).__name__}: capturable=True")
         super().add_param_group(param_group)
+
+    add_param_group.__qualname__ = "Optimizer.add_param_group"
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; returns what `closure` does.
@@ -176,13 +184,13 @@ def _may_take_list(group: Group, params: Sequence[Tensor]) -> bool:
 
 def check_not_negative(name: str, value: Any) -> None:
     """Raise PyTorch's ValueError unless value >= 0; NaN is not."""
-    if not value >= 0.0:
+    if not 0.0 <= value:  # noqa: SIM300 -- Python's TypeError tells the order
         raise ValueError(f"Invalid {name}: {value}")
 
 
 def check_at_least(bound: float, name: str, value: Any) -> None:
     """Raise the ValueError of PyTorch's newer optimisers unless value >= bound."""
-    if not value >= bound:
+    if not bound <= value:
         raise ValueError(f"{name} should be >= {bound:g} but is: {value}")
 
 

@@ -98,7 +98,7 @@ class Muon(Optimizer):
         if grad.dim() != 2:  # of a group that came later
             raise ValueError("Param gradient must be a 2D matrix")
         state = self.state[param]
-        if not state:
+        if "momentum_buffer" not in state:
             state["momentum_buffer"] = torch.zeros_like(grad)
         momentum = group["momentum"]
         average = state["momentum_buffer"].lerp_(grad, 1 - momentum)

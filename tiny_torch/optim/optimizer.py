@@ -1,6 +1,6 @@
 """`Optimizer`: parameters in groups, a state for each of them, saving and loading, hooks.
 
-The algorithms are the subclasses; hooks for all optimisers at once are not here.
+The algorithms are the subclasses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from ..hooks import RemovableHandle, add_hook
 from ..modes import RECORDED, modes
 from ..tensor import Tensor
 
-__all__ = ["Optimizer"]
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]
 
 Params: TypeAlias = "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]"
 Group: TypeAlias = dict[str, Any]
@@ -37,6 +41,20 @@ class _Required:
 
 required = _Required()
 
+# Hooks on the steps of all optimizers; PyTorch's names.
+_global_optimizer_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(optimizer, args, kwargs)` runs before any optimizer's `step` and its own hooks."""
+    return add_hook(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(optimizer, args, kwargs)` runs after any optimizer's `step` and its own hooks."""
+    return add_hook(_global_optimizer_post_hooks, hook)
+
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """`step` between its optimizer's pre-hooks, which may change its arguments, and post-hooks."""
@@ -44,16 +62,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         self = args[0]
-        for pre_hook in self._optimizer_step_pre_hooks.values():
-            result = pre_hook(self, args, kwargs)
-            if result is None:
-                continue
-            if not (isinstance(result, tuple) and len(result) == 2):
-                raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), "
-                    f"but got {result}."
-                )
-            args, kwargs = result
+        if self._optimizer_step_pre_hooks or _global_optimizer_pre_hooks:
+            args, kwargs = self._run_pre_hooks(step, args, kwargs)
         if "_opt_called" in self.__dict__:  # set by a scheduler, which asks at its first step
             self._opt_called = True
         row = self._row("step") if modes.bits & RECORDED else None
@@ -61,8 +71,10 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             out = step(*args, **kwargs)
         finally:
             leave(row)
-        for post_hook in self._optimizer_step_post_hooks.values():
-            post_hook(self, args, kwargs)
+        own = self._optimizer_step_post_hooks
+        if own or _global_optimizer_post_hooks:
+            for post_hook in (*own.values(), *_global_optimizer_post_hooks.values()):
+                post_hook(self, args, kwargs)
         return out
 
     wrapper.hooked = True  # type: ignore[attr-defined]
@@ -126,6 +138,20 @@ class Optimizer:
         cls = type(self)
         if not getattr(cls.step, "hooked", False):
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+
+    def _run_pre_hooks(self, step: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        own = self._optimizer_step_pre_hooks
+        for pre_hook in (*_global_optimizer_pre_hooks.values(), *own.values()):
+            result = pre_hook(self, args, kwargs)
+            if result is None:
+                continue
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), "
+                    f"but got {result}."
+                )
+            args, kwargs = result
+        return args, kwargs
 
     def __getstate__(self) -> dict[str, Any]:
         return {

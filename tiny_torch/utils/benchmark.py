@@ -1,20 +1,25 @@
-"""`torch.utils.benchmark`: the time of a statement, measured often enough."""
+"""`torch.utils.benchmark`: the time of a statement, measured often enough; tables of times."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 import statistics
 import textwrap
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tiny_torch as torch
 
-__all__ = ["Measurement", "TaskSpec", "Timer", "select_unit", "timer"]
+__all__ = [
+    *("Colorize", "Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"),
+    *("trim_sigfig", "unit_to_english"),
+]
 
-UNITS = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)]
+UNITS = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1)]
+UNIT_NAMES = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 CONFIDENCE = 1.645  # standard errors on each side of the median
 RESOLUTION = 25e-9  # seconds: no clock is trusted beyond it
 SHORT_BLOCK = 1000  # a block of runs takes this many times as long as reading the clock
@@ -36,6 +41,20 @@ def select_unit(t: float) -> tuple[str, float]:
     """
     place = math.floor(math.log10(t) / 3) if t > 0 else 0
     return UNITS[place + 3] if -3 <= place < 0 else UNITS[-1]
+
+
+def unit_to_english(u: str) -> str:
+    return UNIT_NAMES[u]
+
+
+def trim_sigfig(x: float, n: int) -> float:
+    """x with n significant digits.
+
+    >>> from tiny_torch.utils.benchmark import trim_sigfig
+    >>> trim_sigfig(1234.5, 2)
+    1200.0
+    """
+    return float(f"{x:.{n - 1}e}") if x else x
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +149,15 @@ class Measurement:
         error = CONFIDENCE * statistics.pstdev(middle) / math.sqrt(len(middle))
         digits = math.floor(-math.log10(max(error, RESOLUTION) / self.median))
         return min(max(digits, 1), 4)
+
+    @staticmethod
+    def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
+        """One for each task: the times of all of its measurements, as if of one run each."""
+        found: dict[TaskSpec, Measurement] = {}
+        for m in measurements:
+            merged = found.setdefault(m.task_spec, Measurement(1, [], m.task_spec))
+            merged.raw_times.extend(m.times)
+        return list(found.values())
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
         """Whether the quartiles are within that fraction of the median."""
@@ -293,3 +321,152 @@ class Timer:
     def collect_callgrind(self, *args: Any, **kwargs: Any) -> Any:
         """Raises NotImplementedError: Valgrind counts no instructions here."""
         raise NotImplementedError("Timer.collect_callgrind")
+
+
+class Colorize(enum.Enum):
+    NONE = "none"
+    COLUMNWISE = "columnwise"
+    ROWWISE = "rowwise"
+
+
+# What a terminal is told of a time: up to how many times the best one, before it and behind it.
+BOLD, END = "\033[1m", "\033[0m"
+GOOD = ((1.01, "\033[92m" + BOLD, END * 2), (1.1, "\033[34m" + BOLD, END * 2))
+BAD = ((5, "\033[31m" + BOLD, END * 2), (2, "\033[2m\033[91m", END * 2))
+LEAST = 100e-9  # seconds: a smaller difference counts as none
+
+
+def colored(text: str, time: float, best: float) -> str:
+    if time <= best + LEAST:
+        time = best
+    for factor, before, after in GOOD:
+        if time <= best * factor:
+            return before + text + after
+    for factor, before, after in BAD:
+        if time >= best * factor:
+            return before + text + after
+    return text
+
+
+class Compare:
+    """Tables of times: a row for each second label or statement, a column for each description.
+
+    One table for each label, with its rows grouped by the number of threads. ValueError for what is
+    no Measurement. Source: PyTorch, torch.utils.benchmark.Compare.
+
+    >>> from tiny_torch.utils.benchmark import Compare, Measurement, TaskSpec
+    >>> spec = {"stmt": "", "setup": "", "label": "add"}
+    >>> one = Measurement(1, [2e-6], TaskSpec(**spec, sub_label="64", description="ours"))
+    >>> two = Measurement(1, [3e-6], TaskSpec(**spec, sub_label="64", description="theirs"))
+    >>> str(Compare([one, two])).splitlines()[0]
+    '[---------- add -----------]'
+    """
+
+    def __init__(self, results: Iterable[Measurement]) -> None:
+        self._results: list[Measurement] = []
+        self._trim = self._warn = False
+        self._colorize = Colorize.NONE
+        self.extend_results(results)
+
+    def extend_results(self, results: Iterable[Measurement]) -> None:
+        """Adds measurements."""
+        results = list(results)
+        for r in results:
+            if not isinstance(r, Measurement):
+                raise ValueError(f"Expected an instance of `Measurement`, got {type(r)} instead.")
+        self._results += results
+
+    def trim_significant_figures(self) -> None:
+        """Shows no more digits than the scatter of the times leaves."""
+        self._trim = True
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Colours the times by the best of their column, in the group of rows, or of their row."""
+        self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
+
+    def highlight_warnings(self) -> None:
+        """Shows how far the quartiles are apart, where that is more than a tenth of the median."""
+        self._warn = True
+
+    def print(self) -> None:
+        """Prints the tables."""
+        print(str(self))
+
+    def __str__(self) -> str:
+        tables: dict[str | None, list[Measurement]] = {}
+        for m in Measurement.merge(self._results):
+            tables.setdefault(m.task_spec.label, []).append(m)
+        return "\n".join(map(self._table, tables.values()))
+
+    def _table(self, results: list[Measurement]) -> str:
+        unit, scale = select_unit(min(m.median for m in results))
+        columns = list(dict.fromkeys(m.task_spec.description for m in results))
+        cells = {(row_of(m), m.task_spec.description): m for m in results}
+        rows = sorted(dict.fromkeys(map(row_of, results)), key=lambda row: (row[0], row[1] or ""))
+        texts = [self._texts([cells.get((row, c)) for row in rows], scale) for c in columns]
+
+        envs = {row[1] for row in rows}
+        indent = max(len(str(env)) for env in envs) + 4 if len(envs) > 1 else 4
+        names, shown = [], None
+        for threads, env, name in rows:
+            first = len(envs) > 1 and (threads, env) != shown
+            names.append("  " + (f"({env})" if first else "").ljust(indent) + name)
+            shown = threads, env
+        parts = [["", *names], *([c or "", *t] for c, t in zip(columns, texts, strict=True))]
+        widths = [max(map(len, part)) for part in parts]
+        header = "  |  ".join(p[0].center(w) for p, w in zip(parts, widths, strict=True))
+        label = f" {results[0].task_spec.label or ''} ".center(len(header) - 2, "-")
+        lines, group = [f"[{label}]", header], None
+        for i, row in enumerate(rows):
+            if row[0] != group:
+                group = row[0]
+                lines.append(f"{group} threads: ".ljust(len(header), "-"))
+            line = [names[i].ljust(widths[0])]
+            for column, text, width in zip(columns, texts, widths[1:], strict=True):
+                cell = text[i].center(width)
+                best = self._best(cells, row, column)
+                if best is not None and (row, column) in cells:
+                    cell = colored(cell, cells[row, column].median, best)
+                line.append(cell)
+            lines.append("  |  ".join(line))
+        lines += ["", f"Times are in {unit_to_english(unit)}s ({unit}).", ""]
+        if self._warn and any(m.has_warnings for m in results):
+            lines[-1:] = [
+                "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.", ""
+            ]  # fmt: skip
+        return "\n".join(lines)
+
+    def _best(self, cells: dict[Any, Measurement], row: Any, column: Any) -> float | None:
+        if self._colorize is Colorize.NONE:
+            return None
+        if self._colorize is Colorize.ROWWISE:
+            return min(m.median for (r, _), m in cells.items() if r == row)
+        group = (m.median for (r, c), m in cells.items() if c == column and r[0] == row[0])
+        return min(group, default=None)
+
+    def _texts(self, column: list[Measurement | None], scale: float) -> list[str]:
+        """The times of a column, all with the same digits behind the point."""
+        there = [m for m in column if m is not None]
+        before = [math.ceil(math.log10(m.median / scale)) for m in there]
+        behind = 1
+        if self._trim:
+            behind = min(
+                max(m.significant_figures - n, 0) for m, n in zip(there, before, strict=True)
+            )
+        length = max(before) + behind + (behind > 0)
+        warned = self._warn and any(m.has_warnings for m in there)
+
+        def text(m: Measurement | None) -> str:
+            if m is None:
+                return " " * len(f"{1:{length}.{behind}f}") + " " * 7 * warned
+            time = m.median / scale
+            time = trim_sigfig(time, m.significant_figures) if self._trim else time
+            note = f" (! {m.iqr / m.median * 100:.0f}%)" if warned and m.has_warnings else ""
+            return f"{time:{length}.{behind}f}{note:>{7 * warned}}"
+
+        return list(map(text, column))
+
+
+def row_of(m: Measurement) -> tuple[int, str | None, str]:
+    spec = m.task_spec
+    return spec.num_threads, spec.env, m.as_row_name

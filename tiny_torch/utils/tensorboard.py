@@ -1,12 +1,14 @@
-"""`torch.utils.tensorboard`: figures of a training, written for TensorBoard by tensorboardX."""
+"""`torch.utils.tensorboard`: figures of a training, by tensorboardX or by tensorboard alone."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.extras import optional
 from tiny_torch.tensor import Tensor
+from tiny_torch.utils import event_files
 
 FORWARDED = (
     *("add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_figure"),
@@ -17,9 +19,10 @@ FORWARDED = (
 class SummaryWriter:
     """Writes events into a folder that `tensorboard --logdir` shows.
 
-    PyTorch's arguments and methods; tensors of any device go as NumPy arrays to tensorboardX. Not
+    PyTorch's arguments and methods; tensors of any device go as NumPy arrays to tensorboardX, or to
+    tensorboard (`event_files.py`), which lacks add_video, add_audio and add_embedding here. Not
     there: add_graph and add_mesh.
-    Raises ImportError where tensorboardX is missing, NotImplementedError for what is not there.
+    Raises ImportError where both packages are missing, NotImplementedError for what is not there.
     Source: https://docs.pytorch.org/docs/stable/tensorboard.html
 
     >>> from tiny_torch.utils.tensorboard import SummaryWriter
@@ -36,8 +39,7 @@ class SummaryWriter:
         flush_secs: int = 120,
         filename_suffix: str = "",
     ) -> None:
-        package = optional("tensorboardX", "tensorboardX", "tensorboard", "SummaryWriter")
-        self._writer = package.SummaryWriter(
+        self._writer = _package().SummaryWriter(
             log_dir,
             comment=comment,
             purge_step=purge_step,
@@ -88,6 +90,15 @@ class SummaryWriter:
 
     def __exit__(self, *error: Any) -> None:
         self.close()
+
+
+def _package() -> Any:
+    """tensorboardX, or what writes records by tensorboard; ImportError where both are missing."""
+    try:
+        return import_module("tensorboardX")
+    except ImportError:
+        optional("tensorboard", "tensorboard", "tensorboard", "SummaryWriter")
+        return event_files
 
 
 def _plain(value: Any) -> Any:

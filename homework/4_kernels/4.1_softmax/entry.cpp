@@ -1,11 +1,9 @@
 // What call.py calls of a student's file.
 #include STUDENT
 
-extern "C" __attribute__((visibility("default"))) void softmax_float32(const float* x, float* y,
-                                                                       int64_t rows, int64_t size) {
+ENTRY void softmax_float32(const float* x, float* y, int64_t rows, int64_t size) {
   softmax<float>(x, y, rows, size);
 }
-extern "C" __attribute__((visibility("default"))) void softmax_float64(const double* x, double* y,
-                                                                       int64_t rows, int64_t size) {
+ENTRY void softmax_float64(const double* x, double* y, int64_t rows, int64_t size) {
   softmax<double>(x, y, rows, size);
 }

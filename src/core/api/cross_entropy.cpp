@@ -124,7 +124,8 @@ std::vector<NDArray> cross_entropy(const NDArray& x, const NDArray& target, cons
   args.stats = stats.data();
   args.loss = loss.data();
   launch(x)(backend_of(x).cross_entropy->cross_entropy, args);
-  const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index};
+  const DivisorArgs by{x.numel() ? count : 0, args.classes, args.weight, ignore_index,
+                       x.shape()[at]};
   NDArray result =
       averaged(loss, static_cast<Reduction>(reduction), by, call.divisor(stats), x.dtype());
   if (args.classes && smoothing != 0 && x.shape()[at] == 0)  // a share for each of no classes
@@ -180,7 +181,7 @@ std::vector<NDArray> nll_loss(const NDArray& x, const NDArray& target, const NDA
   const NDArray total = x.new_empty({}, compute);
   args.loss = loss.data();
   launch(x)(backend_of(x).cross_entropy->nll, args);
-  const DivisorArgs by{args.lines.count, args.classes, args.weight, ignore_index};
+  const DivisorArgs by{args.lines.count, args.classes, args.weight, ignore_index, x.shape()[at]};
   return {averaged(loss, static_cast<Reduction>(reduction), by, total.data(), x.dtype()), total};
 }
 

@@ -34,7 +34,7 @@ struct DivisorArgs {
   int64_t lines;
   const int64_t* classes;  // per line, or null: all count
   const char* weight;      // per class, of dtype `compute`; null: all 1
-  int64_t ignore_index;
+  int64_t ignore_index, class_count;
 };
 
 // out = the sum of the losses, or their mean. The divisor, too, is kept.

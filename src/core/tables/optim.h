@@ -81,6 +81,9 @@ struct Steps {
 // `param` is what is written.
 struct ScaleArgs {
   double factor;
+  const void* factor_there;  // where not null, the factor: a number that the device has
+  bool single;               // as float, else double
+  float* found;              // where not null, 1 is written there if an element is inf or NaN
 };
 struct ClampArgs {
   double low, high;
@@ -94,16 +97,22 @@ constexpr int64_t kNormBlock = 4096;
 struct NormBlock {
   const void* data;
   int64_t n;
-  bool single;  // float32, else float64
 };
 enum class NormPower { One, Two, Infinity };
+struct NormsArgs {
+  const NormBlock* blocks;
+  const int64_t* ends;  // of each array's blocks
+  int64_t count;        // of arrays
+  NormPower power;
+  bool single;  // float32, else float64
+  void* out;    // `count` norms, of the device's memory
+};
 
 struct ForeachTable {
   Steps<ScaleArgs> scale;
   Steps<ClampArgs> clamp;
   Steps<LerpArgs> lerp;
-  // out[i] = sum |x|^power of block i; max |x| for Infinity
-  void (*sums)(const NormBlock* blocks, int64_t count, NormPower power, double* out);
+  void (*norms)(const NormsArgs& args);
 };
 
 struct OptimTable {

@@ -1,4 +1,7 @@
 // What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
+#include <cmath>
+#include <vector>
+
 #include "cpu/optim/loop.h"
 
 namespace tt::cpu {
@@ -57,20 +60,31 @@ double of_block(const NormBlock& block, NormPower power) {
   return power == NormPower::One ? of_block<Magnitudes, T>(block) : of_block<Largest, T>(block);
 }
 
-void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) {
+template <class T>
+void norms(const NormsArgs& a) {
+  const int64_t count = a.count ? a.ends[a.count - 1] : 0;
   int64_t total = 0;
-  for (int64_t i = 0; i < count; ++i) total += blocks[i].n;
+  for (int64_t i = 0; i < count; ++i) total += a.blocks[i].n;
   const int64_t grain = total > kGrain ? count * kGrain / total : count;  // in blocks
+  std::vector<double> of_blocks(count);
   parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      out[i] =
-          blocks[i].single ? of_block<float>(blocks[i], power) : of_block<double>(blocks[i], power);
+    for (int64_t i = begin; i < end; ++i) of_blocks[i] = of_block<T>(a.blocks[i], a.power);
   });
+  for (int64_t k = 0, i = 0; k < a.count; ++k) {
+    double all = 0;
+    for (; i < a.ends[k]; ++i)
+      all =
+          a.power == NormPower::Infinity ? Largest::combine(all, of_blocks[i]) : all + of_blocks[i];
+    static_cast<T*>(a.out)[k] = static_cast<T>(a.power == NormPower::Two ? std::sqrt(all) : all);
+  }
 }
+
+void norms_of_any(const NormsArgs& args) { args.single ? norms<float>(args) : norms<double>(args); }
 
 }  // namespace
 }  // namespace tt::cpu
 
 namespace tt::cpu::TT_ISA {
-extern const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
+extern const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(),
+                                           norms_of_any};
 }

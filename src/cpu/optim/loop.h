@@ -9,6 +9,11 @@
 namespace tt::cpu {
 namespace {
 
+inline void tell(float* found) {
+  const float yes = 1;
+  __atomic_store(found, &yes, __ATOMIC_RELAXED);
+}
+
 #include "core/optim_steps.h"
 
 // The arrays of one chunk, typed.

@@ -1,17 +1,18 @@
 // The negative log-likelihood of classes, and what it shares with cross-entropy: the check of
 // labels, and the mean by the weights of those that count.
 #include "cuda/cross_entropy/nll.h"
+#include "cuda/infra/faults.h"
 #include "cuda/infra/fold.h"
 #include "cuda/infra/operands.h"
 
 namespace tt::cuda {
 namespace {
 
-__global__ void find_outside(const LabelArgs a, int* const outside) {
+__global__ void find_outside(const LabelArgs a, Fault* const outside) {
   const int64_t i = thread_index();
   if (i >= a.count) return;
   const int64_t label = a.labels[i];
-  if ((label < 0 || label >= a.classes) && label != a.except) atomicOr(outside, 1);
+  if (!is_inside(label, a.classes) && label != a.except) tell(outside, label, a.classes);
 }
 
 // What kernels take of CrossEntropyArgs.
@@ -25,6 +26,9 @@ struct NllCall {
   const T *grad, *divisor;
   bool grad_per_line;
 
+  __device__ bool counts(int64_t line) const {
+    return classes[line] != ignore_index && is_inside(classes[line], lines.size);
+  }
   __device__ T weight_of(int64_t line) const { return weight ? weight[classes[line]] : T(1); }
 };
 
@@ -33,14 +37,13 @@ __global__ void nll_line(const NllCall<T> call) {
   const int64_t i = thread_index();
   if (i >= call.lines.count) return;
   const int64_t target = call.classes[i];
-  const bool counts = target != call.ignore_index;
-  call.loss[i] = counts ? -Line<T>(call.lines, 0, i)[target] * call.weight_of(i) : T(0);
+  call.loss[i] = call.counts(i) ? -Line<T>(call.lines, 0, i)[target] * call.weight_of(i) : T(0);
 }
 
 template <class T>
 __global__ void nll_line_backward(const NllCall<T> call) {
   const int64_t i = thread_index();
-  if (i >= call.lines.count || call.classes[i] == call.ignore_index) return;
+  if (i >= call.lines.count || !call.counts(i)) return;
   const T scale = call.divisor ? 1 / *call.divisor : T(1);
   const T value = -call.grad[call.grad_per_line ? i : 0] * scale * call.weight_of(i);
   Line<T>(call.lines, 0, i).set(call.classes[i], value);
@@ -70,7 +73,7 @@ struct Average {
     if (by.classes) {
       const int64_t target = by.classes[line];
       const T* const weights = reinterpret_cast<const T*>(by.weight);
-      if (target == by.ignore_index)
+      if (target == by.ignore_index || !is_inside(target, by.class_count))
         weight = 0;
       else if (weights)
         weight = static_cast<double>(weights[target]);
@@ -108,7 +111,7 @@ void nll_backward(const CrossEntropyArgs& a) {
 }
 
 bool labels(const LabelArgs& a) {
-  const Faults outside;
+  const Faults outside(Check::Classes);
   launch<find_outside>(grid_of(a.count), a, outside.found());
   return outside.none();
 }

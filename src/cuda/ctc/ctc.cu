@@ -3,6 +3,7 @@
 // A block takes one of the batch, its threads the places s, one time after the other; the gradient
 // is a thread's for each time and class.
 #include "core/ctc.h"
+#include "cuda/infra/faults.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -10,11 +11,11 @@
 namespace tt::cuda {
 namespace {
 
-__global__ void find_outside(const CtcArgs a, int* const outside) {
+__global__ void find_outside(const CtcArgs a, Fault* const outside) {
   const int64_t b = blockIdx.x;
   for (int64_t k = threadIdx.x; k < a.target_lengths[b]; k += kThreads) {
     const int64_t label = a.targets[a.starts[b] + k];
-    if (label < 0 || label >= a.classes) atomicOr(outside, 1);
+    if (!is_inside(label, a.classes)) tell(outside, label, a.classes);
   }
 }
 
@@ -88,7 +89,7 @@ void backward(const CtcArgs& a) {
 }
 
 bool ctc_labels(const CtcArgs& a) {
-  const Faults outside;
+  const Faults outside(Check::CtcLabels);
   launch<find_outside>(block_per_sequence(a), a, outside.found());
   return outside.none();
 }

@@ -6,7 +6,9 @@
 #include <iomanip>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
+#include "core/gil.h"
 #include "cuda/device/errors.h"
 #include "cuda/device/streams.h"
 
@@ -58,6 +60,18 @@ bool caches_by_environment() {
   return set ? std::strcmp(set, "1") != 0 : otherwise;
 }
 
+// Blocks that are not cached. On a GPU they are not of CUDA's own pool, in which compute-sanitizer
+// cannot tell a block from its neighbour; cudaFree waits, though.
+#ifdef __CUDACC__
+cudaError_t take_alone(void** data, size_t bytes, cudaStream_t) { return cudaMalloc(data, bytes); }
+void give_back(void* data, cudaStream_t) { cudaFree(data); }
+#else
+cudaError_t take_alone(void** data, size_t bytes, cudaStream_t stream) {
+  return cudaMallocAsync(data, bytes, stream);
+}
+void give_back(void* data, cudaStream_t stream) { cudaFreeAsync(data, stream); }
+#endif
+
 size_t rounded_up(size_t bytes, size_t unit) {
   return bytes > SIZE_MAX - unit ? bytes : (bytes + unit - 1) / unit * unit;
 }
@@ -82,33 +96,39 @@ Allocator& Allocator::instance() {
   return all;
 }
 
-Allocator::Allocator() : caches_(caches_by_environment()) {
-  check_device();
-  watch_forks();
-  size_t free;
-  check(cudaMemGetInfo(&free, &total_));
-  allowed_ = total_;
-}
+Allocator::Allocator() : caches_(caches_by_environment()) { check_device(); }
 
 // ---- taking -------------------------------------------------------------------------------------
 void* Allocator::allocate(size_t bytes) {
   if (bytes == 0) return kNowhere;
-  if (is_forked()) check(cudaErrorInitializationError);
   const cudaStream_t stream = current_stream;
-  const size_t size = rounded_up(bytes, kRounding);
+  {
+    const std::lock_guard lock(mutex_);
+    free_unused();
+    if (Block* const block = take_or_ask(stream, bytes)) return block->data;
+  }
+  const WithoutGil released(true);  // before the lock, for which others may wait that hold the GIL
   const std::lock_guard lock(mutex_);
-  free_passed();
+  ++statistics_.retries;
+  wait_and_release();
+  if (Block* const block = take_or_ask(stream, bytes)) return block->data;
+  fail(bytes);
+}
+
+// A block in use; null where there is no memory for it.
+Allocator::Block* Allocator::take_or_ask(cudaStream_t stream, size_t bytes) {
+  const size_t size = rounded_up(bytes, kRounding);
   Pool& pool = pool_for(stream);
   Block* block;
   if (!caches_ && &pool == &pools_[0]) {
     void* const data =
-        from_cuda(size, [&](void** data) { return cudaMallocAsync(data, bytes, stream); });
-    if (!data) fail(bytes);
+        from_cuda(size, [&](void** data) { return take_alone(data, bytes, stream); });
+    if (!data) return nullptr;
     block = new Block{static_cast<char*>(data), size, bytes, stream, nullptr};
   } else {
     block = take(size <= kSmall ? pool.small : pool.large, stream, size);
     if (!block) block = new_segment(pool, stream, size);
-    if (!block) fail(bytes);
+    if (!block) return nullptr;
     split(block, size);
     block->requested = bytes;
   }
@@ -118,7 +138,7 @@ void* Allocator::allocate(size_t bytes) {
   add(statistics_.active, 1);
   add(statistics_.active_bytes, block->size);
   add(statistics_.requested_bytes, bytes);
-  return block->data;
+  return block;
 }
 
 Allocator::Pool& Allocator::pool_for(cudaStream_t stream) {
@@ -145,30 +165,21 @@ Allocator::Block* Allocator::new_segment(Pool& pool, cudaStream_t stream, size_t
   return new Block{static_cast<char*>(data), bytes, 0, stream, &pool, size <= kSmall};
 }
 
-// What ask(&data) gets of CUDA: if it has no more, once again when all that is free has been given
-// back. Null where that does not help.
+// What ask(&data) gets of CUDA; null where it has no more.
 template <class Ask>
 void* Allocator::from_cuda(size_t bytes, const Ask& ask) {
-  for (const bool again : {false, true}) {
-    if (again) {
-      ++statistics_.retries;
-      free_all_passed();
-      release_segments();
-    }
-    const size_t reserved = statistics_.reserved_bytes.current;
-    if (reserved > allowed_ || bytes > allowed_ - reserved) continue;
-    void* data = nullptr;
-    const cudaError_t error = ask(&data);
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      continue;
-    }
-    check(error);
-    add(statistics_.segment, 1);
-    add(statistics_.reserved_bytes, bytes);
-    return data;
+  const size_t reserved = statistics_.reserved_bytes.current;
+  if (reserved > allowed_ || bytes > allowed_ - reserved) return nullptr;
+  void* data = nullptr;
+  const cudaError_t error = ask(&data);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
   }
-  return nullptr;
+  check(error);
+  add(statistics_.segment, 1);
+  add(statistics_.reserved_bytes, bytes);
+  return data;
 }
 
 // Leaves the block `size` bytes, and frees what is behind them, if that is worth it.
@@ -193,7 +204,7 @@ void Allocator::fail(size_t bytes) {
   const size_t allocated = statistics_.allocated_bytes.current;
   const size_t reserved = statistics_.reserved_bytes.current;
   const size_t size = rounded_up(bytes, kRounding);
-  const std::string allowed = allowed_ < total_ ? size_text(allowed_) + " allowed; " : "";
+  const std::string allowed = allowed_ < total ? size_text(allowed_) + " allowed; " : "";
   throw OutOfMemoryError(
       "CUDA out of memory. Tried to allocate ", size_text(caches_ ? segment_size(size) : size),
       ". GPU 0 has a total capacity of ", size_text(total), " of which ", size_text(free),
@@ -212,41 +223,34 @@ void Allocator::release(void* data) noexcept {
   used_.erase(found);
   subtract(statistics_.allocation, 1);
   subtract(statistics_.allocated_bytes, block->size);
-  // A capture would record what says when the users are done.
-  if (capturing_ && (!block->pool || !block->users.empty()))
-    deferred_.push_back(block);
-  else
-    free_after_users(block);
+  free_after_users(block);
 }
 
 void Allocator::free_after_users(Block* block) {
   if (!block->pool) return free_in_order(block);
-  for (const cudaStream_t user : block->users) {
-    cudaEvent_t event;
-    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
-    cudaEventRecord(event, user);
-    events_.emplace_back(event, block);
-    ++block->events;
-  }
+  block->uses = block->users.size();
+  for (const cudaStream_t user : block->users) uses_.add(block, user);
   block->users.clear();
-  if (block->events == 0) free(block);
+  if (block->uses == 0) free(block);
 }
 
 // CUDA takes the block back on one of its streams, which waits for the others. Not on the default
-// one: the emulator's would do their work now.
+// one: the emulator's would do their work now. A stream that captures would record all that.
 void Allocator::free_in_order(Block* block) {
   block->users.insert(block->stream);
-  const cudaStream_t last = *block->users.rbegin();  // null comes first
-  block->users.erase(last);
-  for (const cudaStream_t other : block->users) {
-    cudaEvent_t event;
-    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
-    cudaEventRecord(event, other);
-    cudaStreamWaitEvent(last, event, 0);
-    cudaEventDestroy(event);
+  try {
+    if (std::any_of(block->users.begin(), block->users.end(), is_capturing))
+      return deferred_.push_back(block);
+    const cudaStream_t last = *block->users.rbegin();  // null comes first
+    for (const cudaStream_t other : block->users) put_in_order(other, last);
+    block->stream = last;
+  } catch (const Error&) {  // the context is lost, and nothing runs
   }
-  block->stream = last;
   free(block);
+}
+
+void Allocator::free_deferred() {
+  for (Block* const block : std::exchange(deferred_, {})) free_in_order(block);
 }
 
 void Allocator::free(Block* block) {
@@ -254,7 +258,7 @@ void Allocator::free(Block* block) {
   subtract(statistics_.active_bytes, block->size);
   subtract(statistics_.requested_bytes, block->requested);
   if (!block->pool) {
-    cudaFreeAsync(block->data, block->stream);
+    give_back(block->data, block->stream);
     subtract(statistics_.segment, 1);
     subtract(statistics_.reserved_bytes, block->size);
     delete block;
@@ -282,23 +286,19 @@ void Allocator::merge(Block* block, Block* neighbour) {
   delete neighbour;
 }
 
-void Allocator::free_passed() {
-  const auto has_passed = [this](const std::pair<cudaEvent_t, Block*>& waiting) {
-    if (!is_done(cudaEventQuery(waiting.first))) return false;
-    cudaEventDestroy(waiting.first);
-    if (--waiting.second->events == 0) free(waiting.second);
-    return true;
-  };
-  if (!events_.empty())
-    events_.erase(std::remove_if(events_.begin(), events_.end(), has_passed), events_.end());
+void Allocator::free_unused() {
+  uses_.look([this](void* of) {
+    Block* const block = static_cast<Block*>(of);
+    if (--block->uses == 0) free(block);
+  });
 }
 
-void Allocator::free_all_passed() {
-  for (const auto& waiting : events_) check(cudaEventSynchronize(waiting.first));
-  free_passed();
-}
-
-void Allocator::release_segments() {
+void Allocator::wait_and_release() {
+  if (!capturing_) free_deferred();
+  uses_.wait([this](void* of) {
+    Block* const block = static_cast<Block*>(of);
+    if (--block->uses == 0) free(block);
+  });
   for (auto& [number, pool] : pools_) {
     if (pool.graphs > 0) continue;
     for (FreeBlocks* const blocks : {&pool.small, &pool.large})
@@ -326,13 +326,14 @@ void Allocator::record_stream(void* data, cudaStream_t stream) {
 
 void Allocator::empty_cache() {
   const std::lock_guard lock(mutex_);
-  free_all_passed();
-  release_segments();
+  wait_and_release();
 }
 
 void Allocator::set_memory_fraction(double fraction) {
+  size_t free, total;
+  check(cudaMemGetInfo(&free, &total));
   const std::lock_guard lock(mutex_);
-  allowed_ = static_cast<size_t>(fraction * static_cast<double>(total_));
+  allowed_ = static_cast<size_t>(fraction * static_cast<double>(total));
 }
 
 // ---- statistics ---------------------------------------------------------------------------------
@@ -367,13 +368,25 @@ void Allocator::begin_capture(int64_t pool) {
 void Allocator::end_capture() {
   const std::lock_guard lock(mutex_);
   capturing_ = 0;
-  for (Block* const block : deferred_) free_after_users(block);
-  deferred_.clear();
+  free_deferred();
 }
 
 void Allocator::release_pool(int64_t pool) {
   const std::lock_guard lock(mutex_);
   --pools_[pool].graphs;
+}
+
+std::vector<Allocator::Span> Allocator::spans_of(int64_t number, bool free) {
+  const std::lock_guard lock(mutex_);
+  const Pool& pool = pools_[number];
+  std::vector<Span> spans;
+  if (free)
+    for (const FreeBlocks* const blocks : {&pool.small, &pool.large})
+      for (const Block* const block : *blocks) spans.emplace_back(block->data, block->size);
+  else
+    for (const auto& [data, block] : used_)
+      if (block->pool == &pool) spans.emplace_back(block->data, block->size);
+  return spans;
 }
 
 }  // namespace tt::cuda

@@ -23,6 +23,7 @@
 
 #include "core/accelerator.h"
 #include "cuda/cuda.h"
+#include "cuda/device/events.h"
 
 namespace tt::cuda {
 
@@ -50,6 +51,10 @@ class Allocator {
   void end_capture();
   void release_pool(int64_t pool);  // once for each begin_capture
 
+  // The parts of a pool's segments that are free, or that are in use.
+  using Span = std::pair<char*, size_t>;
+  std::vector<Span> spans_of(int64_t pool, bool free);
+
  private:
   struct Pool;
   // A segment, or a part of one.
@@ -62,7 +67,7 @@ class Allocator {
     Block *previous = nullptr, *next = nullptr;  // its neighbours in the segment
     bool is_free = false;
     std::set<cudaStream_t> users{};  // other streams
-    int events = 0;                  // of theirs that have not passed
+    int uses = 0;                    // of theirs that are not over
   };
   struct BySize {
     bool operator()(const Block* a, const Block* b) const;
@@ -81,6 +86,7 @@ class Allocator {
   Pool& pool_for(cudaStream_t stream);
   Block* take(FreeBlocks& from, cudaStream_t stream, size_t size);
   Block* new_segment(Pool& pool, cudaStream_t stream, size_t size);
+  Block* take_or_ask(cudaStream_t stream, size_t bytes);
   template <class Ask>
   void* from_cuda(size_t bytes, const Ask& ask);
   void split(Block* block, size_t size);
@@ -90,18 +96,18 @@ class Allocator {
   void free_in_order(Block* block);
   void free(Block* block);
   void merge(Block* block, Block* neighbour);
-  void free_passed();      // blocks whose users' events have passed
-  void free_all_passed();  // after waiting for them
-  void release_segments();
+  void free_deferred();
+  void free_unused();       // blocks whose users have passed
+  void wait_and_release();  // all that is free, after waiting for users
 
   std::mutex mutex_;
   const bool caches_;
-  size_t total_ = 0, allowed_ = 0;  // of the device's memory
+  size_t allowed_ = SIZE_MAX;  // of the device's memory
   std::unordered_map<void*, Block*> used_;
-  std::vector<std::pair<cudaEvent_t, Block*>> events_;
+  StreamUses uses_;
   std::map<int64_t, Pool> pools_;  // 0: what no graph owns
   int64_t last_pool_ = 0, capturing_ = 0;
-  std::vector<Block*> deferred_;  // to be freed after the capture
+  std::vector<Block*> deferred_;  // without pool, to be freed after a capture
   MemoryStatistics statistics_{};
 };
 

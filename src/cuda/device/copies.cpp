@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "core/gil.h"
 #include "cuda/device/errors.h"
+#include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
@@ -17,6 +19,15 @@ void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (bytes) check(cudaMemcpyAsync(to, from, bytes, kind, current_stream));
 }
 
+// Until the current stream has done its copy, or the graph that it captures is gone, which does the
+// copy each time.
+void keep_pinned(const void* address) {
+  if (is_capturing(current_stream))
+    hold_for_graph(address);
+  else
+    PinnedMemory::instance().record_stream(address, current_stream);
+}
+
 }  // namespace
 
 bool is_recording() { return is_capturing(current_stream); }
@@ -29,8 +40,8 @@ void copy_on_device(void* to, const void* from, size_t bytes) {
 // host need not wait for the kernels before; a graph keeps them, as it copies them each time.
 void copy_to_device(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
-  const bool captures = is_capturing(current_stream);
-  if (bytes > kStaged && !captures) {
+  if (bytes > kStaged && !is_capturing(current_stream)) {
+    const WithoutGil released(true);
     copy(to, from, bytes, cudaMemcpyHostToDevice);
     check(cudaStreamSynchronize(current_stream));
     return;
@@ -38,28 +49,27 @@ void copy_to_device(void* to, const void* from, size_t bytes) {
   PinnedMemory& pinned = PinnedMemory::instance();
   void* const staged = pinned.allocate(bytes);
   std::memcpy(staged, from, bytes);
-  copy(to, staged, bytes, cudaMemcpyHostToDevice);
-  if (captures) return keep_for_graph(staged);
-  pinned.record_stream(staged, current_stream);
+  copy_to_device_later(to, staged, bytes);
   pinned.release(staged);
 }
 
 void copy_to_host(void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;  // nothing to wait for
+  const WithoutGil released(true);
   copy(to, from, bytes, cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(current_stream));
+  tell_faults();
 }
 
 void copy_to_device_later(void* to, const void* from, size_t bytes) {
   copy(to, from, bytes, cudaMemcpyHostToDevice);
-  if (!is_capturing(current_stream)) PinnedMemory::instance().record_stream(from, current_stream);
+  keep_pinned(from);
 }
 
 void copy_to_host_later(void* to, const void* from, size_t bytes) {
-  PinnedMemory& pinned = PinnedMemory::instance();
-  if (!pinned.contains(to)) return copy_to_host(to, from, bytes);
+  if (!PinnedMemory::instance().contains(to)) return copy_to_host(to, from, bytes);
   copy(to, from, bytes, cudaMemcpyDeviceToHost);
-  if (!is_capturing(current_stream)) pinned.record_stream(to, current_stream);
+  keep_pinned(to);
 }
 
 }  // namespace tt::cuda

@@ -4,12 +4,17 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <optional>
 
 #include "core/accelerator.h"
+#include "core/gil.h"
 #include "cuda/device/allocator.h"
 #include "cuda/device/copies.h"
 #include "cuda/device/errors.h"
+#include "cuda/device/faults.h"
 #include "cuda/device/graphs.h"
+#include "cuda/device/guard.h"
 #include "cuda/device/pinned.h"
 #include "cuda/device/streams.h"
 #include "cuda/infra/tables.h"
@@ -85,15 +90,8 @@ void from_host_later(void* to, const void* from, size_t bytes) {
 }
 
 // ---- the accelerator's functions ----------------------------------------------------------------
-int device_count() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();
-  return 0;
-}
-
 DeviceProperties properties() {
-  check_device();
+  check_driver();
   cudaDeviceProp all;
   check(cudaGetDeviceProperties(&all, 0));
   DeviceProperties some{};
@@ -107,21 +105,38 @@ DeviceProperties properties() {
   some.regs_per_multiprocessor = all.regsPerMultiprocessor;
   some.total_memory = all.totalGlobalMem;
   some.shared_memory_per_block = all.sharedMemPerBlock;
+  some.shared_memory_per_block_optin = all.sharedMemPerBlockOptin;
+  some.is_integrated = all.integrated;
+  some.is_multi_gpu_board = all.isMultiGpuBoard;
   some.shared_memory_per_multiprocessor = all.sharedMemPerMultiprocessor;
   some.l2_cache_size = all.l2CacheSize;
   return some;
 }
 
 void memory_info(size_t& free, size_t& total) {
+  const WithoutGil released(true);
   check_device();
   check(cudaMemGetInfo(&free, &total));
 }
 
-void synchronize() { check(cudaDeviceSynchronize()); }
+void synchronize() {
+  check(cudaDeviceSynchronize());
+  tell_faults();
+}
 
 bool query_stream(int64_t stream) { return is_done(cudaStreamQuery(stream_of(stream))); }
-void synchronize_stream(int64_t stream) { check(cudaStreamSynchronize(stream_of(stream))); }
+void synchronize_stream(int64_t stream) {
+  check(cudaStreamSynchronize(stream_of(stream)));
+  tell_faults();
+}
 uint64_t native_stream(int64_t stream) { return reinterpret_cast<uint64_t>(stream_of(stream)); }
+
+// CUDA's other name of the default stream is 1.
+cudaStream_t stream_of_address(uint64_t native) {
+  return native == 1 ? nullptr : reinterpret_cast<cudaStream_t>(native);
+}
+void let_wait(uint64_t native) { put_in_order(current_stream, stream_of_address(native)); }
+void wait_for(uint64_t native) { put_in_order(stream_of_address(native), current_stream); }
 
 // An event's handle is its address.
 struct Event {
@@ -148,10 +163,14 @@ void record(int64_t event, int64_t stream) {
   event_of(event).recorded = true;
 }
 void wait(int64_t stream, int64_t event) {
+  const std::lock_guard captures(capture_mutex());  // it may take the stream into a capture
   check(cudaStreamWaitEvent(stream_of(stream), event_of(event).native, 0));
 }
 bool query_event(int64_t event) { return is_done(cudaEventQuery(event_of(event).native)); }
-void synchronize_event(int64_t event) { check(cudaEventSynchronize(event_of(event).native)); }
+void synchronize_event(int64_t event) {
+  check(cudaEventSynchronize(event_of(event).native));
+  tell_faults();
+}
 
 float milliseconds_between(int64_t start, int64_t end) {
   const Event &first = event_of(start), &last = event_of(end);
@@ -166,52 +185,105 @@ float milliseconds_between(int64_t start, int64_t end) {
   return milliseconds;
 }
 
+// ---- memory -------------------------------------------------------------------------------------
+void* allocate(size_t bytes) { return Allocator::instance().allocate(bytes); }
+void release(void* block, size_t) {
+  if (is_forked()) return;
+  const DeviceGuard guard;
+  Allocator::instance().release(block);
+}
+
+void empty_cache() {
+  Allocator::instance().empty_cache();
+  PinnedMemory::instance().empty_cache();
+}
+void set_memory_fraction(double fraction) { Allocator::instance().set_memory_fraction(fraction); }
+void record_stream(void* block, int64_t stream) {
+  Allocator::instance().record_stream(block, stream_of(stream));
+}
+
+void* allocate_pinned(size_t bytes) { return PinnedMemory::instance().allocate(bytes); }
+void release_pinned(void* block) {
+  if (is_forked()) return;
+  const DeviceGuard guard;
+  PinnedMemory::instance().release(block);
+}
+
+// ---- graphs -------------------------------------------------------------------------------------
+bool is_current_capturing() { return is_capturing(current_stream); }
+void release_capture(int64_t graph) {
+  if (is_forked()) return;
+  const DeviceGuard guard;
+  release_graph(graph);
+}
+
 const Accelerator accelerator{
+    [](const GilHooks& hooks) { gil_hooks = hooks; },
     device_count,
-    properties,
-    memory_info,
-    synchronize,
-    new_stream,
+    on_device<properties>,
+    architectures,
+    on_device<memory_info>,
+    on_device<synchronize>,
+    on_device<new_stream>,
     current_handle,
     set_stream,
-    query_stream,
-    synchronize_stream,
+    on_device<query_stream>,
+    on_device<synchronize_stream>,
     native_stream,
     priority_of,
-    new_event,
+    on_device<wait_for_streams>,
+    on_device<let_wait>,
+    on_device<wait_for>,
+    on_device<new_event>,
     release_event,
-    record,
-    wait,
-    query_event,
-    synchronize_event,
-    milliseconds_between,
+    on_device<record>,
+    on_device<wait>,
+    on_device<query_event>,
+    on_device<synchronize_event>,
+    on_device<milliseconds_between>,
     [] { return Allocator::instance().statistics(); },
     [] { Allocator::instance().reset_peaks(); },
     [] { Allocator::instance().reset_counts(); },
-    [] { Allocator::instance().empty_cache(); },
-    [](double fraction) { Allocator::instance().set_memory_fraction(fraction); },
-    [](void* block, int64_t stream) {
-      Allocator::instance().record_stream(block, stream_of(stream));
-    },
-    [](size_t bytes) { return PinnedMemory::instance().allocate(bytes); },
-    [](void* block) { PinnedMemory::instance().release(block); },
+    on_device<empty_cache>,
+    on_device<set_memory_fraction>,
+    on_device<record_stream>,
+    on_device<allocate_pinned>,
+    release_pinned,
     [](const void* address) { return PinnedMemory::instance().contains(address); },
-    from_host_later,
-    copy_to_host_later,
+    on_device<from_host_later>,
+    on_device<copy_to_host_later>,
     [] { return Allocator::instance().new_pool(); },
-    begin_capture,
-    end_capture,
-    [] { return is_capturing(current_stream); },
-    replay,
-    release_graph};
+    on_device<begin_capture>,
+    on_device<end_capture>,
+    on_device<is_current_capturing>,
+    on_device<replay>,
+    release_capture};
+
+// Around the launches of a call (core/launch.h), which may be within another's.
+thread_local std::optional<DeviceGuard> guard;
+thread_local int launches = 0;
+
+void begin_launch() {
+  check_process();
+  if (launches++ == 0) guard.emplace();
+}
+void end_launch() {
+  if (--launches == 0) guard.reset();
+}
 
 const Device* make(const Device&) {
-  static const Device device{device_name(),     &backend(),   allocate_scratch, release_scratch,
-                             copy_to_device,    copy_to_host, copy_on_device,
-                             /*begin=*/nullptr,
-                             /*end=*/nullptr,
+  static const Device device{device_name(),
+                             &backend(),
+                             on_device<allocate>,
+                             release,
+                             on_device<copy_to_device>,
+                             on_device<copy_to_host>,
+                             on_device<copy_on_device>,
+                             begin_launch,
+                             end_launch,
                              /*on_host=*/false,
-                             /*has_data=*/true, &accelerator};
+                             /*has_data=*/true,
+                             &accelerator};
   return &device;
 }
 

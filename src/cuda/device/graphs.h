@@ -14,7 +14,7 @@ void release_graph(int64_t graph) noexcept;
 // Random numbers of the running capture, which each replay draws anew.
 Draws draws_of_graph(Generator& generator, uint64_t count);
 
-// Keeps pinned memory, which the running capture copies from, as long as its graph.
-void keep_for_graph(void* pinned);
+// Keeps pinned memory, which the running capture copies from or to, as long as its graph.
+void hold_for_graph(const void* address);
 
 }  // namespace tt::cuda

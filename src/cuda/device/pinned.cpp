@@ -1,16 +1,13 @@
 #include "cuda/device/pinned.h"
 
-#include <algorithm>
-
+#include "core/gil.h"
 #include "cuda/device/errors.h"
-#include "cuda/device/streams.h"
 
 namespace tt::cuda {
 
 namespace {
 
-constexpr size_t kLeast = 512;   // bytes of a block
-constexpr size_t kWaiting = 64;  // blocks, before anybody asks whether they are free
+constexpr size_t kLeast = 512;  // bytes of a block
 
 size_t rounded(size_t bytes) {
   size_t size = kLeast;
@@ -21,27 +18,45 @@ size_t rounded(size_t bytes) {
 }  // namespace
 
 PinnedMemory& PinnedMemory::instance() {
-  static auto& all = *new PinnedMemory;
+  static auto& all = *new PinnedMemory;  // tensors may outlive static variables
   return all;
 }
 
 void* PinnedMemory::allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
-  if (is_forked()) check(cudaErrorInitializationError);
   if (bytes > SIZE_MAX / 4) check(cudaErrorMemoryAllocation);
   const size_t size = rounded(bytes);
-  const std::lock_guard lock(mutex_);
-  if (waiting_.size() >= kWaiting) reuse_passed();
-  if (auto& idle = idle_[size]; !idle.empty()) {
-    char* const block = idle.back();
-    idle.pop_back();
-    return block;
+  {
+    const std::lock_guard lock(mutex_);
+    if (char* const block = take(size)) return block;
   }
-  void* block;
+  const WithoutGil released(true);  // before the lock, for which others may wait that hold the GIL
   check_device();
-  check(cudaHostAlloc(&block, size, cudaHostAllocDefault));
-  blocks_[static_cast<char*>(block)] = {size};
-  return block;
+  const std::lock_guard lock(mutex_);
+  void* data;
+  cudaError_t error = cudaHostAlloc(&data, size, cudaHostAllocDefault);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    wait_and_release();
+    error = cudaHostAlloc(&data, size, cudaHostAllocDefault);
+  }
+  check(error);
+  blocks_[static_cast<char*>(data)] = {size};
+  return data;
+}
+
+// An idle block; null where there is none.
+char* PinnedMemory::take(size_t size) {
+  std::vector<char*>& idle = idle_[size];
+  if (idle.empty()) uses_.look([this](void* block) { end_use(block); });
+  if (idle.empty()) return nullptr;
+  char* const data = idle.back();
+  idle.pop_back();
+  blocks_[data].is_released = false;
+#ifndef __CUDACC__
+  emulated::check_no_graph_copies(data, size);
+#endif
+  return data;
 }
 
 void PinnedMemory::release(void* data) noexcept {
@@ -49,26 +64,21 @@ void PinnedMemory::release(void* data) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(static_cast<char*>(data));
   if (found == blocks_.end()) return;
-  auto& [block, what] = *found;
-  for (const cudaStream_t user : what.users) {
-    cudaEvent_t event;
-    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
-    cudaEventRecord(event, user);
-    waiting_.push_back({event, block});
-    ++events_[block];
-  }
-  if (what.users.empty()) idle_[what.size].push_back(block);
-  what.users.clear();
+  found->second.is_released = true;
+  reuse(found->first, found->second);
 }
 
-void PinnedMemory::reuse_passed() {
-  const auto has_passed = [this](const Waiting& waiting) {
-    if (!is_done(cudaEventQuery(waiting.event))) return false;
-    cudaEventDestroy(waiting.event);
-    if (--events_[waiting.block] == 0) idle_[blocks_[waiting.block].size].push_back(waiting.block);
-    return true;
-  };
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), has_passed), waiting_.end());
+void PinnedMemory::reuse(char* data, Block& block) noexcept {
+  if (block.graphs > 0) return;
+  block.uses = block.users.size();
+  for (const cudaStream_t user : block.users) uses_.add(data, user);
+  block.users.clear();
+  if (block.uses == 0) idle_[block.size].push_back(data);
+}
+
+void PinnedMemory::end_use(void* data) {
+  Block& block = blocks_[static_cast<char*>(data)];
+  if (--block.uses == 0) idle_[block.size].push_back(static_cast<char*>(data));
 }
 
 PinnedMemory::Blocks::iterator PinnedMemory::find(const void* address) {
@@ -87,6 +97,39 @@ bool PinnedMemory::contains(const void* address) {
 void PinnedMemory::record_stream(const void* address, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   if (const auto found = find(address); found != blocks_.end()) found->second.users.insert(stream);
+}
+
+void* PinnedMemory::hold(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = find(address);
+  if (found == blocks_.end()) return nullptr;
+  ++found->second.graphs;
+  return found->first;
+}
+
+void PinnedMemory::let_go(void* data, const std::set<cudaStream_t>& users) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(static_cast<char*>(data));
+  Block& block = found->second;
+  block.users.insert(users.begin(), users.end());
+  --block.graphs;
+  if (block.is_released) reuse(found->first, block);
+}
+
+void PinnedMemory::empty_cache() {
+  const std::lock_guard lock(mutex_);
+  wait_and_release();
+}
+
+void PinnedMemory::wait_and_release() {
+  uses_.wait([this](void* block) { end_use(block); });
+  for (auto& [size, idle] : idle_)
+    while (!idle.empty()) {
+      char* const data = idle.back();
+      idle.pop_back();
+      blocks_.erase(data);
+      check(cudaFreeHost(data));
+    }
 }
 
 }  // namespace tt::cuda

@@ -1,6 +1,7 @@
 // Host memory that the device copies from and to while the host goes on: "pinned", because the
 // system may not move it. As of the device's memory, what is released is given out again, once the
-// streams that copy it have passed the place that they had reached.
+// streams that copy it have passed the place that they had reached, and graphs that copy it at each
+// replay are gone.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cuda/cuda.h"
+#include "cuda/device/events.h"
 
 namespace tt::cuda {
 
@@ -22,25 +24,33 @@ class PinnedMemory {
   // The stream copies from or to the block that has this address, if there is one.
   void record_stream(const void* address, cudaStream_t stream);
 
+  // A graph copies from or to the block that has this address: the block, or null. It is the
+  // graph's until let_go, after replays in these streams.
+  void* hold(const void* address);
+  void let_go(void* block, const std::set<cudaStream_t>& users) noexcept;
+
+  // Gives back to the system what is not in use.
+  void empty_cache();
+
  private:
   struct Block {
     size_t size;
     std::set<cudaStream_t> users{};
-  };
-  struct Waiting {
-    cudaEvent_t event;
-    char* block;
+    bool is_released = false;
+    int uses = 0, graphs = 0;  // that are not over
   };
 
   using Blocks = std::map<char*, Block>;
   Blocks::iterator find(const void* address);
-  void reuse_passed();
+  char* take(size_t size);
+  void reuse(char* data, Block& block) noexcept;
+  void end_use(void* block);
+  void wait_and_release();
 
   std::mutex mutex_;
   Blocks blocks_;                              // all
   std::map<size_t, std::vector<char*>> idle_;  // by size
-  std::vector<Waiting> waiting_;
-  std::map<char*, int> events_;  // of a block that have not passed
+  StreamUses uses_;
 };
 
 }  // namespace tt::cuda

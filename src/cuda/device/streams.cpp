@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/device/errors.h"
+#include "cuda/device/events.h"
 
 namespace tt::cuda {
 
@@ -83,6 +84,32 @@ bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status;
   check(cudaStreamIsCapturing(stream, &status));
   return status != cudaStreamCaptureStatusNone;
+}
+
+std::mutex& capture_mutex() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+void wait_for_streams() {
+  if (is_capturing(current_stream)) return;
+  std::vector<Stream> all;
+  {
+    const std::lock_guard lock(streams().mutex);
+    all = streams().all;
+  }
+  const OwnEvent event;
+  for (const Stream& other : all)
+    if (other.native != current_stream && record_outside_captures(event, other.native))
+      check(cudaStreamWaitEvent(current_stream, event, 0));
+}
+
+void put_in_order(cudaStream_t first, cudaStream_t then) {
+  if (first == then) return;
+  const OwnEvent event;
+  const std::lock_guard lock(capture_mutex());
+  check(cudaEventRecord(event, first));
+  check(cudaStreamWaitEvent(then, event, 0));
 }
 
 }  // namespace tt::cuda

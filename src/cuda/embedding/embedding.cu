@@ -5,6 +5,7 @@
 // and adds those that it finds in their order. So no two threads add to one element, and the bits
 // are the same in every run.
 #include "core/tables/embedding.h"
+#include "cuda/infra/faults.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -31,7 +32,7 @@ __global__ void sum_of_bag(const BagArgs a) {
   T sum = 0;
   int64_t count = 0;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding) continue;
+    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
     const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     sum += a.weights ? x * element<T>(a, a.weights, k) : x;
     ++count;
@@ -49,7 +50,7 @@ __global__ void max_of_bag(const BagArgs a) {
   T peak = 0;
   int64_t row = -1;
   for (int64_t k = a.start(bag); k < a.start(bag + 1); ++k) {
-    if (a.index[k] == a.padding) continue;
+    if (a.index[k] == a.padding || !is_inside(a.index[k], a.rows)) continue;
     const T x = element<T>(a, a.table, a.index[k] * a.table_row + column * a.table_column);
     if (row < 0 || x > peak) {
       peak = x;
@@ -197,18 +198,19 @@ void bag_backward(const BagArgs& a) {
 
 // ---- bags ---------------------------------------------------------------------------------------
 
-// Copies the offsets, and marks what is wrong with them or with an index.
-__global__ void find_starts(const BagStartArgs a, int* const wrong) {
+// Copies the offsets, none of them outside, and tells what is wrong with them or with an index.
+__global__ void find_starts(const BagStartArgs a, Fault* const wrong) {
   const int64_t i = thread_index();
   const auto offset = [&](int64_t bag) { return bag < a.bags ? a.offsets[bag] : a.entries; };
-  bool valid = i >= a.entries || (a.index[i] >= 0 && a.index[i] < a.rows);
-  if (i <= a.bags) a.starts[i] = offset(i);
-  if (i < a.bags) valid = valid && offset(i) <= offset(i + 1) && (i > 0 || offset(0) == 0);
-  if (!valid) atomicExch(wrong, 1);
+  if (i < a.entries && !is_inside(a.index[i], a.rows)) tell(wrong, a.index[i], a.rows);
+  if (i > a.bags) return;
+  a.starts[i] = is_inside(offset(i), a.entries) ? offset(i) : a.entries;
+  if (i < a.bags && (offset(i) > offset(i + 1) || (i == 0 && offset(0) != 0)))
+    tell(wrong, offset(i), i == 0 ? 1 : offset(i + 1));
 }
 
 bool bag_starts(const BagStartArgs& a) {
-  const Faults wrong;
+  const Faults wrong(Check::Bags);
   const int64_t most = a.entries > a.bags ? a.entries : a.bags + 1;
   launch<find_starts>(grid_of(most), a, wrong.found());
   return wrong.none();

@@ -5,6 +5,7 @@
 #include "core/tables/gather.h"
 #include "core/with_type.h"
 #include "core/wrapping.h"
+#include "cuda/infra/faults.h"
 #include "cuda/infra/tables.h"
 #include "cuda/sort/order.h"
 
@@ -29,9 +30,6 @@ struct Along {
   __device__ int64_t position(int64_t line, int64_t k) const {
     const int64_t p = index[lines.offset(kIndex, line) + k * index_step];
     return wraps && p < 0 ? p + size : p;
-  }
-  __device__ bool is_inside(int64_t p) const {
-    return static_cast<uint64_t>(p) < static_cast<uint64_t>(size);
   }
   template <class T>
   __device__ T& x_at(int64_t line, int64_t p) const {
@@ -61,18 +59,17 @@ Along on_device(const AlongArgs& args) {
 
 // ---- pick: an element per thread ----------------------------------------------------------------
 template <class T>
-__global__ void pick_elements(const Along a, int* outside) {
+__global__ void pick_elements(const Along a, Fault* outside) {
   const int64_t i = thread_index();
   if (i >= a.line_count * a.count) return;
   const int64_t line = a.line(i), k = a.place(i), p = a.position(line, k);
-  if (a.is_inside(p))
-    a.other_at<T>(line, k) = a.x_at<T>(line, p);
-  else
-    atomicOr(outside, 1);
+  const bool fine = is_inside(p, a.size);
+  a.other_at<T>(line, k) = fine ? a.x_at<T>(line, p) : T{};
+  if (!fine) tell(outside, p, a.size);
 }
 
 bool pick(const AlongArgs& args) {
-  const Faults outside;
+  const Faults outside(Check::Gather);
   const Along a = on_device(args);
   with_size(itemsize(args.dtype), [&](auto type) {
     launch<pick_elements<decltype(type)>>(grid_of(a.line_count * a.count), a, outside.found());
@@ -90,16 +87,16 @@ int64_t index_lines(const AlongArgs& args) {
 }
 
 // Finds `total` positions, line by line. `found`: null, or where they go.
-__global__ void find_positions(const Along a, const int64_t total, int64_t* found, int* outside) {
+__global__ void find_positions(const Along a, const int64_t total, int64_t* found, Fault* outside) {
   const int64_t i = thread_index();
   if (i >= total) return;
   const int64_t p = a.position(i / a.count, i % a.count);
   if (found) found[i] = p;
-  if (!a.is_inside(p)) atomicOr(outside, 1);
+  if (!is_inside(p, a.size)) tell(outside, p, a.size);
 }
 
 bool inside(const AlongArgs& args) {
-  const Faults outside;
+  const Faults outside(Check::Gather);
   const int64_t lines = index_lines(args), total = lines * args.count;
   launch<find_positions>(grid_of(total), on_device(args), total, nullptr, outside.found());
   return outside.none();
@@ -107,18 +104,18 @@ bool inside(const AlongArgs& args) {
 
 __global__ void add_offsets(int64_t* offsets, const bool first, const Positions<1> positions,
                             const int64_t numel, const int64_t* index, const int64_t size,
-                            const int64_t stride, int* outside) {
+                            const int64_t stride, Fault* outside) {
   const int64_t i = thread_index();
   if (i >= numel) return;
   const int64_t given = index[positions.offset(0, i)], p = given < 0 ? given + size : given;
-  const bool fine = p >= 0 && p < size;
-  if (!fine) atomicOr(outside, 1);
+  const bool fine = is_inside(p, size);
+  if (!fine) tell(outside, given, size);
   offsets[i] = (fine ? p * stride : 0) + (first ? 0 : offsets[i]);
 }
 
 bool offsets(int64_t* offsets, bool first, const Dims& shape, const Dims& strides,
              const char* index, int64_t size, int64_t stride) {
-  const Faults outside;
+  const Faults outside(Check::Index);
   const int64_t numel = product(shape);
   launch<add_offsets>(grid_of(numel), offsets, first, positions_of(shape, {&strides}), numel,
                       reinterpret_cast<const int64_t*>(index), size, stride, outside.found());
@@ -160,7 +157,9 @@ __global__ void place_elements(const Along a, const Place op, const Item<uint64_
   const Item<uint64_t>* const item = items + start;
   const uint64_t key = item[k].key;
   if (k > 0 && item[k - 1].key == key) return;
-  T& x = a.x_at<T>(line, positions[start + item[k].position]);
+  const int64_t p = positions[start + item[k].position];
+  if (!is_inside(p, a.size)) return;
+  T& x = a.x_at<T>(line, p);
   using C = Computed<T>;  // sums and products of halves are rounded once
   C value = static_cast<C>(read<T>(reinterpret_cast<const char*>(&x)));
   for (; k < a.count && item[k].key == key; ++k) {
@@ -171,7 +170,7 @@ __global__ void place_elements(const Along a, const Place op, const Item<uint64_
 }
 
 bool place(const AlongArgs& args, Place op) {
-  const Faults outside;
+  const Faults outside(Check::Scatter);
   const Along a = on_device(args);
   const int64_t lines = index_lines(args), total = lines * args.count;
   const Scratch<int64_t> positions(total);

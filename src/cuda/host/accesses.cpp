@@ -77,6 +77,8 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
   if (memory.contains(address)) {
     if (!memory.is_valid(address, bytes))
       return format(does, bytes, " bytes of global memory ", memory.describe(address));
+    if (kind != Access::Read && memory.is_kept_from_kernels(address))
+      return format(does, bytes, " bytes of global memory that the host writes to");
     if (kind == Access::Read) counts.global_bytes_read += bytes;
     count(bytes, thread);
     return {};
@@ -97,6 +99,8 @@ std::string Accesses::fault(const void* address, size_t bytes, Access kind, int 
       if (const std::string fault = take_static(first, bytes); !fault.empty()) return fault;
     return shared_fault("shared memory", bytes, kind, thread, place, first);
   }
+  for (const Range& range : mapped_)
+    if (range.has(address, bytes)) return {};
   if (dynamic_.begin != dynamic_.end && address >= dynamic_.begin - 4096 &&
       address < dynamic_.end + 4096)
     return format(does, bytes, " bytes outside of the ", dynamic_.end - dynamic_.begin,

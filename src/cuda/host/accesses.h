@@ -30,6 +30,11 @@ class Accesses {
   // What is wrong with the access, or "". By thread number `thread` of the block, of memory that is
   // not its own stack; `place` is where it does so.
   std::string fault(const void* address, size_t bytes, Access kind, int thread, void* place);
+  // Memory of the host that kernels may read and write.
+  void map(const void* block, size_t bytes) {
+    const char* const begin = static_cast<const char*>(block);
+    mapped_.push_back({begin, begin + bytes});
+  }
   // Shared memory that was written is as if it had not been.
   void forget_writes(const void* address, size_t bytes);
 
@@ -74,6 +79,7 @@ class Accesses {
   Module& module_of(const void* code);
 
   Range arguments_, dynamic_;
+  std::vector<Range> mapped_;
   std::vector<Byte> dynamic_bytes_;
   std::vector<Module> modules_;
   Module* module_ = nullptr;  // of the running kernel

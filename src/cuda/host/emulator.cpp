@@ -114,6 +114,10 @@ class Emulator {
     running_->copies.push_back(
         {static_cast<char*>(to), static_cast<const char*>(from), bytes, running_->group, place});
   }
+  void map(const void* block, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    accesses_.map(block, bytes);
+  }
   void commit_copies() { ++running_->group; }
   void wait_for_copies(int open, void* place) {
     std::vector<Copy>& copies = running_->copies;
@@ -291,6 +295,7 @@ void exchange(const char* what, unsigned mask, const void* own, size_t bytes, vo
 void copy_async(void* shared, const void* global, int bytes) {
   Emulator::instance().copy_async(shared, global, bytes, __builtin_return_address(0));
 }
+void map(const void* block, size_t bytes) { Emulator::instance().map(block, bytes); }
 void commit_copies() { Emulator::instance().commit_copies(); }
 void wait_for_copies(int open) {
   Emulator::instance().wait_for_copies(open, __builtin_return_address(0));

@@ -71,6 +71,9 @@ void copy_async(void* shared, const void* global, int bytes);
 void commit_copies();
 void wait_for_copies(int open);  // for all groups but the last `open`
 
+// Memory of the host that kernels may read and write from now on.
+void map(const void* block, size_t bytes);
+
 // The index of the thread in its warp.
 int lane();
 

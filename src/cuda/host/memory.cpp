@@ -84,6 +84,13 @@ void Memory::mark(size_t offset, size_t bytes, bool valid) {
   }
 }
 
+void Memory::keep_from_kernels(void* data, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const size_t offset = static_cast<char*>(data) - space_;
+  for (size_t word = offset / kWord; word < (offset + bytes) / kWord; ++word)
+    valid_[word] |= kHosts;
+}
+
 std::string Memory::describe(const void* address) const {
   const size_t at = static_cast<const char*>(address) - space_;
   const auto after = blocks_.upper_bound(at);

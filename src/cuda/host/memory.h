@@ -34,15 +34,21 @@ class Memory {
     const size_t at = static_cast<const char*>(address) - space_;
     for (size_t word = at / kWord; word * kWord < at + bytes; ++word) {
       const size_t end = at + bytes - word * kWord;
-      if (valid_[word] < (end < kWord ? end : kWord)) return false;
+      if ((valid_[word] & ~kHosts) < (end < kWord ? end : kWord)) return false;
     }
     return true;
+  }
+  // Kernels may not write to the whole words of it, until the block is released.
+  void keep_from_kernels(void* data, size_t bytes);
+  bool is_kept_from_kernels(const void* address) const {
+    return valid_[(static_cast<const char*>(address) - space_) / kWord] & kHosts;
   }
   // "8 bytes behind a block of 400 bytes"
   std::string describe(const void* address) const;
 
  private:
   static constexpr size_t kSpace = size_t{1} << 36, kAlign = 256, kWord = 8;
+  static constexpr uint8_t kHosts = 0x80;  // of a word's entry in the map
 
   Memory();
   void protect(int how);

@@ -1,10 +1,13 @@
 #include "cuda/host/queues.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "core/error.h"
@@ -17,6 +20,7 @@ std::mutex running;
 bool is_lost = false;    // a kernel has faulted
 bool is_forked = false;  // since the first call
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
 
 bool are_launches_blocking() {
   const char* const set = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -24,12 +28,33 @@ bool are_launches_blocking() {
 }
 const bool is_blocking = are_launches_blocking();
 
+// The names of the functions that were called, and how often. "waits": those that wait.
+std::map<std::string, uint64_t>& calls() {
+  static std::map<std::string, uint64_t> all;
+  return all;
+}
+
+// Without Python in the process nobody holds it.
+bool holds_gil() {
+  using Ask = int (*)();
+  static const auto is_running = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+  static const auto ask = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+  return is_running && ask && is_running() && ask();
+}
+
 }  // namespace
 
-cudaError_t call(const std::function<cudaError_t()>& body) {
+cudaError_t initialize() {
   static const int watches_forks = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   if (watches_forks != 0 || is_forked) return last_error = cudaErrorInitializationError;
+  return cudaSuccess;
+}
+
+cudaError_t call(const char* function, const std::function<cudaError_t()>& body) {
+  if (const cudaError_t error = initialize()) return error;
   const std::lock_guard lock(running);
+  ++calls()[function];
+  if (current_device != 0) return last_error = cudaErrorInvalidResourceHandle;
   if (is_lost) return last_error = cudaErrorLaunchFailure;
   try {
     const cudaError_t error = body();
@@ -39,6 +64,15 @@ cudaError_t call(const std::function<cudaError_t()>& body) {
     is_lost = true;
     throw;
   }
+}
+
+cudaError_t wait(const char* function, const std::function<cudaError_t()>& body) {
+  if (holds_gil())
+    throw RuntimeError("CUDA error: ", function, " waits, and its thread holds Python's GIL");
+  const cudaError_t error = call(function, body);
+  const std::lock_guard lock(running);
+  ++calls()["waits"];
+  return error;
 }
 
 Queues& Queues::instance() {
@@ -154,14 +188,14 @@ cudaError_t Queues::begin_capture(cudaStream_t stream) {
   return cudaSuccess;
 }
 
-cudaError_t Queues::end_capture(cudaStream_t stream, std::vector<Work>& work) {
+cudaError_t Queues::end_capture(cudaStream_t stream, std::shared_ptr<const Capture>& what) {
   if (!is_capturing(stream) || stream->capture->streams[0] != stream) return cudaErrorInvalidValue;
   const std::shared_ptr<Capture> capture = stream->capture;
   for (const cudaStream_t joined : capture->streams) joined->capture = nullptr;
   capture->ended = true;
   if (capture->failed) return cudaErrorStreamCaptureInvalidated;
   if (!capture->unjoined.empty()) return cudaErrorStreamCaptureUnjoined;
-  work = std::move(capture->work);
+  what = capture;
   return cudaSuccess;
 }
 
@@ -177,6 +211,37 @@ bool Queues::refuse_captures() {
   return any;
 }
 
+bool Queues::has(cudaStream_t stream) const {
+  if (!stream) return true;
+  for (const auto& known : streams_)
+    if (known.get() == stream) return true;
+  return false;
+}
+
 }  // namespace tt::emulated
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = tt::emulated::current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device > 1) return tt::emulated::last_error = cudaErrorInvalidDevice;
+  tt::emulated::current_device = device;
+  return cudaSuccess;
+}
+
+// For tests, which find these by their names: how often a function of the runtime was called, or a
+// thread waited ("waits"), and another library that makes another device the thread's.
+extern "C" __attribute__((visibility("default"))) uint64_t
+tiny_torch_emulator_calls(const char* function) {
+  const std::lock_guard lock(tt::emulated::running);
+  return tt::emulated::calls()[function];
+}
+extern "C" __attribute__((visibility("default"))) void tiny_torch_emulator_set_device(int device) {
+  cudaSetDevice(device);
+}
+extern "C" __attribute__((visibility("default"))) int tiny_torch_emulator_device() {
+  return tt::emulated::current_device;
+}
 
 cudaError_t cudaGetLastError() { return std::exchange(tt::emulated::last_error, cudaSuccess); }

@@ -15,11 +15,21 @@ namespace tt::emulated {
 
 using Work = std::function<void()>;
 
+struct HostRange {
+  const char* begin;
+  size_t bytes;
+
+  bool meets(const HostRange& other) const {
+    return begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
+};
+
 // What streams are given while they capture, in that order.
 struct Capture {
   std::vector<Work> work;
   std::vector<cudaStream_t> streams;  // the one that began it, and those that joined by a wait
   std::set<cudaStream_t> unjoined;    // whose work the others have not waited for
+  std::vector<HostRange> copied;      // of the host's memory
   bool failed = false, ended = false;
 };
 
@@ -45,10 +55,10 @@ struct CUevent_st {
   std::shared_ptr<tt::emulated::Mark> mark;  // null: never recorded
 };
 struct CUgraph_st {
-  std::shared_ptr<const std::vector<tt::emulated::Work>> work;
+  std::shared_ptr<const tt::emulated::Capture> what;
 };
 struct CUgraphExec_st {
-  std::shared_ptr<const std::vector<tt::emulated::Work>> work;
+  std::shared_ptr<const tt::emulated::Capture> what;
 };
 
 namespace tt::emulated {
@@ -73,11 +83,17 @@ class Queues {
   cudaError_t ask(cudaEvent_t event);
 
   cudaError_t begin_capture(cudaStream_t stream);
-  cudaError_t end_capture(cudaStream_t stream, std::vector<Work>& work);
+  cudaError_t end_capture(cudaStream_t stream, std::shared_ptr<const Capture>& what);
   bool is_capturing(cudaStream_t stream) const { return stream && stream->capture; }
   // After what cannot be captured: the capture has failed.
   cudaError_t refuse_capture(cudaStream_t stream);
   bool refuse_captures();  // all; whether there are any
+
+  // Graphs that may be launched.
+  std::set<cudaGraphExec_t> graphs;
+
+  // Whether it is a stream that was created, or the default one.
+  bool has(cudaStream_t stream) const;
 
  private:
   void finish(const Mark& mark);
@@ -92,7 +108,13 @@ struct Open {
   ~Open() { Memory::instance().end(); }
 };
 
-// Runs a function of the runtime, one at a time; after a fault, and in a forked process, none.
-cudaError_t call(const std::function<cudaError_t()>& body);
+// Runs a function of the runtime, one at a time; after a fault, in a forked process and while
+// another device is the thread's, none. `function`: its name, under which calls are counted.
+cudaError_t call(const char* function, const std::function<cudaError_t()>& body);
+// The device is in use from now on; an error in a process that was forked since then.
+cudaError_t initialize();
+// The same as `call` of one that waits for the device. RuntimeError where the thread holds Python's
+// GIL.
+cudaError_t wait(const char* function, const std::function<cudaError_t()>& body);
 
 }  // namespace tt::emulated

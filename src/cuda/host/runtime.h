@@ -8,6 +8,9 @@
 // So a forgotten wait between streams is seen in the numbers. All streams are non-blocking ones:
 // the default stream does not wait for them. CUDA_LAUNCH_BLOCKING=1 runs kernels at once.
 //
+// There are two devices, and kernels run on the first one: while the calling thread's device is
+// another, its handles are refused. Nothing may wait while the calling thread holds Python's GIL.
+//
 // https://docs.nvidia.com/cuda/cuda-runtime-api/
 #pragma once
 #include <cstddef>
@@ -46,7 +49,7 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
-constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0;
+constexpr unsigned cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0, cudaHostAllocMapped = 2;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 
 using cudaStream_t = struct CUstream_st*;  // null: the default stream
@@ -59,12 +62,16 @@ struct cudaDeviceProp {
   size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor;
   int regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor;
   int major, minor, multiProcessorCount, l2CacheSize;
+  size_t sharedMemPerBlockOptin;
+  int integrated, isMultiGpuBoard;
 };
 
 // ---- the device ---------------------------------------------------------------------------------
 cudaError_t cudaGetLastError();
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceSynchronize();
@@ -90,7 +97,9 @@ cudaError_t cudaFree(void* block);
 cudaError_t cudaMallocAsync(void** block, size_t bytes, cudaStream_t stream);
 // The block goes in the stream's order: what runs later may not touch it.
 cudaError_t cudaFreeAsync(void* block, cudaStream_t stream);
+// Kernels may use it only where it is mapped.
 cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void* block);  // waits as cudaFree does
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 // The host's memory is copied in the stream's order where cudaHostAlloc gave it; else from it at
 // once, and to it after waiting for the stream.
@@ -98,6 +107,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream);
 
 // ---- streams and events -------------------------------------------------------------------------
+// As handles, 1 is the default stream, too, and 2 the thread's own one, which nobody here uses.
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
@@ -122,6 +132,14 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 namespace tt::emulated {
+
+// ---- what a library that runs over the emulator tells it ---------------------------------------
+// Fills memory whose contents nobody may rely on, in the stream's order.
+void poison(void* data, size_t bytes, cudaStream_t stream);
+// Kernels, of graphs above all, may not write to this memory: the host does. Until it is released.
+void keep_from_kernels(void* data, size_t bytes);
+// Throws RuntimeError where a copy of a graph that lives reads or writes these bytes of the host's.
+void check_no_graph_copies(const void* data, size_t bytes);
 
 // Gives a kernel to a stream; its arguments are copied. Throws where the stream cannot take it, and
 // the kernel's fault if it runs at once.

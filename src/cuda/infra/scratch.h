@@ -44,17 +44,4 @@ class Scratch {
   T* data_ = nullptr;
 };
 
-// What kernels that look for a fault, an index outside say, tell the host: they set what found()
-// points to. While a graph is recorded nobody can know, and there is none: as in PyTorch, where a
-// replay does not tell either.
-class Faults {
- public:
-  Faults() { found_.put(0); }
-  int* found() const { return found_.data(); }
-  bool none() const { return is_recording() || found_.fetch() == 0; }
-
- private:
-  Scratch<int> found_{1};
-};
-
 }  // namespace tt::cuda

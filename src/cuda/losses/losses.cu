@@ -1,6 +1,7 @@
 // Sums of elementwise losses, and margins between classes.
 #include "core/iter.h"
 #include "core/tables/losses.h"
+#include "cuda/infra/faults.h"
 #include "cuda/infra/fold.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/tables.h"
@@ -63,7 +64,7 @@ struct Margins {
         classes(a.classes) {}
 
   __device__ T margin(int64_t target, int64_t other) const { return 1 - x[target] + x[other]; }
-  __device__ bool ends(int64_t k) const { return k == classes || targets[k] == -1; }
+  __device__ bool ends(int64_t k) const { return k == classes || !is_inside(targets[k], classes); }
 };
 
 // is_target[row, class]: a thread per row.
@@ -73,7 +74,7 @@ __global__ void mark_targets(const MarginArgs a, uint8_t* const is_target) {
   const int64_t* const targets = a.targets + row * a.classes;
   uint8_t* const marks = is_target + row * a.classes;
   for (int64_t k = 0; k < a.classes; ++k) marks[k] = 0;
-  for (int64_t k = 0; k < a.classes && targets[k] != -1; ++k) marks[targets[k]] = 1;
+  for (int64_t k = 0; k < a.classes && is_inside(targets[k], a.classes); ++k) marks[targets[k]] = 1;
 }
 
 // A block per row, whose threads take the classes that are no targets.

@@ -5,9 +5,10 @@
 namespace tt::cuda {
 namespace {
 
-// sum |x|^power, or max |x|, of an array: by one block.
+// sum |x|^power, or max |x|, of an array's part: by one block.
 template <class T>
-__device__ double norm_of(const NormBlock& block, NormPower power) {
+__global__ void sum_blocks(const NormBlock* blocks, const NormPower power, double* out) {
+  const NormBlock& block = blocks[blockIdx.x];
   const T* const x = static_cast<const T*>(block.data);
   T state = 0;
   for (int64_t i = threadIdx.x; i < block.n; i += kThreads) {
@@ -17,27 +18,43 @@ __device__ double norm_of(const NormBlock& block, NormPower power) {
     else
       state += power == NormPower::Two ? size * size : size;
   }
-  const double all = static_cast<double>(state);
-  return power == NormPower::Infinity ? max_of_block(all) : sum_of_block(all);
+  const double own = static_cast<double>(state);
+  const double all = power == NormPower::Infinity ? max_of_block(own) : sum_of_block(own);
+  if (threadIdx.x == 0) out[blockIdx.x] = all;
 }
 
-__global__ void sum_blocks(const NormBlock* blocks, const NormPower power, double* out) {
-  const NormBlock& block = blocks[blockIdx.x];
-  const double result = block.single ? norm_of<float>(block, power) : norm_of<double>(block, power);
-  if (threadIdx.x == 0) out[blockIdx.x] = result;
+// The norm of each array from the sums of its parts: by one block.
+template <class T>
+__global__ void join_blocks(const double* sums, const int64_t* ends, const NormPower power,
+                            T* out) {
+  double own = 0;
+  for (int64_t i = (blockIdx.x ? ends[blockIdx.x - 1] : 0) + threadIdx.x; i < ends[blockIdx.x];
+       i += kThreads) {
+    if (power == NormPower::Infinity)
+      own = own > sums[i] || own != own ? own : sums[i];
+    else
+      own += sums[i];
+  }
+  const double all = power == NormPower::Infinity ? max_of_block(own) : sum_of_block(own);
+  if (threadIdx.x == 0) out[blockIdx.x] = static_cast<T>(power == NormPower::Two ? sqrt(all) : all);
 }
 
-// `blocks` and `out` are the host's.
-void sums(const NormBlock* blocks, int64_t count, NormPower power, double* out) {
-  const Scratch<NormBlock> list(count);
-  const Scratch<double> found(count);
-  copy_to_device(list.data(), blocks, count * sizeof(NormBlock));
-  launch<sum_blocks>({count, kThreads}, list.data(), power, found.data());
-  copy_to_host(out, found.data(), count * sizeof(double));
+template <class T>
+void norms(const NormsArgs& a) {
+  if (a.count == 0) return;
+  const int64_t count = a.ends[a.count - 1];
+  const Scratch<NormBlock> blocks(a.blocks, count);
+  const Scratch<int64_t> ends(a.ends, a.count);
+  const Scratch<double> sums(count);
+  launch<sum_blocks<T>>({count, kThreads}, blocks.data(), a.power, sums.data());
+  launch<join_blocks<T>>({a.count, kThreads}, sums.data(), ends.data(), a.power,
+                         static_cast<T*>(a.out));
 }
+
+void norms_of_any(const NormsArgs& args) { args.single ? norms<float>(args) : norms<double>(args); }
 
 }  // namespace
 
-const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), sums};
+const ForeachTable foreach_table = {steps<Scale>(), steps<Clamp>(), steps<Lerp>(), norms_of_any};
 
 }  // namespace tt::cuda

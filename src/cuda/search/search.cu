@@ -15,7 +15,10 @@ __global__ void search_sorted(const SearchArgs args) {
   const int64_t first = i / args.each * args.size, item = itemsize(args.dtype);
   const Wide value = load_as<Wide>(args.values + i * item, args.dtype);
   const auto comes_before = [&](int64_t k) {
-    if (args.order) k = reinterpret_cast<const int64_t*>(args.order)[first + k];
+    if (args.order) {  // where a graph is replayed, nobody has refused one that is outside
+      const int64_t given = reinterpret_cast<const int64_t*>(args.order)[first + k];
+      k = given < 0 ? 0 : given < args.size ? given : args.size - 1;
+    }
     const Wide boundary = load_as<Wide>(args.boundaries + (first + k) * item, args.dtype);
     return args.right ? !(boundary > value) : !(boundary >= value);
   };

@@ -1,8 +1,8 @@
 """The layers of `torch.nn`, one file per family."""
 
-from functools import update_wrapper
 from types import FunctionType
 
+from ...docstrings import copy_as
 from . import utils
 from .activation import *
 from .adaptive import *
@@ -190,14 +190,7 @@ def _own_constructor(cls: type) -> None:
     inherited = cls.__init__  # type: ignore[misc]
     if "__init__" in vars(cls) or not isinstance(inherited, FunctionType):
         return
-    own = FunctionType(
-        inherited.__code__, inherited.__globals__, "__init__", inherited.__defaults__,
-        inherited.__closure__,
-    )  # fmt: skip
-    update_wrapper(own, inherited)
-    del own.__wrapped__  # type: ignore[attr-defined]
-    own.__kwdefaults__, own.__qualname__ = inherited.__kwdefaults__, f"{cls.__name__}.__init__"
-    cls.__init__ = own  # type: ignore[misc]
+    cls.__init__ = copy_as(f"{cls.__name__}.__init__", inherited)  # type: ignore[misc]
 
 
 for _name in __all__:

@@ -81,6 +81,8 @@ class RNNBase(Module):
                 self._all_weights.append([f"{name}_l{layer}{suffix}" for name in shapes])
                 for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
                     setattr(self, name, Parameter(torch.empty(shape, device=device, dtype=dtype)))
+        self._flat_weights_names = [name for names in self._all_weights for name in names]
+        self._init_flat_weights()
         self.reset_parameters()
 
     def _check_settings(self) -> None:
@@ -121,15 +123,44 @@ class RNNBase(Module):
     def flatten_parameters(self) -> None:
         """Does nothing: it is for PyTorch's GPU kernels, and scripts call it."""
 
-    @property
-    def _flat_weights_names(self) -> list[str]:
-        """The parameters' names, in the order in which cuDNN's memory has them."""
-        return [name for names in self._all_weights for name in names]
+    # As in PyTorch, `_flat_weights` is what forward reads: scripts put other tensors there. It is
+    # made anew from the attributes once one of them is another than it was.
 
-    @property
-    def _flat_weights(self) -> list[Any]:
-        """What stands under `_flat_weights_names`; None for what was deleted."""
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+    def _init_flat_weights(self) -> None:
+        self._take_weights([getattr(self, name, None) for name in self._flat_weights_names])
+
+    def _take_weights(self, weights: list[Any]) -> None:
+        self.__dict__.update(_flat_weights=weights, _weights_taken=tuple(weights))
+
+    def _update_flat_weights(self) -> None:
+        now = [getattr(self, name, None) for name in self._flat_weights_names]
+        if any(a is not b for a, b in zip(now, self._weights_taken, strict=True)):
+            self._take_weights(now)
+        if len(self._flat_weights) != len(now):
+            given = len(self._flat_weights)
+            raise RuntimeError(f"{self.mode}: expected {len(now)} weights, got {given}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if name in state.get("_flat_weights_names", ()):
+            state["_flat_weights"][state["_flat_weights_names"].index(name)] = value
+        super().__setattr__(name, value)
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        result = super()._apply(*args, **kwargs)
+        self._init_flat_weights()
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._update_flat_weights()
+        return {key: value for key, value in self.__dict__.items() if key != "_weights_taken"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_flat_weights" not in self.__dict__:  # saved by a version that did not have it
+            self._flat_weights_names = [name for names in self._all_weights for name in names]
+            self._init_flat_weights()
+        self._weights_taken = tuple(self._flat_weights)
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -156,6 +187,7 @@ class RNNBase(Module):
         hidden), for an LSTM a pair of such. Without `hx` it starts at zeros. Raises ValueError and
         RuntimeError for other shapes and dtypes.
         """
+        self._update_flat_weights()
         if isinstance(input, PackedSequence):
             data, sizes, order, inverse = input
             if sizes.dtype != torch.int64:
@@ -186,7 +218,7 @@ class RNNBase(Module):
         return output, self._end(state)
 
     def _check_input(self, input: Tensor, dims: int) -> None:
-        dtype = getattr(self, self._all_weights[0][0]).dtype
+        dtype = self._flat_weights[0].dtype
         if input.dtype is not dtype and not is_cast_on(input):
             _core.refuse_pytorchs(input)
             raise ValueError(
@@ -250,7 +282,8 @@ class RNNBase(Module):
             for direction in range(directions):
                 row = layer * directions + direction
                 h0, c0 = [*[s[row] for s in state], None][:2]
-                weights = [getattr(self, name) for name in self._all_weights[row]]
+                each = len(self._all_weights[row])
+                weights = self._flat_weights[row * each : (row + 1) * each]
                 y, *last = recurrent_layer(
                     self.mode, data, sizes, (h0, c0), weights, self.bias, direction == 1
                 )

@@ -17,7 +17,7 @@ import tiny_torch as torch
 from ... import _core
 from ...arguments import wrong_kind
 from ...autograd import no_grad
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 
 __all__ = [
     "clip_grad_norm",
@@ -82,8 +82,7 @@ def _norms(tensors: list[Any], norm_type: float, foreach: bool | None) -> Tensor
         and not tensors[0].is_meta
         and (norm_type != math.inf or all(tensor.numel() for tensor in tensors))
     ):
-        norms = _core.foreach_norm(arrays, norm_type)
-        return torch.tensor(norms, dtype=dtypes.pop(), device=tensors[0].device)
+        return wrap(_core.foreach_norm(arrays, norm_type))
     first = tensors[0].device
     return torch.stack([torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors])
 
@@ -111,10 +110,7 @@ def _scale(grads: list[Any], max_norm: float, total_norm: Tensor, foreach: bool 
     if not grads:
         return
     factor = torch.clamp(max_norm / (total_norm + 1e-6), max=1.0)
-    left = grads
-    if not factor.is_meta:
-        left = _in_one_call(_core.foreach_scale, grads, foreach, factor.item())
-    for grad in left:
+    for grad in scale_in_one_call(grads, factor, foreach=foreach):
         grad.mul_(factor.to(grad.device))
 
 
@@ -203,7 +199,25 @@ def _grads(function: str, parameters: Tensors) -> list[Any]:
     return [parameter.grad for parameter in listed if parameter.grad is not None]
 
 
-def _in_one_call(call: Any, grads: list[Any], foreach: bool | None, *numbers: float) -> list[Any]:
+def scale_in_one_call(
+    grads: list[Any], factor: Tensor, found: Tensor | None = None, foreach: bool | None = None
+) -> list[Any]:
+    """Multiply gradients by a 0-d tensor of their device, without waiting for it.
+
+    `found`, a float32, becomes 1 where one is inf or NaN. Returns those left to the caller.
+    """
+    if (
+        not grads
+        or grads[0].device != factor.device
+        or type(factor.array) is not _core.NDArray
+        or factor.dtype not in (torch.float32, torch.float64)
+    ):
+        return grads
+    flag = None if found is None else found.array
+    return _in_one_call(_core.foreach_scale, grads, foreach, factor.array, flag)
+
+
+def _in_one_call(call: Any, grads: list[Any], foreach: bool | None, *numbers: Any) -> list[Any]:
     """Change the gradients by one C++ call; returns those that it leaves to the caller."""
     if foreach is False or any(type(grad.array) is not _core.NDArray for grad in grads):
         return grads

@@ -151,14 +151,14 @@ def saved_by(node: Node) -> tuple[list[Saved], list[str]]:
     if inner is not node:
         notes.append(f"{inner.name()} wrote through a view")
     hooks = [hook for _, hook in (node.hooks or {}).values() if hook.turn != RETAIN]
-    if hooks:
+    if hooks and not is_gate(node):
         notes.append(f"{counted(len(hooks), 'hook')}, not called here")
     values = inner.saved
     if values is FREED or node.saved is FREED:
         return [], [*notes, "what it saved is freed"]
     if isinstance(values, Packed):
         how = "computed again in backward" if region_of(values) else "kept by saved hooks"
-        return [], [*notes, f"{counted(len(values.places), 'saved tensor')} {how}"]
+        return [], [*notes, f"{counted(len(values.unpack_hooks), 'saved tensor')} {how}"]
     return [
         saved(array, role_of(inner, k)) for k, array in enumerate(values) if is_array(array)
     ], notes
@@ -197,7 +197,7 @@ def held(node: Node) -> list[Any]:
         return [kind_of(value) if is_array(value) else value for value in saved]
     region = region_of(saved)
     values = list(saved.values)
-    for place in saved.places:
+    for place in saved.unpack_hooks:
         kind = region and region.kinds[values[place]]
         if not kind:
             return []
@@ -207,5 +207,6 @@ def held(node: Node) -> list[Any]:
 
 def region_of(packed: Packed) -> Region | None:
     """The checkpointed call that computes the values again, if one does."""
-    owner = getattr(packed.unpack_hook, "__self__", None)
+    hook = next(iter(packed.unpack_hooks.values()))  # a region's is the same in all places
+    owner = getattr(hook, "__self__", None)
     return owner if isinstance(owner, Region) else None

@@ -1,0 +1,177 @@
+"""What a node has saved, as PyTorch's ``grad_fn._saved_self`` and the like show it.
+
+Names follow from the op: `saves` tells which inputs and outputs are there, its forward what inputs
+and constants are called. So a node shows what our formula keeps: mostly what PyTorch's does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tiny_torch import _core
+from tiny_torch.autograd.saved import Packed
+from tiny_torch.tensor import wrap
+
+# PyTorch's words for arguments of forward, where ours are others: in all ops, and in some (or
+# in some of their nodes).
+WORDS = {
+    "x": "self", "y": "other", "low": "min", "high": "max", "dims": "dim", "edge": "lambd",
+    "slope": "negative_slope", "p": "ord", "w": "weight",
+    "q": "query", "k": "key", "v": "value", "mask": "attn_mask", "causal": "is_causal",
+}  # fmt: skip
+WORDS_OF: dict[str, dict[str, str]] = {
+    op: words
+    for ops, words in (
+        ("Addcdiv Addcmul", {"y": "tensor1", "z": "tensor2"}),
+        ("Addbmm Baddbmm", {"a": "batch1", "b": "batch2"}),
+        ("Addmm", {"a": "mat1", "b": "mat2"}),
+        ("Addmv", {"a": "mat", "b": "vec"}),
+        ("Bmm Mm", {"y": "mat2"}),
+        ("AddmmBackward0", {"x": "mat1", "weight": "mat2"}),
+        ("Convolution ConvolutionTranspose", {"x": "input"}),
+        ("CrossEntropy", {"x": "logits"}),
+        ("Cummax Cummin Kthvalue Max Min Mode Sort Topk", {"result1": "indices"}),
+        ("Dot", {"y": "tensor"}),
+        ("Embedding", {"index": "indices", "padding": "padding_idx"}),
+        ("Flip Permute Roll", {"dims": "dims"}),
+        ("Hardtanh", {"low": "min_val", "high": "max_val"}),
+        ("Lerp", {"y": "end"}),
+        ("LinalgCholeskyEx", {"result": "L"}),
+        ("LinalgInvEx", {"result": "inverse"}),
+        ("MaskedFill MaskedScatter MaskedSelect", {"mask": "mask"}),
+        ("MmBackward0", {"weight": "mat2"}),
+        ("Mv", {"y": "vec"}),
+        ("NativeBatchNorm NativeGroupNorm NativeLayerNorm", {"x": "input"}),
+        ("NllLoss", {"log_p": "self"}),
+        ("Pow", {"y": "exponent"}),
+        ("ScaledDotProductFlashAttentionForCpu", {"result": "output"}),
+        ("SigmoidBackward TanhBackward", {"grad": "grad_output", "y": "output"}),
+    )
+    for op in ops.split()
+}
+# Arguments that PyTorch's nodes do not have; settings are several in one.
+UNSAID = {
+    *("arguments", "by_frequency", "core", "dtype", "momentum", "options", "out", "settings"),
+    *("shape", "size", "sizes", "windows"),
+}
+# The arguments of a step that a view takes.
+STEPS: dict[str, tuple[str, ...]] = {
+    "diagonal": ("offset", "dim1", "dim2"),
+    "select": ("dim", "index"),
+    "slice": ("dim", "start", "end", "step"),
+    "squeeze": ("dim",),
+    "unsqueeze": ("dim",),
+}
+NUMBERS = {bool: _core.bool, int: _core.int64, float: _core.float64}
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def names_of(node: Any) -> Iterator[tuple[str, Callable, int]]:
+    """(name, how it is read, which) of all that a node shows."""
+    op: Any = node.op
+    if not isinstance(node.op, type) or op.forward is None:  # a user's Function has `saved_tensors`
+        return
+    takes = list(inspect.signature(op.forward).parameters)
+    words = {**WORDS, **WORDS_OF.get(op.__name__, {}), **WORDS_OF.get(node.name(), {})}
+    count = len(node.edges)
+    for k, place in enumerate(op.saves):
+        if place is None or (place >= 0 and place >= len(takes)):
+            continue
+        name = takes[place] if place >= 0 else "result" if op.outputs == 1 else f"result{~place}"
+        yield words.get(name, name), read_saved, k
+    for j, name in enumerate(takes[count : count + len(node.constants)]):
+        if name == "steps":
+            last, _ = node.constants[j][-1]
+            yield from ((word, read_step, i) for i, word in enumerate(STEPS.get(last, ())))
+        elif name == "indices":
+            yield name, read_indices, j
+        elif name not in UNSAID:
+            yield words.get(name, name), read_constant, j
+    if 0 not in op.saves and type(node.saved) is tuple and ".nn." not in op.__module__:
+        k = sum(place is not None for place in op.saves)
+        value = node.saved[k] if k < len(node.saved) else None
+        if type(value) is tuple and value not in [c for c in node.constants if type(c) is tuple]:
+            yield "self_sym_sizes", read_saved, k
+
+
+def read_saved(node: Any, k: int) -> Any:
+    values, name = node.unpack(True), node.op.__name__
+    if name == "Mul" and type(values[0]) in NUMBERS:
+        k = 1 - k  # PyTorch takes the number second
+    value = values[k]
+    if name in ("Div", "Mul") and type(value) in NUMBERS:  # which it has as a tensor
+        return wrap(_core.full((), value, NUMBERS[type(value)]))
+    return value.t() if name == "Linear" and k == 1 and value is not None else value
+
+
+def read_constant(node: Any, j: int) -> Any:
+    value = node.constants[j]
+    return REDUCTIONS.get(value, value) if isinstance(value, str) else value
+
+
+def read_indices(node: Any, j: int) -> tuple:
+    return tuple(wrap(x) if hasattr(x, "stamp") else x for x in node.constants[j:])
+
+
+def read_step(node: Any, i: int) -> Any:
+    _, arguments = node.constants[0][-1]
+    value = arguments[i]
+    return value[0] if type(value) is tuple and len(value) == 1 else value
+
+
+def properties_of(node: Any) -> dict[str, property]:
+    """`_saved_*` of a node, and `_raw_saved_*` of what may be a tensor."""
+    found: dict[str, property] = {}
+    for name, read, place in names_of(node):
+        found[f"_saved_{name}"] = shown_by(read, place)
+        if read is read_saved and name != "self_sym_sizes":
+            found[f"_raw_saved_{name}"] = shown_by(SavedTensor, place)
+    return found
+
+
+def shown_by(read: Callable, place: int) -> property:
+    def value(node: Any) -> Any:
+        try:
+            return read(node, place)
+        except IndexError:  # another node of this op has more
+            raise AttributeError(f"{node.name()} has saved nothing of this name") from None
+
+    return property(value)
+
+
+class SavedTensor:
+    """A place among what a node saved, which may have a pair of hooks of its own."""
+
+    def __init__(self, node: Any, place: int) -> None:
+        self._node, self._place = node, place
+
+    def register_hooks(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+        """Packs what is there now; backward gets what `unpack_hook` makes of that.
+
+        Raises RuntimeError where it was freed, is None, or has hooks already.
+        https://pytorch.org/docs/stable/notes/autograd.html#hooks-for-saved-tensors
+        """
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("register_hooks(): incompatible function arguments")
+        saved = self._node.saved
+        if type(saved) is Packed:
+            values = saved.values
+        elif self._node.is_freed():
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                "intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                "graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
+        else:
+            values = saved
+        if values[self._place] is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
+        packed = saved if type(saved) is Packed else Packed(tuple(values))
+        packed.pack(self._place, pack_hook, unpack_hook)
+        self._node.saved = packed
