@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -169,8 +169,9 @@ class Finder(MetaPathFinder):
             return None
         later = sys.meta_path[sys.meta_path.index(self) + 1 :]
         spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
-        if spec is not None and isinstance(spec.loader, SourceFileLoader):
-            spec.loader.exec_module = functools.partial(load, spec.loader.exec_module)  # type: ignore[method-assign]
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+            spec.loader.exec_module = functools.partial(load, execute)  # type: ignore[method-assign]
         return spec
 
 
@@ -185,5 +186,5 @@ def install() -> None:
     for name in names_of_pytorch()["torch.Tensor"].difference(dir(Tensor), vars(_core.Unlisted)):
         setattr(_core.Unlisted, name, Absent(name))
     for name, module in list(sys.modules.items()):
-        if is_public(name):
+        if is_public(name) or any(path == name for path, _ in paths.WHERE):
             vars(module).setdefault("__getattr__", getattr_of(module))

@@ -16,8 +16,7 @@ from typing import Any
 
 STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
 ROOMS = {
-    "": "distributions export func onnx profiler testing "
-    + " ".join(path.stem for path in STANDINS.iterdir() if not path.stem.startswith("__")),
+    "": "distributions export func onnx profiler testing",
     "autograd": "profiler profiler_util",
     "utils": "checkpoint data deterministic hooks images memory monitor viz",
 }
@@ -71,6 +70,7 @@ def full(path: str) -> str:
 
 # (Module, name): where it is, and its name there; None for a module.
 WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
+    **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
     **{
         (full(path), room): (full(f"{path}.{room}".lstrip(".")), None)
         for path, rooms in ROOMS.items()
@@ -101,7 +101,7 @@ def install() -> None:
     for path, _, _ in PATHS:
         name = full(path)
         if name not in sys.modules:
-            module = ModuleType(name, "Names at the path that PyTorch has them at: compat/paths.py.")
+            module = ModuleType(name, "Names at a path of PyTorch: compat/paths.py.")
             module.__spec__ = ModuleSpec(name, None)
             parent, _, last = name.rpartition(".")
             sys.modules[name] = module
