@@ -130,7 +130,13 @@ MADE_OF_OLD_DATA = (
 
 # The same among calls, and those whose gradient reads an input where PyTorch's has made a copy.
 CALLS_MADE_OF_OLD_DATA = (
-    *("F.cross_entropy(x, unit", "F.grid_sample", "F.kl_div(x, unit)", "F.mse_loss(x, y.t(), w"),
+    *(
+        "F.cosine_embedding_loss",
+        "F.cross_entropy(x, unit",
+        "F.grid_sample",
+        "F.kl_div(x, unit)",
+        "F.mse_loss(x, y.t(), w",
+    ),
     *("F.multi_margin_loss", "F.rms_norm", "F.scaled_dot_product_attention", "F.soft_margin_loss"),
     *("s @ y", "v @ y", "torch.cdist", "torch.einsum", "torch.pdist"),
 )
