@@ -14,7 +14,16 @@ from typing import Any
 import tiny_torch as torch
 
 __all__ = [
-    *("Colorize", "Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"),
+    *(
+        "Colorize",
+        "Compare",
+        "Language",
+        "Measurement",
+        "TaskSpec",
+        "Timer",
+        "select_unit",
+        "timer",
+    ),
     *("trim_sigfig", "unit_to_english"),
 ]
 
@@ -202,6 +211,11 @@ class Measurement:
         return "\n".join(lines)
 
 
+class Language(enum.Enum):
+    PYTHON = 0
+    CPP = 1
+
+
 class Timer:
     """Measures a statement, as timeit.Timer, with `num_threads` threads and a synchronized clock.
 
@@ -229,11 +243,11 @@ class Timer:
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
-        language: Any = "python",
+        language: Any = Language.PYTHON,
     ) -> None:
         if not isinstance(stmt, str):
             raise ValueError("Currently only a `str` stmt is supported.")
-        if str(language).lower() not in ("py", "python"):
+        if language is not Language.PYTHON and str(language).lower() not in ("py", "python"):
             raise NotImplementedError(f"Timer: language={language!r}")
         if global_setup:
             raise NotImplementedError("Timer: global_setup, which is C++'s")
