@@ -163,6 +163,31 @@ def test_an_lstm_of_the_cpu_has_no_float16(dtype):
         assert layer(x)[0].dtype is torch.bfloat16
 
 
+LSTMS = (
+    "LSTM(2, 3)(x)", "LSTM(2, 3, proj_size=1)(x)", "LSTM(2, 3, bias=False)(x)",
+    "LSTM(2, 3, 2, bidirectional=True)(x)", "LSTM(2, 3)(x[:, :0])",
+    "LSTM(2, 3).double()(x.double())", "LSTM(2, 3)(pack([x[:, 0], x[:2, 1]]))",
+    "LSTM(2, 3)(pack([x[:, 0], x[:, 1]]))", "LSTM(2, 3, proj_size=1)(pack([x[:, 0], x[:2, 1]]))",
+    "GRU(2, 3)(pack([x[:, 0], x[:2, 1]]))", "RNN(2, 3)(pack([x[:, 0], x[:2, 1]]))",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections")
+@pytest.mark.parametrize("half", HALVES)
+def test_which_lstms_of_the_cpu_have_a_kernel_of_the_dtype(half):
+    def answer(module, call):
+        names = {**vars(module.nn), "pack": module.nn.utils.rnn.pack_sequence}
+        try:
+            with module.autocast("cpu", getattr(module, half)):
+                result = eval(call, {**names, "x": module.ones(3, 2, 2)})[0]
+        except RuntimeError:
+            return "refused"
+        return dtype_name(getattr(result, "data", result))
+
+    for call in LSTMS:
+        assert answer(torch, call) == answer(theirs, call), call
+
+
 @pytest.mark.parametrize("half", HALVES)
 def test_what_is_joined_takes_the_widest_dtype(half):
     a, low = torch.ones(2), torch.ones(2, dtype=getattr(torch, half))

@@ -63,7 +63,11 @@ class Casts(OpMode):
         if policy is None:
             return call(op, arguments)
         if name == "LSTM" and where == "cpu":
-            self.check_lstm(arguments[1])
+            _, x, sizes, _, weights, biases, *_ = arguments
+            if len(weights) == 2 + 2 * biases:  # no projection
+                if not sizes or not sizes[0] or sizes[0] != sizes[-1]:
+                    return call(op, arguments)  # several lengths, or none, have another kernel
+                self.check_lstm(x)
         if policy is BANNED:
             raise RuntimeError(SAFER)
         dtype = _core.float32
@@ -78,7 +82,7 @@ class Casts(OpMode):
 
     def check_lstm(self, x: Tensor) -> None:
         """PyTorch's kernel of the CPU has no float16, but on the newest machines."""
-        if self.dtypes["cpu"] is _core.float16 and x.array.dtype is not _core.float16:
+        if self.dtypes["cpu"] is _core.float16 and x.dtype not in (_core.float16, _core.float64):
             raise RuntimeError(
                 "could not create a primitive descriptor for the LSTM forward propagation "
                 "primitive: autocast on the cpu has no float16 for it; take bfloat16"
