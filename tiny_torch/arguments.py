@@ -92,7 +92,7 @@ def as_float(function: str, argument: str, position: int | None, value: Any) -> 
 
 def as_number(function: str, argument: str, position: int | None, value: Any) -> Any:
     """Python's number, NumPy's, or a 0-d tensor's; OverflowError beyond 64 bits."""
-    if type(value) is float:
+    if type(value) is float or (type(value) is int and -(2**63) <= value < 2**64):
         return value
     if is_tensor(value) and is_scalar(value):
         value = value.item()

@@ -58,6 +58,7 @@ def cdist(
     if x1.dtype is not x2.dtype:
         raise other_type(x1.dtype, x2.dtype)
     check_precision("cdist", x1)
+    p = as_float("cdist", "p", 3, p)
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     check_broadcast(x1.shape[:-2], x2.shape[:-2])
@@ -235,6 +236,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
+    p = as_float("pdist", "p", 2, p)
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     check_precision("pdist", input)
