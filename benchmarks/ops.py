@@ -37,8 +37,8 @@ BINARY = {
     (
         "x",
         "y",
-    ): "add sub mul div floor_divide remainder fmod atan2 hypot nextafter maximum minimum fmax fmin "
-    "copysign logaddexp logaddexp2 eq lt logical_and xlogy heaviside",
+    ): "add sub mul div floor_divide remainder fmod atan2 hypot nextafter maximum minimum fmax "
+    "fmin copysign logaddexp logaddexp2 eq lt logical_and xlogy heaviside",
     ("p", "x"): "pow float_power",
     ("i", "j"): "add mul floor_divide remainder gcd lcm bitwise_and eq",
 }

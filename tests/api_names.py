@@ -188,7 +188,8 @@ THEN = {
         var_mean vdot vsplit xlogy xlogy_ zero_
     """,
     "torch.linalg": """
-        cholesky cond cross det diagonal eigh eigvalsh inv LinAlgError lstsq matmul matrix_exp
+        cholesky cond cross det diagonal eig eigh eigvals eigvalsh
+        inv LinAlgError lstsq matmul matrix_exp
         matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet solve solve_triangular svd
         svdvals vecdot vector_norm
     """,

@@ -36,6 +36,15 @@ def eigh_of(m, A, **options):
     return values, *gauged(vectors)
 
 
+def eig_of(m, A):
+    """Of matrices that are similar to symmetric ones: the values ascend."""
+    values, vectors = m.linalg.eig(spd(A) * (m.arange(A.shape[-1]) + 1).to(A.dtype))
+    if m.__name__ == "torch":
+        values, vectors = values.real.add(0), vectors.real
+    values, order = values.sort(-1)
+    return values, *gauged(m.take_along_dim(vectors, order.unsqueeze(-2), -1))
+
+
 SQUARE = [[(3, 3)], [(1, 1)], [(2, 3, 3)], [(2, 1, 4, 4)], [(0, 0)], [(2, 0, 0)], [(0, 3, 3)]]
 ANY = [*SQUARE, [(5, 3)], [(3, 5)], [(2, 4, 3)], [(2, 3, 4)], [(3, 0)], [(0, 3)]]
 MATRIX = [[(3, 4)], [(2, 3, 4)], [(4, 3)], [(0, 3, 4)]]
@@ -85,6 +94,7 @@ CALLS: dict[str, Any] = {
     "svdvals": (lambda m, A: m.linalg.svdvals(A), ANY),
     "torch.svd": (lambda m, A: [A.svd()[1], m.svd(A)[1]], ANY),
     "torch.svd values": (lambda m, A: m.svd(A, compute_uv=False), ANY),
+    "eig": (eig_of, SQUARE),
     "eigh": (lambda m, A: eigh_of(m, symmetric(A)), SQUARE),
     "eigh upper": (lambda m, A: eigh_of(m, symmetric(A), UPLO="U"), SQUARE),
     "eigh of one triangle": (eigh_of, SQUARE[:4]),

@@ -20,7 +20,16 @@ from typing import Any
 
 from api_names import NAMESPACES
 from random_calls_cases import RECIPES
-from random_values import CHOICES, DTYPES, FLOATS, SMALL, WORDS, WRONG, Values
+from random_values import (
+    CHOICES,
+    DTYPES,
+    FLOATS,
+    SMALL,
+    WORDS,
+    WRONG,
+    LargeArguments,
+    Values,
+)
 from sweep_cases import EXPRESSIONS, PREPARE, TENSORS
 
 import tiny_torch
@@ -139,9 +148,12 @@ class Program(Values):
         if isinstance(last, ast.Expr):
             tree.body[-1] = ast.Assign([ast.Name(result, ast.Store())], last.value)
         ast.fix_missing_locations(tree)
+        large = LargeArguments(self, tree)
         done = [self.run(ast.unparse(statement)) for statement in tree.body]
         if done[-1] and result in self.names:
             self.keep(result)
+        for name in large.names:
+            self.run(f"del {name}")
 
     # ------------------------------------------------------------------------------ the pool
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import random
+from typing import Any
 
 import tiny_torch
 
@@ -138,3 +140,30 @@ def text_of(value: int) -> str:
                 end = f" {'+' if less > 0 else '-'} 1" if less else ""
                 return f"{'-' if value < 0 else ''}({base}**{power}{end})"
     return str(value)
+
+
+class LargeArguments(ast.NodeTransformer):
+    """Makes what a call is given, and has a size of millions, in a line of its own.
+
+    The memory of set_rng_state(zeros(2**32)) is not that of set_rng_state.
+    """
+
+    def __init__(self, program: Any, tree: ast.Module):
+        self.program = program
+        self.results = [getattr(statement, "value", None) for statement in tree.body]
+        self.names: list[str] = []
+        self.visit(tree)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        parts = list(ast.walk(node))
+        numbers = [n.value for n in parts if isinstance(n, ast.Constant) and type(n.value) is int]
+        names = {n.id for n in parts if isinstance(n, ast.Name)}
+        is_small = max(numbers, default=0) < 2**20
+        if is_small or names != {"torch"} or any(node is result for result in self.results):
+            return node
+        name = self.program.new_name("t")
+        if not self.program.run(f"{name} = {ast.unparse(node)}"):
+            return node
+        self.names.append(name)
+        return ast.Name(name, ast.Load())

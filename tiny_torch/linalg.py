@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.functions.linalg.factor import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from tiny_torch.functions.linalg.factor import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
 from tiny_torch.functions.linalg.matmul import matmul
 from tiny_torch.functions.linalg.matrices import (
     cond,
@@ -38,7 +47,8 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv",
     "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
     "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
     "vector_norm",

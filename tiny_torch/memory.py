@@ -27,6 +27,15 @@ def is_meta(self: Tensor) -> bool:
     return self.array.device == "meta"
 
 
+def real(input: Tensor) -> Tensor:
+    """The tensor itself, as there are no complex ones.
+
+    https://pytorch.org/docs/stable/generated/torch.real.html
+    """
+    check_tensor("real", "input", 1, input)
+    return input
+
+
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     check_tensor("is_signed", "input", 1, input)
@@ -406,7 +415,8 @@ FUNCTIONS = {
     **{
         f.__name__: f
         for f in (
-            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, result_type
+            is_inference, is_signed, is_nonzero, is_floating_point, is_same_size, numel, real,
+            result_type,
         )
     },
     **NEVER,
@@ -421,6 +431,7 @@ METHODS = {
     "__deepcopy__": deep_copied,
     "is_same_size": is_same_size,
     "layout": property(layout),
+    "real": property(real),
     "is_meta": property(is_meta),
     **{
         f"is_{kind}": property(no)

@@ -4,9 +4,12 @@
 // their defaults one by one. After a call that failed, `refused` (refusals.py) says what its
 // arguments should have been. A mode may see a function of several ops as one op (op_mode.py's
 // `as_one`); a Function made for that alone has no second names. A flag is
-// True or False: the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`.
+// True or False: the truth of anything else would hide a wrong call, such as `x.mean(2, 3)`. Nor is
+// a bool an int, such as `x.sum(True)`.
 #include <Python.h>
 #include <structmember.h>
+
+#include <cstring>
 
 #include "autograd/tensor.h"
 #include "bindings/bind.h"
@@ -18,26 +21,38 @@ namespace {
 
 struct Function {
   PyObject_HEAD PyObject *plain, *flat;  // `flat` is `plain` where it has no such arguments
-  // {keyword: its first name; None where it is refused; of a flag whether it may be None}, or null
+  // {keyword: its first name; None where it is refused; of a flag whether it may be None; 0 of an
+  // int}, or null
   PyObject* names;
   PyObject *module, *qualname;
-  Py_ssize_t positional;     // how many arguments may come by position
-  int as_one;                // whether a mode may see it as an op
-  uint64_t flags, nullable;  // the places of those that may come by position, a bit each
+  Py_ssize_t positional;           // how many arguments may come by position
+  int as_one;                      // whether a mode may see it as an op
+  uint64_t flags, nullable, ints;  // the places of those that may come by position, a bit each
   vectorcallfunc vectorcall;
 };
 
-// Whether every flag of a call is one.
+// Whether a value in an int's place is a bool, Python's or NumPy's.
+bool is_truth(PyObject* value) {
+  return !PyLong_CheckExact(value) &&
+         (PyBool_Check(value) || std::strncmp(Py_TYPE(value)->tp_name, "numpy.bool", 10) == 0);
+}
+
+// Whether every flag of a call is one, and no int is a flag.
 bool fit_flags(const Function& self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
-  uint64_t places = given < 64 ? self.flags & ((uint64_t{1} << given) - 1) : self.flags;
-  for (Py_ssize_t i = 0; places; ++i, places >>= 1)
-    if (places & 1 && !PyBool_Check(args[i]) && !(args[i] == Py_None && self.nullable >> i & 1))
-      return false;
+  const uint64_t places = given < 64 ? (uint64_t{1} << given) - 1 : ~uint64_t{0};
+  for (uint64_t ints = self.ints & places; ints; ints &= ints - 1)
+    if (is_truth(args[__builtin_ctzll(ints)])) return false;
+  for (uint64_t flags = self.flags & places; flags; flags &= flags - 1) {
+    const int i = __builtin_ctzll(flags);
+    if (!PyBool_Check(args[i]) && !(args[i] == Py_None && self.nullable >> i & 1)) return false;
+  }
   for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const value = args[given + i];
-    if (PyBool_Check(value)) continue;
     PyObject* const kind = PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i));
-    if (kind && PyBool_Check(kind) && !(kind == Py_True && value == Py_None)) return false;
+    if (!kind || !PyLong_Check(kind)) continue;
+    if (!PyBool_Check(kind) && is_truth(value)) return false;
+    if (PyBool_Check(kind) && !PyBool_Check(value) && !(kind == Py_True && value == Py_None))
+      return false;
   }
   return true;
 }
@@ -143,7 +158,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t count, PyObject* 
   if (keywords) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
       PyObject* const name = PyDict_GetItemWithError(self.names, PyTuple_GET_ITEM(keywords, i));
-      if (!name || PyBool_Check(name)) continue;
+      if (!name || PyLong_Check(name)) continue;
       const Owned renamed(first_names(self, keywords));
       return renamed ? checked(renamed) : nullptr;
     }
@@ -156,9 +171,9 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *plain, *flat, *names, *module, *qualname;
   Py_ssize_t positional;
   int as_one;
-  unsigned long long flags = 0, nullable = 0;
-  if (!PyArg_ParseTuple(args, "OOOUUnp|KK", &plain, &flat, &names, &module, &qualname, &positional,
-                        &as_one, &flags, &nullable))
+  unsigned long long flags = 0, nullable = 0, ints = 0;
+  if (!PyArg_ParseTuple(args, "OOOUUnp|KKK", &plain, &flat, &names, &module, &qualname, &positional,
+                        &as_one, &flags, &nullable, &ints))
     return nullptr;
   if (names != Py_None && !PyDict_Check(names))
     return PyErr_Format(PyExc_TypeError, "names: expected a dict or None");
@@ -173,6 +188,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   self->as_one = as_one;
   self->flags = flags;
   self->nullable = nullable;
+  self->ints = ints;
   self->vectorcall = call;
   return reinterpret_cast<PyObject*>(self);
 }

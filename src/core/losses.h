@@ -28,7 +28,7 @@ TT_HOST_DEVICE V bce_with_logits_backward(V g, V x, V t, V weight) {
 template <class V>
 TT_HOST_DEVICE V smooth_l1(V d, V beta) {
   const V half = constant<V>(0.5);
-  return select(d < beta, half * d * d / beta, d - half * beta);
+  return select(d < beta, half * d * (d / beta), d - half * beta);
 }
 template <class V>
 TT_HOST_DEVICE V huber(V d, V delta) {

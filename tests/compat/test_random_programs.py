@@ -1,10 +1,12 @@
 """Some random programs (random_programs.py); and that their runner sees what it is there to see."""
 
+import ast
 import json
 
 import pytest
 from random_calls import Program
 from random_programs import CALLS, CPU_LIMIT, batch, death, needed, parsed, start
+from random_values import LargeArguments
 
 CRASH = "import ctypes; ctypes.string_at(0)"
 
@@ -25,6 +27,15 @@ def lines_of(seed):
     for _ in range(4):
         program.call()
     return lines
+
+
+def test_large_arguments_have_lines_of_their_own():
+    lines = []
+    program = Program(0, {"__name__": "program"}, lambda line: not lines.append(line))
+    tree = ast.parse("r = torch.set_rng_state(torch.zeros(2097152)); torch.zeros(4194304)")
+    assert LargeArguments(program, tree).names == ["t1"]
+    assert lines[1:] == ["t1 = torch.zeros(2097152)"]
+    assert ast.unparse(tree) == "r = torch.set_rng_state(t1)\ntorch.zeros(4194304)"
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -252,7 +252,6 @@ FAR = 10**6
         lambda x, i: nn.functional.multilabel_margin_loss(x[:2], i.view(2, 1).expand(2, 5)),
         lambda x, i: x.take(i),
         lambda x, i: x.put_(i, x[0, :2].clone()),
-        lambda x, i: torch.searchsorted(x[0, :2], x[1, :2], sorter=i // 4),
     ],
 )
 def test_an_index_that_is_outside_when_it_is_replayed(call):
@@ -277,6 +276,19 @@ def test_an_index_that_is_outside_when_it_is_replayed(call):
         else:
             with pytest.raises(RuntimeError, match="device-side assert"):
                 cuda.synchronize()
+
+
+def test_a_sorter_that_is_outside_when_it_is_replayed():
+    # Its end stands for it.
+    x, graph = torch.arange(2.0).cuda(), cuda.CUDAGraph()
+    sorter = torch.tensor([0, 1]).cuda()
+    with cuda.graph(graph):
+        found = torch.searchsorted(x, x, sorter=sorter)
+    sorter.copy_(torch.tensor([-FAR, FAR]).cuda())
+    graph.replay()
+    with pytest.raises(RuntimeError, match="index 1000000 is out of bounds for a size of 2"):
+        cuda.synchronize()
+    assert found.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

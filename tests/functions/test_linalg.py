@@ -249,3 +249,41 @@ def test_in_place_sums_of_products(torch):
     y = torch.zeros(2, 2)
     y.addmm_(w, w, alpha=2).sum().backward()
     assert w.grad.tolist() == [[11.0, 11.0], [11.0, 11.0]]
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, INF])
+def test_distances_at_special_numbers(oracle, p):
+    """Of equal points, infinities and NaN; PyTorch's largest distance leaves NaN out."""
+    numbers = [0.0, -0.0, 1.0, -1.0, 2.0, 1e9, 1e-9, INF, -INF, math.nan]
+    rows = np.array(list(itertools.product(numbers, repeat=2)), "float32")
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+
+    def distances(module, other, name):
+        x, y = (module.from_numpy(a).requires_grad_() for a in (rows, other))
+        if name == "pdist":
+            found = module.nn.functional.pdist(x[:30], p)
+        else:
+            found = module.cdist(x[:, None], y[:, None], p)
+        return found, *module.autograd.grad(found.sum(), (x, y)[: 1 if name == "pdist" else 2])
+
+    for name, other in (("pdist", rows), ("equal", rows.copy()), ("pairs", np.roll(rows, 1, 0))):
+        ours, theirs = distances(tiny_torch, other, name), distances(oracle, other, name)
+        odd = np.isnan(rows - other).any(1) if p == INF and name != "pdist" else slice(0)
+        for found, right in zip(ours, theirs, strict=True):
+            found, right = found.detach().numpy(), right.detach().numpy()
+            assert np.isnan(found[odd]).all()
+            right[odd] = math.nan
+            np.testing.assert_allclose(found, right, 1e-5, err_msg=f"{name} {p}")
+
+
+def test_eigenvalues_that_are_complex_are_refused():
+    rotation = tiny_torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    for function in (tiny_torch.linalg.eig, tiny_torch.linalg.eigvals):
+        with pytest.raises(NotImplementedError, match=r"\[linalg.eig\] .* complex eigenvalues"):
+            function(rotation)
+        with pytest.raises(RuntimeError, match="input tensor should not contain infs or NaNs"):
+            function(rotation * math.nan)
+        with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+            function(rotation[:1])
+    values = tiny_torch.linalg.eigvals(rotation @ rotation)
+    assert values.real is values and values.tolist() == [-1, -1]

@@ -463,6 +463,14 @@ ATTACKS |= {
         "4.1",
         f'#define X "{TASKS["4.1"].folder}/solution.cpp"\n#include X\n',
     ),
+    "our solution, as a header of the system's": (
+        "4.1",
+        f'#pragma GCC system_header\n#include "{TASKS["4.1"].folder}/solution.cpp"\n',
+    ),
+    "our solution, under a header's name": (
+        "4.1",
+        f'#line 1 "cmath"\n#include "{TASKS["4.1"].folder}/solution.cpp"\n',
+    ),
     "our header": kernel('#include "../src/core/half.h"\n', ""),
     "our answers in the object": kernel(
         f'asm(".incbin \\"{TASKS["4.1"].folder}/answers.py\\"");\n'

@@ -53,14 +53,44 @@ OTHERS = [
 ]  # fmt: skip
 
 
+LOSSES = [
+    "F.mse_loss(x / 2, y / 2)", "F.mse_loss(x / 2, y / 2, weight=w / 128)",
+    "F.l1_loss(x, y)", "F.l1_loss(x, y, weight=w / 128)",
+    "F.smooth_l1_loss(x, y, beta=C)", "F.huber_loss(x, y, delta=C)", "F.huber_loss(x, y, weight=w)",
+    "F.binary_cross_entropy_with_logits(x, p)", "F.binary_cross_entropy_with_logits(x, p, w)",
+    "F.kl_div(x, p, reduction='batchmean')",
+    "F.nll_loss(x.abs(), t)", "F.nll_loss(x.abs(), t, w[0])",
+    "F.cross_entropy(x, t)", "F.cross_entropy(x, p)", "F.cross_entropy(x, t, w[0])",
+    "F.poisson_nll_loss(x.abs(), p, log_input=False, eps=0)",
+    "F.gaussian_nll_loss(x / 8, y / 8, p)",
+    "F.gaussian_nll_loss(x / 16, y / 16, p * C, eps=0)", "F.hinge_embedding_loss(x, s, margin=C)",
+    "F.margin_ranking_loss(x, y, s, margin=C)", "F.soft_margin_loss(x, s)",
+    "F.multilabel_soft_margin_loss(x, (s + 1) / 2)", "F.cosine_embedding_loss(x, y, s[:, 0], -0.5)",
+    "F.cosine_embedding_loss(x, y, s[:, 0], margin=0.2)",
+    "F.triplet_margin_loss(x, y, x.flip(0), margin=C, eps=0)",
+    "F.triplet_margin_loss(x, y, x.flip(0), margin=C, p=3, eps=0, swap=True)",
+]  # fmt: skip
+LOSSES_OF_FLOATS = [
+    "F.multi_margin_loss(x, t, margin=C)", "F.multi_margin_loss(x, t, 1, C, w[0])",
+    "F.multilabel_margin_loss(x, t[:, None] * 0 + torch.arange(12))",
+    "F.ctc_loss(x[:, None], torch.tensor([[1, 2]]), torch.tensor([9]), torch.tensor([2]))",
+]  # fmt: skip
+
+
 def operands(dtype, device, power, offset, wide):
     rng = np.random.default_rng(power % 100)
     scale = 10.0**power
     x, y = (torch.from_numpy(a * scale + offset) for a in rng.uniform(-1, 1, (2, 9, 12)))
     x, y = (a.to(getattr(torch, dtype)).to(device) for a in (x, y))
+    rng = np.random.default_rng(5)
+    p, w = rng.uniform(0.05, 0.95, (9, 12)), rng.uniform(0.5, 2, (9, 12))
+    s = rng.choice([-1.0, 1.0], (9, 12))
+    p, w, s = (torch.from_numpy(a).to(x.dtype).to(device) for a in (p, w, s))
+    t = torch.from_numpy(rng.integers(0, 12, 9)).to(device)
     if wide:
-        x, y = x.double(), y.double()
-    return {"torch": torch, "F": F, "x": x, "y": y, "C": scale}
+        x, y, p, w = x.double(), y.double(), p.double(), w.double()
+    names = {"x": x, "y": y, "p": p, "w": w, "s": s.to(x.dtype), "t": t}
+    return names | {"torch": torch, "F": F, "C": scale}
 
 
 def check(expression, dtype, device, power, offset=0.0, ulps=8):
@@ -103,10 +133,9 @@ def test_layers(dtype, device):
 
 def gradients(expression, wide, *operands_of):
     """Those of every operand, for fixed gradients of the answer; `wide`: in float64."""
-    names = operands(*operands_of, False)
+    names = operands(*operands_of, wide)
     letters = sorted(set(re.findall(r"\b[xy]\b", expression)))
-    leaves = [names[x].double() if wide else names[x] for x in letters]
-    names.update(zip(letters, [leaf.requires_grad_() for leaf in leaves], strict=True))
+    leaves = [names[letter].requires_grad_() for letter in letters]
     answer = eval(expression, names)
     given = np.random.default_rng(1).uniform(-1, 1, tuple(answer.shape))
     given = torch.from_numpy(given).to(answer.device).to(getattr(torch, operands_of[0]))
@@ -138,11 +167,72 @@ def test_gradients_of_layers_and_moments(dtype, device):
             check_gradients(expression, dtype, device, 0, offset)
 
 
+@pytest.mark.filterwarnings("ignore:reduction")
+@pytest.mark.parametrize("dtype", EPS)
+def test_losses(dtype):
+    for expression in LOSSES + (LOSSES_OF_FLOATS if dtype == "float32" else []):
+        for power in POWERS[dtype]:
+            if "p * C" in expression and 10.0**power < 20 * TINY[dtype]:
+                continue
+            check(expression, dtype, "cpu", power)
+            if "ctc" not in expression:  # whose gradient is a difference of two that are equal
+                check_gradients(expression, dtype, "cpu", power)
+        for offset in OFFSETS[dtype] if "cosine" not in expression else ():
+            check(expression, dtype, "cpu", 0, offset)
+
+
+@pytest.mark.parametrize("dtype", ["float64", *EPS])
+def test_sums_that_overflow_on_the_way(dtype):
+    large = torch.finfo(getattr(torch, dtype)).max / 4
+    line = torch.tensor([3.0, 2.0, -1.0, 3.0, -4.0, 0.5] * 50, dtype=torch.float64)[:, None]
+    for count in (1, 3, 40, 5000):
+        parts = torch.arange(count) % 7 / 16
+        wide = ((line + parts) * 0.75 - parts.mean()) * large
+        x = wide.to(getattr(torch, dtype))
+        layouts = ((x, 0), (x.t(), 1), (x.t().contiguous(), 1), (x.t()[None, :, ::2], 2))
+        for y, dim in layouts:
+            right = (y.double() * 2.0**-20).mean(dim) * 2.0**20
+            assert torch.allclose(y.mean(dim).double(), right, 4 * eps_of(x), 0), (count, dim)
+            assert torch.equal(y.mean(dim), torch.var_mean(y, dim)[1]), (count, dim)
+        pair = torch.stack([x[0], x[0], -x[0], x[1]])
+        assert torch.equal(pair.sum(0), x[0] + x[1]) and torch.equal(pair.nansum(0), x[0] + x[1])
+    inf, nan = float("inf"), float("nan")
+    for numbers, total in (
+        ([3.0, 3.0, -inf], -inf), ([inf, -inf, 1.0], nan), ([3.0, 3.0, nan], nan),
+        ([3.0, 3.0, 1.0], inf), ([-3.0, -3.0, 1.0], -inf),
+    ):  # fmt: skip
+        x = torch.tensor(numbers, dtype=torch.float64) * large
+        found = x.to(getattr(torch, dtype)).sum()
+        assert torch.equal(found.isnan(), torch.tensor(total != total)), numbers
+        assert total != total or float(found) == total, numbers
+    assert torch.tensor([nan, 3.0, 3.0, -3.0]).mul(1e38).nansum() == 3e38
+
+
+def eps_of(x):
+    return torch.finfo(x.dtype).eps
+
+
 @pytest.mark.parametrize("dtype", EPS)
 def test_composites(dtype):
     for expression in OTHERS:
         for power in POWERS[dtype]:
             check(expression, dtype, "cpu", power)
+
+
+STEPS = [
+    "F.local_response_norm(x[None], 3)", "F.local_response_norm(x[None], 4, 1.0, 0.6, 2.0)",
+    "F.lp_pool1d(x[None], 2, 3)", "F.lp_pool1d(x[None].abs(), 3, 2)", "F.lp_pool2d(x[None], 2, 3)",
+    "F.lp_pool3d(x.view(1, 1, 9, 4, 3).abs(), 1.5, 2)", "F.tanhshrink(x)", "x.logsumexp(1)",
+    "x.diff(n=2)", "x.diff(n=3, dim=0)", "torch.special.i1(x.clamp(-9, 9))", "torch.cov(x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_steps_of_halves(dtype):
+    for expression in STEPS:
+        for power in (-1, 0, 1, 2, 3):
+            check(expression, dtype, "cpu", power, ulps=1)
+            check_gradients(expression, dtype, "cpu", power, ulps=2)
 
 
 def test_many_elements():

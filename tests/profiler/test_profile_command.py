@@ -146,9 +146,15 @@ def test_nothing_to_show():
 
 def test_no_script_leaves_the_page_that_is_there(profiled, tmp_path):
     (tmp_path / "profile.html").write_text("the last one")
-    done = profiled("nofile.py")
-    assert done.returncode == 2 and "can't open file" in done.stderr
-    assert (tmp_path / "profile.html").read_text() == "the last one"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "wrong.py").write_text("x = (")
+    for what, word in {
+        "nofile.py": "can't open file", "-m nosuch": "No module named nosuch",
+        "folder": "can't find '__main__' module", "wrong.py": "SyntaxError",
+    }.items():  # fmt: skip
+        done = profiled(*what.split())
+        assert done.returncode in (1, 2) and word in done.stderr
+        assert (tmp_path / "profile.html").read_text() == "the last one"
 
 
 def test_a_record_keeps_no_memory_alive():

@@ -26,7 +26,7 @@ def bce_with_logits_backward(g, x, t, weight):
 
 def smooth_l1(x, t, beta):
     distance = np.abs(x - t)
-    return np.where(distance < beta, 0.5 * distance**2 / beta, distance - 0.5 * beta)
+    return np.where(distance < beta, 0.5 * distance * (distance / beta), distance - 0.5 * beta)
 
 
 def smooth_l1_backward(g, x, t, beta):

@@ -7,6 +7,7 @@ started as `python script.py`. `import torchvision` answers with what is here of
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -15,12 +16,13 @@ import os
 import runpy
 import sys
 import types
+from collections.abc import Iterator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from multiprocessing import spawn
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from tiny_torch.compat import absent
 from tiny_torch.version import __version__
@@ -196,21 +198,21 @@ def main(arguments: list[str]) -> int:
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path[0] = os.getcwd()
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        with told_as_python():
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return 0
     sys.argv = arguments
     script = os.path.abspath(arguments[0])
     if os.path.isdir(script):  # of which __main__.py is run
         del sys.path[0]
-        runpy.run_path(script, run_name="__main__")
+        with told_as_python():
+            runpy.run_path(script, run_name="__main__")
         return 0
     try:
         with io.open_code(script) as file:
             source = file.read()
     except OSError as error:
-        message = f"{sys.executable}: can't open file {script!r}: {error}"
-        print(message, file=sys.stderr)
-        raise SystemExit(2) from None
+        refuse(f"can't open file {script!r}: [Errno {error.errno}] {error.strerror}", 2)
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.realpath(script))
     module = types.ModuleType("__main__")
@@ -220,6 +222,33 @@ def main(arguments: list[str]) -> int:
     sys.modules["__main__"] = module
     exec(compile(source, script, "exec", dont_inherit=True), vars(module))
     return 0
+
+
+class NothingToRun(SystemExit):
+    """There is no such script or module."""
+
+
+def refuse(what: object, status: int) -> NoReturn:
+    """Ends as Python does where there is nothing to run."""
+    print(f"{sys.executable}: {what}", file=sys.stderr)
+    raise NothingToRun(status) from None
+
+
+@contextlib.contextmanager
+def told_as_python() -> Iterator[None]:
+    """What runpy itself does not find is said in a line."""
+    try:
+        yield
+    except ImportError as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if (
+            trace is None
+            or trace.tb_frame.f_code.co_filename != runpy.run_path.__code__.co_filename
+        ):
+            raise
+        refuse(error, 1)
 
 
 def print_from_script(kind: type[BaseException], error: BaseException, trace: Any) -> None:

@@ -114,6 +114,7 @@ SMALL = {
 }
 # Annotations of flags: whether None is one, too.
 FLAGS = {"bool": False, "bool | None": True}
+INTS = {"int", "int | None", "int | tuple[int, ...]", "int | tuple[int, ...] | None", "Ints | None"}
 # Flags that PyTorch's parser takes None for, whatever their default.
 NULLABLE = {"pin_memory", "requires_grad"}
 STRICT = {"tensor", "frombuffer", "Tensor.new_tensor"}  # whose are True or False even so
@@ -125,7 +126,7 @@ def published(
 ) -> Callable:
     """The function as `module` shows it: with NumPy's names, and a method's without `out`.
 
-    Its parameters of type `bool` take True and False alone.
+    Its parameters of type `bool` take True and False alone, those of ints anything but these.
     """
     inner = plain_of(function)
     if not isinstance(inner, FunctionType):
@@ -133,7 +134,7 @@ def published(
     code = unwrap(inner).__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     method, operator = name.startswith("Tensor."), name.startswith("Tensor.__")
-    names: dict[str, str | bool | None] = {}
+    names: dict[str, str | int | None] = {}
     if (name not in PYTHON or module != "tiny_torch") and not operator:
         names = {
             alias: name
@@ -147,9 +148,14 @@ def published(
     own |= module == "tiny_torch" and name in SMALL | PYTHON
     if not names and aliases and (many or operator or len(arguments) <= method or own):
         return function
-    flags = nullable = 0
+    flags = nullable = ints = 0
     for i, argument in enumerate(arguments):
         kind = inner.__annotations__.get(argument)
+        if kind == "Any":
+            kind = refusals.BY_NAME.get(argument)
+        if kind in INTS and "unbiased" not in arguments:
+            names[argument] = 0
+            ints |= (1 << i) * (i < code.co_argcount)
         if kind not in FLAGS or refusals.is_truth(name, argument):
             continue
         may_be_none = FLAGS[kind] or (argument in NULLABLE and name not in STRICT)
@@ -162,7 +168,7 @@ def published(
     if not aliases:
         refusals.PYTHON_FIRST.add(plain)
     return _core.Function(
-        plain, by_position(inner), names, module, name, positional, as_one, flags, nullable
+        plain, by_position(inner), names, module, name, positional, as_one, flags, nullable, ints
     )
 
 

@@ -86,13 +86,6 @@ def entry_of(task: Task) -> Path:
     return entry
 
 
-def counts() -> bool:
-    """Whether the compiler is one that makes a kernel's accesses be counted: GCC."""
-    asked = [compiler(), "-dM", "-E", "-x", "c++", os.devnull]
-    macros = subprocess.run(asked, capture_output=True, text=True).stdout
-    return "__GNUC__" in macros and "__clang__" not in macros
-
-
 def build_counted(task: Task, path: Path) -> Path:
     """The library whose accesses of memory are counted: an object of its own, which asks for
     nothing but language and the hooks of counts.cpp."""
@@ -135,24 +128,12 @@ def student(path: Path, *folders: Path) -> list[str]:
 
 
 def refuse_text(task: Task, path: Path, given: Path, *arguments: str) -> None:
-    """Raises Refused for what the preprocessor makes of a file: functions of the compiler's own,
-    and what it reads, which is `given`, the language's headers and no more; a task's solution, say,
-    or another student's."""
-    text, listed = path.with_suffix(".ii"), path.with_suffix(".d")
-    compiled(task, path, *arguments, "-E", "-MMD", "-MF", str(listed), "-o", str(text))
-    broken = rules.broken_builtins(text.read_text(errors="replace"))
+    """Raises Refused for what the preprocessor makes of a file, which `given` may include."""
+    text = path.with_suffix(".ii")
+    compiled(task, path, *arguments, "-E", "-o", str(text))
+    broken = rules.broken_text(text.read_text(errors="replace"), [path, given])
     if broken:
         raise Refused(broken)
-    words = listed.read_text().replace("\\\n", " ").split(": ", 1)[1]
-    read = {
-        Path(os.path.realpath(x.replace("\\ ", " "))) for x in re.split(r"(?<!\\)\s+", words) if x
-    }
-    allowed = {path.resolve(), path.with_suffix(".ahead.h").resolve(), given.resolve()}
-    if task.language == "cuda":
-        allowed |= {x for x in read if HEADERS.resolve() in x.parents and x.suffix == ".h"}
-        allowed.add((FOLDER / "5_cuda/device.h").resolve())
-    for file in sorted(read - allowed):
-        raise Refused(f"reads {file.name}, which is not for a solution")
 
 
 def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
@@ -169,7 +150,7 @@ def build_for_emulator(task: Task, path: Path, library: Path) -> Path:
     glue = path.with_suffix(".glue.o")
     source = [*STANDARD, *EMULATED, *student(path, HEADERS, FOLDER)]
     given = [*source, *ahead(task, path, f'"{header}"'), "-x", "c++", str(path)]
-    refuse_text(task, path, header, *given)
+    refuse_text(task, path, path, *given)
     compiled(task, path, *given, "-S", "-o", str(made[0]))
     compiled(task, path, "-c", str(made[0]), "-o", str(made[1]))
     broken = rules.broken_assembly(made[0].read_text(errors="replace"))

@@ -11,7 +11,19 @@ import ast
 import re
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+
+
+def broken_by(text: str, language: str, imports: tuple[str, ...]) -> str:
+    """The first rule of its language that a file breaks, with its line; empty if it keeps them all.
+
+    Raises SyntaxError for what is no Python.
+    """
+    if language == "python":
+        return broken(text, imports)
+    return broken_cpp(text, imports, OF_CUDA if language == "cuda" else OF_CPP)
+
 
 # ---- Python ------------------------------------------------------------------------------------
 
@@ -200,14 +212,24 @@ def ahead(headers: Iterable[str]) -> str:
 # The compiler's own functions can reach memory unseen, and are too many to poison: all but these,
 # which the macros of headers call.
 BUILTIN = re.compile(
-    r"\b__builtin_(?!(?:expect|unreachable|prefetch|assume_aligned|inff?|nanf?|huge_valf?)\b)\w+"
+    r"\b__builtin_(?!(?:expect|unreachable|prefetch|assume_aligned|offsetof|inff?|nanf?|huge_valf?)"
+    r"\b)\w+"
 )
 
 
-def broken_builtins(preprocessed: str) -> str:
-    """A function of the compiler's own in a solution, whatever macro made it."""
-    found = BUILTIN.search(preprocessed.partition(BEGINNING)[2])
-    return f"`{found[0]}` is not for a solution" if found else ""
+LINES_OF = re.compile(r'^# \d+ "(.*)"', re.M)  # how a preprocessor names the file that it reads
+
+
+def broken_text(preprocessed: str, files: Iterable[Path]) -> str:
+    """What macros and includes have brought into a solution: a function of the compiler's own, or
+    another file than `files` and those that were read ahead, a task's solution, say."""
+    before, _, solution = preprocessed.partition(BEGINNING)
+    found = BUILTIN.search(solution)
+    if found:
+        return f"`{found[0]}` is not for a solution"
+    known = {*LINES_OF.findall(before), *map(str, files)}
+    others = [file for file in LINES_OF.findall(solution) if file not in known]
+    return f"reads {Path(others[0]).name}, which is not for a solution" if others else ""
 
 
 # ---- what the compiler has made of a file --------------------------------------------------------

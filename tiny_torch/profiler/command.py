@@ -145,17 +145,22 @@ def main(arguments: list[str]) -> int:
     if not os.path.isdir(os.path.dirname(target)):
         print(f"profile: there is no folder for {target}", file=sys.stderr)
         return 2
-    if arguments[0] != "-m" and not os.path.exists(arguments[0]):
-        return run.main(arguments)  # says so, and leaves the page that is there
-    watch = Watch()
+    watch, began = Watch(), True
     os.register_at_fork(after_in_child=watch.end)  # whose time is its own
     watch.begin()
     try:
         run.main(arguments)
+    except run.NothingToRun:  # the page that is there stays
+        began = False
+        raise
+    except SyntaxError as error:
+        began = error.filename != os.path.abspath(arguments[0])
+        raise
     finally:
         watch.end()
-        note = f"Only the first {MOST} calls are here." if watch.left < 0 else ""
-        text = page(watch.totals(limits()), watch.changes, " ".join(arguments), note)
-        write_whole(target, text)
-        print(f"profile: {target}", file=sys.stderr)
+        if began:
+            note = f"Only the first {MOST} calls are here." if watch.left < 0 else ""
+            text = page(watch.totals(limits()), watch.changes, " ".join(arguments), note)
+            write_whole(target, text)
+            print(f"profile: {target}", file=sys.stderr)
     return 0

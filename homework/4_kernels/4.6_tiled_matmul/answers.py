@@ -37,8 +37,8 @@ def too_much(bytes_of_memory, a, b):
         return ""
     return (
         f"it reads and writes {numbers:.2f} numbers of memory for each product, where the task "
-        f"asks for {NUMBERS} at most: a number that is read serves a whole row or column of a tile, "
-        "and the tile's sums are in registers, not in C nor in an array of variable size"
+        f"asks for {NUMBERS} at most: a number that is read serves a whole row or column of a "
+        "tile, and the tile's sums are in registers, not in C nor in an array of variable size"
     )
 
 

@@ -8,6 +8,7 @@
 #include "core/iter.h"
 #include "core/tables/reduce.h"
 #include "cpu/infra/scratch.h"
+#include "cpu/reduce/driver.h"
 
 namespace tt::cpu {
 
@@ -33,37 +34,52 @@ void total_of(const TotalArgs& a) {
   std::optional<NDArray> arrays[TotalArgs::kMaxInputs];
   for (int i = 0; i < a.count; ++i)
     if (a.inputs[i].data) arrays[i] = array_at(a.inputs[i].data, a.inputs[i].single ? 1 : n, dtype);
+  // The losses of block b, in the memory of a share.
+  const auto losses_of = [&](int64_t b, int64_t share) {
+    const int64_t start = b * kBlock, size = std::min(kBlock, n - start);
+    auto part = [&](const NDArray& of, int64_t offset) {
+      return of.as_strided({size}, {1}, of.offset() + offset);
+    };
+    std::optional<NDArray> parts[TotalArgs::kMaxInputs];
+    Operand operands[TotalArgs::kMaxInputs];
+    for (int i = 0; i < a.count; ++i) {
+      operands[i] = a.inputs[i].number;
+      if (!arrays[i]) continue;
+      if (!a.inputs[i].single) parts[i] = part(*arrays[i], start);
+      operands[i] = a.inputs[i].single ? &*arrays[i] : &*parts[i];
+    }
+    NDArray block = part(scratch, share * kBlock);
+    a.kernel(Iter(block, operands, a.count, dtype, dtype));
+    return block;
+  };
   std::vector<T> sums(blocks);
   parallel_for(shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t share = begin; share < end; ++share)
       for (int64_t b = blocks * share / shares; b < blocks * (share + 1) / shares; ++b) {
-        const int64_t start = b * kBlock, size = std::min(kBlock, n - start);
-        auto part = [&](const NDArray& of, int64_t offset) {
-          return of.as_strided({size}, {1}, of.offset() + offset);
-        };
-        std::optional<NDArray> parts[TotalArgs::kMaxInputs];
-        Operand operands[TotalArgs::kMaxInputs];
-        for (int i = 0; i < a.count; ++i) {
-          operands[i] = a.inputs[i].number;
-          if (!arrays[i]) continue;
-          if (!a.inputs[i].single) parts[i] = part(*arrays[i], start);
-          operands[i] = a.inputs[i].single ? &*arrays[i] : &*parts[i];
-        }
-        const NDArray block = part(scratch, share * kBlock);
-        a.kernel(Iter(block, operands, a.count, dtype, dtype));
+        const NDArray block = losses_of(b, share);
         sum({block.data(),
              dtype,
              dtype,
              reinterpret_cast<char*>(&sums[b]),
              {},
              {},
-             {size},
+             block.shape(),
              {sizeof(T)}});
       }
   });
   for (int64_t step = 1; step < blocks; step *= 2)
     for (int64_t b = 0; b + step < blocks; b += 2 * step) sums[b] += sums[b + step];
-  write<T>(a.out, a.mean ? sums[0] / static_cast<T>(n) : sums[0]);
+  T answer = a.mean ? sums[0] / static_cast<T>(n) : sums[0];
+  if (!__builtin_isfinite(answer)) {  // once more, so that no sum overflows on the way
+    double total = 0;
+    for (int64_t b = 0; b < blocks && total == total; ++b) {
+      const NDArray block = losses_of(b, 0);
+      for (int64_t i = 0; i < block.numel(); ++i)
+        total += static_cast<double>(reinterpret_cast<const T*>(block.data())[i]) * kDown;
+    }
+    answer = static_cast<T>((a.mean ? total / static_cast<double>(n) : total) / kDown);
+  }
+  write<T>(a.out, answer);
 }
 
 void total(const TotalArgs& a) {
@@ -93,9 +109,9 @@ void margin(const MarginArgs& a) {
           };
           T* const out = reinterpret_cast<T*>(a.out);
           if (!a.grad) {
-            T sum = 0;
+            double sum = 0;
             for_each_pair([&](int64_t, int64_t, T margin) { sum += std::max(T(0), margin); });
-            out[row] = sum / static_cast<T>(classes);
+            out[row] = static_cast<T>(sum / static_cast<double>(classes));
           } else {
             const T share = reinterpret_cast<const T*>(a.grad)[row] / static_cast<T>(classes);
             T* const dx = out + row * classes;

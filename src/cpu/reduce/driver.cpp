@@ -214,6 +214,28 @@ struct Reduction {
     ops.fold(lanes, used, width, state(chunk, output));
   }
 
+  // One output once more, in double.
+  void again(int64_t output) const {
+    const char* const x = args.x + Walker<1>(kept, {kept_strides}, output).offset();
+    const Loop convert = conversion(args.dtype, DType::Float64);
+    Walker<1> walker(reduced, {reduced_strides}, 0);
+    double state = 0, scratch[kScratch];
+    for (int64_t done = 0, piece; done < length && state == state; done += piece) {
+      piece = std::min({kScratch, length - done, walker.run()});
+      convert_line(convert, reinterpret_cast<char*>(scratch), sizeof(double), x + walker.offset(),
+                   walker.run_stride(), piece);
+      walker.advance(piece);
+      ops.step_again(&state, scratch, piece);
+    }
+    ops.finish_again(state, length, args.out + output * ops.state_size);
+  }
+  bool is_finite(int64_t output) const {
+    const char* const at = args.out + output * ops.state_size;
+    if (args.compute == DType::Float32)
+      return __builtin_isfinite(*reinterpret_cast<const float*>(at));
+    return __builtin_isfinite(*reinterpret_cast<const double*>(at));
+  }
+
   void run() {
     const bool by_columns = wants_columns();
     if (by_columns) columns = block_columns();
@@ -231,7 +253,9 @@ struct Reduction {
     for (int64_t step = 1; step < chunks; step *= 2)
       for (int64_t chunk = 0; chunk + step < chunks; chunk += 2 * step)
         ops.combine(state(chunk, 0), state(chunk + step, 0), outputs);
-    ops.finish(states, length, args.out, outputs);
+    if (ops.finish(states, length, args.out, outputs) || !ops.step_again) return;
+    for (int64_t output = 0; output < outputs; ++output)
+      if (!is_finite(output)) again(output);
   }
 };
 

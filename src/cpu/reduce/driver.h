@@ -30,12 +30,18 @@ struct ReduceOps {
   // out[j] = the lanes of output j, combined; only the first `used` have seen elements.
   void (*fold)(char* states, int64_t used, int64_t width, char* out);
   void (*combine)(char* states, const char* others, int64_t count);
-  // out[j] = the answer of states[j], which has seen n elements.
-  void (*finish)(const char* states, int64_t n, char* out, int64_t count);
+  // out[j] = the answer of states[j], which has seen n elements. Answers whether all are finite,
+  // where it may matter that one is not.
+  bool (*finish)(const char* states, int64_t n, char* out, int64_t count);
   int64_t state_size;
   int64_t lanes;  // of outer: 1 where the order of elements makes no difference
   int64_t chunk;  // elements; a multiple of kChunk
+  // The same in double, of elements times kDown: no sum of them overflows on the way. Null where
+  // finish() answers true.
+  void (*step_again)(double* state, const double* x, int64_t n) = nullptr;
+  void (*finish_again)(double state, int64_t n, char* out) = nullptr;
 };
+constexpr double kDown = 0x1p-64;
 
 // How argmax and its like work on a piece of the input. A record is an element of compute dtype.
 struct ArgOps {

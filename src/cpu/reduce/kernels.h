@@ -274,26 +274,42 @@ void combine(char* states, const char* others, int64_t count) {
   for (int64_t j = 0; j < count; ++j) s[j] = F::combine(s[j], t[j]);
 }
 
+// A sum on the way may overflow where the answer does not.
+template <class F, class T>
+constexpr bool may_overflow =
+    std::is_floating_point_v<T> &&
+    (std::is_same_v<F, sum_op> || std::is_same_v<F, nansum_op> || std::is_same_v<F, mean_op>);
+
 template <class F, class T, class R>
-void finish(const char* states, int64_t n, char* out, int64_t count) {
+bool finish(const char* states, int64_t n, char* out, int64_t count) {
   const T* s = reinterpret_cast<const T*>(states);
   R* answers = reinterpret_cast<R*>(out);
+  int odd = 0;
   for (int64_t j = 0; j < count; ++j) {
     const T answer = F::finish(s[j], static_cast<T>(n));
     if constexpr (std::is_same_v<R, bool>)
       answers[j] = answer != T{};
     else
       answers[j] = answer;
+    if constexpr (may_overflow<F, T>) odd |= answer - answer != 0;
   }
+  return odd == 0;
+}
+
+template <class F>
+void step_again(double* state, const double* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) *state = F::step(*state, x[i] * kDown);
+}
+template <class F, class T>
+void finish_again(double state, int64_t n, char* out) {
+  const T answer = static_cast<T>(F::finish(state, static_cast<double>(n)) / kDown);
+  __builtin_memcpy(out, &answer, sizeof answer);
 }
 
 enum class Result { Same, Sum, Float, Bool };
 
-// bool elements are bytes of 0 and 1 here: amax, any and all of them need nothing else.
-template <class F, class Type, Result result>
-void kernel(const ReduceArgs& args) {
-  using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
-  using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
+template <class F, class T, class R>
+constexpr ReduceOps ops_of() {
   constexpr ReduceOps::Reader native = {inner<F, T, T>, columns<F, T, T>, outer<F, T, T>};
   ReduceOps ops = {native,          {},         {},         {},
                    fold_rows<F, T>, init<F, T>, fold<F, T>, combine<F, T>,
@@ -304,8 +320,19 @@ void kernel(const ReduceArgs& args) {
 #endif
     ops.bfloat16 = {inner<F, T, BFloat16>, columns<F, T, BFloat16>, outer<F, T, BFloat16>};
   }
+  if constexpr (may_overflow<F, T>)
+    ops.step_again = step_again<F>, ops.finish_again = finish_again<F, T>;
   if constexpr (std::is_same_v<F, sum_op> && std::is_same_v<T, int64_t>)
     ops.boolean = {count_true, nullptr, nullptr};
+  return ops;
+}
+
+// bool elements are bytes of 0 and 1 here: amax, any and all of them need nothing else.
+template <class F, class Type, Result result>
+void kernel(const ReduceArgs& args) {
+  using T = std::conditional_t<std::is_same_v<Type, bool>, uint8_t, Type>;
+  using R = std::conditional_t<result == Result::Bool || std::is_same_v<Type, bool>, bool, T>;
+  static constexpr ReduceOps ops = ops_of<F, T, R>();
   run_reduce(args, ops);
 }
 

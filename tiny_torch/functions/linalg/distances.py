@@ -12,10 +12,9 @@ from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import other_type
 from tiny_torch.functions.common import by_name, check_tensor, check_tensors, rounded_once
 from tiny_torch.functions.linalg.lapack import check_precision
-from tiny_torch.functions.reduce.norms import vector_norm
 from tiny_torch.functions.shape.join import broadcast_tensors
 from tiny_torch.ops.elementwise.arithmetic import result_type
-from tiny_torch.ops.linalg.distances import EuclideanDist
+from tiny_torch.ops.linalg.distances import EuclideanDist, PairNorm
 from tiny_torch.ops.linalg.lapack import check_broadcast
 from tiny_torch.ranges import triu_indices
 from tiny_torch.tensor import Tensor
@@ -64,10 +63,14 @@ def cdist(
     check_broadcast(x1.shape[:-2], x2.shape[:-2])
     if p == 2 and MODES[compute_mode](max(x1.shape[-2], x2.shape[-2])):
         return apply(EuclideanDist, x1, x2)
-    pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return pair_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def pair_norm(pairs: Tensor, p: float) -> Tensor:
+    """The p-norm along the last dim, which may be empty."""
     if p == 0:  # NaN counts in vector_norm, but is NaN here
         return pairs.abs().ceil().clamp(max=1).sum(-1)
-    return vector_norm(pairs, p, -1) if x1.shape[-1] else pairs.sum(-1)
+    return apply(PairNorm, pairs, p, (-1,), False) if pairs.shape[-1] else pairs.sum(-1)
 
 
 # ------------------------------------------------------------------------------------- covariance
@@ -233,8 +236,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports non-negative p values")
     check_precision("pdist", input)
     first, second = triu_indices(len(input), len(input), 1)
-    pairs = input[first] - input[second]
-    return vector_norm(pairs, p, -1) if input.shape[1] else pairs.sum(-1)
+    return pair_norm(input[first] - input[second], p)
 
 
 METHODS = by_name(cov, corrcoef)

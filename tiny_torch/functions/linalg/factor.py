@@ -6,7 +6,7 @@ from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.dtypes import not_implemented, scalar_type
 from tiny_torch.functions.common import into_same, named
 from tiny_torch.functions.linalg.lapack import (
     check_floating,
@@ -15,7 +15,13 @@ from tiny_torch.functions.linalg.lapack import (
     check_precision,
     check_square,
 )
-from tiny_torch.ops.linalg.factor import LinalgCholeskyEx, LinalgEigh, LinalgQr, LinalgSvd
+from tiny_torch.ops.linalg.factor import (
+    LinalgCholeskyEx,
+    LinalgEigh,
+    LinalgQr,
+    LinalgSvd,
+)
+from tiny_torch.ops.linalg.matrices import LinalgEig
 from tiny_torch.tensor import Tensor
 
 
@@ -91,6 +97,44 @@ def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """
     check_matrix("linalg.eigh", "linalg_eigvalsh", "input", input)
     return into_same(out, eigh(input, UPLO)[0])
+
+
+@as_one
+def eig(input: Tensor, *, out: Any = None) -> Any:
+    """(eigenvalues, eigenvectors as columns) of square matrices whose eigenvalues are all real.
+
+    The results are real tensors, where PyTorch's are complex ones without imaginary parts:
+    there are no complex numbers here. Raises NotImplementedError where an eigenvalue is complex.
+    https://pytorch.org/docs/stable/generated/torch.linalg.eig.html
+
+    >>> import tiny_torch as torch
+    >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.sort().values
+    tensor([2., 3.])
+    """
+    check_matrix("linalg.eig", "linalg_eig", "input", input)
+    check_square("linalg.eig", input)
+    if not input.is_floating_point():
+        raise RuntimeError(f"Unknown Complex ScalarType for {scalar_type(input.dtype)}")
+    check_precision("linalg.eig", input)
+    if not input.isfinite().all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    try:
+        found = apply(LinalgEig, input)
+    except ValueError:
+        raise NotImplementedError(
+            "[linalg.eig] is not implemented for matrices with complex eigenvalues"
+        ) from None
+    return named("linalg_eig", found, out)
+
+
+@as_one
+def eigvals(input: Tensor, *, out: Any = None) -> Tensor:
+    """The eigenvalues of square matrices, if all are real; else NotImplementedError.
+
+    https://pytorch.org/docs/stable/generated/torch.linalg.eigvals.html
+    """
+    check_matrix("linalg.eig", "linalg_eigvals", "input", input)
+    return into_same(out, eig(input)[0])
 
 
 def check_svd(A: Any, function: str, driver: str | None) -> None:

@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.arguments import as_number, check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.dtypes import finfo
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_tensor, rounded_once
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers
 from tiny_torch.functions.nn.rectifiers import leaky_relu_, require_float
@@ -243,6 +243,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return apply(Softshrink, input, lambd)
 
 
+@rounded_once
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x) for each element.
 

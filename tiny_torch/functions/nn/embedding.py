@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int, check_bool, wrong_kind
+from tiny_torch.arguments import as_float, as_int, check_bool
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
@@ -75,8 +75,7 @@ def embedding(
     """
     padding = -1
     if padding_idx is not None:
-        if isinstance(padding_idx, float):
-            raise wrong_kind("embedding", "padding_idx", "int", padding_idx, 3)
+        padding_idx = as_int("embedding", "padding_idx", 3, padding_idx)
         rows = weight.size(0)
         if not -rows <= padding_idx < rows and padding_idx != 0:
             raise AssertionError("Padding_idx must be within num_embeddings")

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.dtypes import cannot_cast, promote_types, scalar_type
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_tensor, rounded_once
 from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.functions.shape.join import broadcast_tensors
 from tiny_torch.memory import result_type
@@ -56,9 +57,16 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
     return reduction
 
 
-def _reduce_weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
+@rounded_once
+def _reduce_weighted(
+    loss: Callable[[Tensor, Tensor], Tensor],
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: str,
+) -> Tensor:
     """The mean is over the weights, not over the elements."""
-    weighted = loss * weight
+    weighted = loss(input, target) * weight
     return weighted.sum() / weight.sum() if reduction == "mean" else reduced(weighted, reduction)
 
 
@@ -204,6 +212,7 @@ def binary_cross_entropy_with_logits(
 
 
 @as_one
+@rounded_once
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -270,7 +279,11 @@ def mse_loss(
     reduction = _reduction(reduction, size_average, reduce)
     if weight is not None:
         _require_weight_shape(input, weight)
-        return _reduce_weighted(_of_pairs(MseLoss, "mse", input, target), weight, reduction)
+        return _reduce_weighted(_mse, input, target, weight, reduction)
+    return _mse(input, target, reduction)
+
+
+def _mse(input: Tensor, target: Tensor, reduction: str = "none") -> Tensor:
     return _of_pairs(MseLoss, "mse", input, target, reduction)
 
 
@@ -295,7 +308,7 @@ def l1_loss(
     reduction = _reduction(reduction, size_average, reduce)
     if weight is not None:
         _require_weight_shape(input, weight)
-        return _reduce_weighted(_l1(input, target), weight, reduction)
+        return _reduce_weighted(_l1, input, target, weight, reduction)
     return _l1(input, target, reduction)
 
 

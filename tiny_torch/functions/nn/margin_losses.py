@@ -12,7 +12,7 @@ from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.creation import full_like, ones_like, zeros_like
 from tiny_torch.dtypes import cannot_cast, not_implemented, other_type
-from tiny_torch.functions.common import check_tensor
+from tiny_torch.functions.common import check_tensor, rounded_once
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
@@ -26,6 +26,7 @@ from tiny_torch.tensor import Tensor
 
 
 @as_one
+@rounded_once
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -55,6 +56,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@rounded_once
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -89,7 +91,8 @@ def gaussian_nll_loss(
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    distance = input - target
+    loss = 0.5 * (var.log() + distance * (distance / var))
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduced(loss, reduction)
@@ -325,6 +328,7 @@ def hinge_embedding_loss(
 
 
 @as_one
+@rounded_once
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -353,12 +357,18 @@ def cosine_embedding_loss(
             f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
-    squares = [(x * x).sum(dim) + 1e-12 for x in (input1, input2)]
-    cosine = (input1 * input2).sum(dim) / (squares[0] * squares[1]).sqrt()
+    cosine = (_direction(input1, dim) * _direction(input2, dim)).sum(dim)
     zeros = zeros_like(cosine)
     together = where(target == 1, 1 - cosine, zeros)
     apart = where(target == -1, (cosine - margin).clamp_min(0), zeros)
     return reduced(together + apart, reduction)
+
+
+def _direction(x: Tensor, dim: int) -> Tensor:
+    """x / sqrt(sum of squares + 1e-12), without a square that overflows or vanishes."""
+    unit = x.detach().norm(2, dim, keepdim=True).clamp_min(1e-6)
+    scaled = x / unit
+    return scaled / ((scaled * scaled).sum(dim, keepdim=True) + (1e-6 / unit) ** 2).sqrt()
 
 
 @as_one

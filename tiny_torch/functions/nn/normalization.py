@@ -8,6 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import wrong_kind
 from tiny_torch.dtypes import not_implemented
+from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
 from tiny_torch.functions.nn.pool import avg_pool2d
@@ -15,6 +16,7 @@ from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 
+@rounded_once
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.docstrings import told_as
-from tiny_torch.functions.common import check_tensor, check_tensors, standalone
+from tiny_torch.functions.common import check_tensor, check_tensors, rounded_once, standalone
 from tiny_torch.functions.nn.pool import (
     avg_pool1d,
     avg_pool2d,
@@ -133,6 +133,7 @@ def max_unpool3d(
     return unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
+@rounded_once
 def lp_pool(pools: tuple[Callable, Callable], dims: int, x: Tensor, norm_type: float,
             kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:  # fmt: skip
     name = f"lp_pool{dims}d"

@@ -101,7 +101,7 @@ def normal(
 
     Two numbers need a `size`. https://pytorch.org/docs/stable/generated/torch.normal.html
     """
-    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+    if size is not None or not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         if size is None or std is None:
             raise TypeError("normal() of two numbers needs the argument 'size'")
         mean, std = as_float("normal", "mean", None, mean), as_float("normal", "std", None, std)
@@ -109,8 +109,8 @@ def normal(
         draw(result, _core.normal_, generator, mean, std)
         return result if requires_grad is False else required("normal", result, requires_grad)
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
-    if size is not None or dtype is not None:
-        raise TypeError("normal() of tensors takes no 'size' and no 'dtype'")
+    if dtype is not None:
+        raise TypeError("normal() of tensors takes no 'dtype' without 'size'")
     on_cpu("normal", *(t.array for t in tensors))
     core = core_of(generator)
     array = None

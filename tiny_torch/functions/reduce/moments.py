@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
 from tiny_torch.dtypes import not_implemented, scalar_type
 from tiny_torch.functions.common import applied, by_name, check_tensor, into, named, offered
@@ -40,7 +41,7 @@ def spread_of(op, name, input, dim, unbiased, keepdim, correction):
         correction = float(unbiased)
     if not input.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    correction = 1 if correction is None else correction
+    correction = 1 if correction is None else as_float(name, "correction", None, correction)
     result = apply(op, input, as_dims(dim) or None, keepdim, correction)
     if input.array.size <= correction * result.array.size:
         warn_of_freedom(name)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
+from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
 from tiny_torch.functions.common import check_tensor, into, into_same
@@ -63,8 +63,7 @@ def vector_norm(
     tensor(5.)
     """
     check_tensor("linalg_vector_norm", "input", 1, input)
-    if not isinstance(ord, bool | int | float):
-        raise wrong_kind("linalg_vector_norm", "ord", "Number", ord, 2)
+    ord = as_number("linalg_vector_norm", "ord", 2, ord)
     input = in_dtype("linalg.vector_norm", input, dtype)
     dims = dims_of(dim, input.ndim)
     if (ord < 0 or ord == math.inf) and 0 in [input.shape[d] for d in dims or range(input.ndim)]:

@@ -9,7 +9,7 @@ import builtins
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints, wrong_kind
+from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply
 from tiny_torch.functions.common import (
     applied,
@@ -167,9 +167,9 @@ def extreme(input, dim, keepdim, other, out, whole, along, pairwise, name):
                 "the reduction dim with the 'dim' argument."
             )
         return applied(whole, out, input, None, False)
+    if isinstance(dim, Tensor) and keepdim:
+        dim = as_int(name, "dim", 2, dim)
     if isinstance(dim, Tensor):
-        if keepdim:
-            raise wrong_kind(name, "dim", "int", dim, 2)
         return (
             apply(pairwise, input, dim)
             if out is None

@@ -167,11 +167,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    shifts = (shifts,) if isinstance(shifts, int) else as_ints("roll", "shifts", None, shifts)
-    if dims is None or dims == ():
+    shifts = (shifts,) if type(shifts) is int else as_ints("roll", "shifts", 2, shifts)
+    if dims is None:
         dims = ()
     else:
-        dims = (dims,) if isinstance(dims, int) else as_ints("roll", "dims", None, dims)
+        dims = (dims,) if type(dims) is int else as_ints("roll", "dims", 3, dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:

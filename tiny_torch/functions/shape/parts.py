@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints
+from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.writes import AsStrided, layout
 from tiny_torch.functions.common import by_name
@@ -13,8 +13,10 @@ from tiny_torch.ops.shape.views import Diagonal, Select, Slice, Unfold, apply_vi
 from tiny_torch.tensor import Tensor
 
 
-def index_of(value: Any) -> int:
-    return int(value.item()) if isinstance(value, Tensor) else value.__index__()
+def index_of(function: str, argument: str, value: Any) -> int:
+    if isinstance(value, Tensor):
+        return int(value.item())
+    return as_int(function, argument, 2, value)
 
 
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
@@ -27,7 +29,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    return apply_view(Select, input, (("select", (dim, index_of(index))),))
+    return apply_view(Select, input, (("select", (dim, index_of("select", "index", index))),))
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
@@ -45,7 +47,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         start.array.ndim or start.dtype is _core.bool or start.dtype.is_floating_point
     ):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    start = index_of(start)
+    start = index_of("narrow", "start", start)
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:

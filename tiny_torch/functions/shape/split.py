@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from operator import index as as_index
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_ints
+from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.graph import Op
 from tiny_torch.functions.common import by_name
@@ -73,7 +72,7 @@ def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, .
         return split_with_sizes(self, split_size, dim)
     check_has_dims("split", self)
     dim = wrap_dim(dim, self.array.ndim)
-    size, each = self.array.shape[dim], as_index(split_size)
+    size, each = self.array.shape[dim], as_int("split", "split_size", 1, split_size)
     if each < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={each}")
     if each == 0 and size:
@@ -147,9 +146,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
     if not isinstance(indices_or_sections, (tuple, list)):
-        count = as_index(indices_or_sections)
-        if count >= 2**63:
-            raise ValueError("Overflow when unpacking long long")
+        count = as_int("tensor_split", "sections", None, indices_or_sections)
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         _core.expect_memory(float(count) * PIECE_BYTES)

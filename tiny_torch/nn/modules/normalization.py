@@ -7,6 +7,7 @@ from typing import Any
 
 import tiny_torch as torch
 
+from ...arguments import is_int
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -16,8 +17,8 @@ from .module import Module
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
+    return (normalized_shape,) if is_int(normalized_shape) else tuple(normalized_shape)
 
 
 class _Affine(Module):

@@ -1,10 +1,34 @@
-"""Euclidean distances between rows."""
+"""Distances between rows."""
 
 from __future__ import annotations
+
+import math
 
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op
 from tiny_torch.ops.linalg.lapack import in_tensors
+from tiny_torch.ops.reduce.norms import LinalgVectorNorm
+from tiny_torch.ops.reduce.sums import spread
+
+
+class PairNorm(LinalgVectorNorm):
+    """The norm of differences. Its gradient is NaN at NaN, and all of it goes to each extreme."""
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grad, needs):
+        x, norm, p, dims, keepdim = saved
+        slope, odd = LinalgVectorNorm.backward(saved, grad, needs), x.detach()
+        if p < 1:
+            slope = slope.masked_fill(odd == 0, 0)
+        if p == math.inf:
+            shape = tuple(x.shape)
+            odd = spread(norm.detach(), shape, dims, keepdim) - x.detach().abs()
+            slope = x.sign() * (odd == 0).to(x.dtype) * spread(grad, shape, dims, keepdim)
+        return slope.masked_fill(odd.isnan(), math.nan)
+
+
+PairNorm.__name__ = "LinalgVectorNorm"  # in the graph it is one
 
 
 class EuclideanDist(Op):

@@ -122,6 +122,14 @@ def eigh_of_finite(A: Any, UPLO: Any) -> tuple:
     return values, np.where(bad[..., None, None], diagonal.astype(A.dtype), vectors)
 
 
+def eig_of_finite(A: Any) -> tuple:
+    """Values and vectors of any square matrices; ValueError unless all of them are real."""
+    values, vectors = np.linalg.eig(A)
+    if np.iscomplexobj(values):
+        raise ValueError("complex eigenvalues")
+    return values, vectors
+
+
 def by_rows(values: Any) -> Any:
     """An NDArray of NumPy's values, contiguous."""
     values = np.require(values, requirements=("C", "W"))  # a copy, if it is a broadcast view

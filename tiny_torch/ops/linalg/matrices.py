@@ -1,4 +1,4 @@
-"""Pseudo-inverse, least squares and the exponential of matrices, stacked in leading dims."""
+"""Pseudo-inverse, least squares, exponential and eigenvalues of matrices, in leading dims."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from tiny_torch.autograd.graph import Op
 from tiny_torch.devices import array_module
 from tiny_torch.dtypes import finfo
 from tiny_torch.ops.elementwise.cast import widened
-from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd
+from tiny_torch.ops.linalg.factor import LinalgEigh, LinalgSvd, columns, over_differences
 from tiny_torch.ops.linalg.lapack import (
     LinAlgError,
     all_finite,
     by_columns,
     by_rows,
     check_broadcast,
+    eig_of_finite,
     in_tensors,
     lapack,
     svd_of_finite,
 )
+from tiny_torch.ops.linalg.solve import LinalgSolveEx
 from tiny_torch.ops.shape.join import Cat
 from tiny_torch.tensor import Tensor, wrap
 
@@ -204,3 +206,36 @@ class LinalgMatrixExp(Op):
         left = apply_many(Cat, (A.mT, A.detach() * 0), -2)
         right = apply_many(Cat, (grad / scale, A.mT), -2)
         return apply(LinalgMatrixExp, apply_many(Cat, (left, right), -1))[..., :n, n:] * scale
+
+
+# ------------------------------------------------------------------------------------ eigenvalues
+
+
+class LinalgEig(Op):
+    """A V = V diag(values), where all values are real; the columns of V have length 1."""
+
+    outputs = 2
+    saves = (~0, ~1)
+
+    @staticmethod
+    def forward(A):
+        if A.size == 0:
+            values, vectors = np.empty(A.shape[:-1], A.dtype.name), np.empty(A.shape, A.dtype.name)
+        else:
+            values, vectors = lapack("linalg.eig", eig_of_finite, A)
+        result = by_rows(values), by_columns(vectors)
+        return result, result
+
+    @staticmethod
+    @in_tensors
+    def backward(saved, grads, needs):
+        values, V = saved
+        to_values, to_V = grads
+        if to_V is None:
+            return apply(LinalgSolveEx, V.mT, to_values.unsqueeze(-1) * V.mT, False)
+        turn = V.mT @ to_V
+        lengths = V.mT @ (V * columns(turn.diagonal(0, -2, -1)))  # which stay 1
+        inner = over_differences(turn - lengths, values)
+        if to_values is not None:
+            inner = inner + to_values.diag_embed()
+        return apply(LinalgSolveEx, V.mT, inner @ V.mT, False)

@@ -82,8 +82,11 @@ class Logsumexp(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y, dims, keepdim = saved
-        shape = tuple(x.shape)
-        return (x - spread(y, shape, dims, keepdim)).exp() * spread(grad, shape, dims, keepdim)
+        shape, wide = tuple(x.shape), widened(x)
+        if wide is not x:  # y is rounded, and so a share of its size away
+            y = _core.logsumexp(wide, dims, keepdim, None)
+        share = (wide - spread(y, shape, dims, keepdim)).exp()
+        return narrowed(share * spread(widened(grad), shape, dims, keepdim), x.dtype)
 
     @staticmethod
     def composite(x, dims, keepdim):

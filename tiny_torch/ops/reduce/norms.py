@@ -32,7 +32,7 @@ class LinalgVectorNorm(Op):
             wide = (widened(x), widened(norm), p, dims, keepdim)
             slope = LinalgVectorNorm.backward(wide, widened(grad), needs)
             return None if slope is None else narrowed(slope, x.dtype)
-        shape = tuple(x.shape)
+        shape, length = tuple(x.shape), norm
         norm, grad = spread(norm, shape, dims, keepdim), spread(grad, shape, dims, keepdim)
         zero = norm.detach() == 0
         if p == 0:
@@ -52,9 +52,13 @@ class LinalgVectorNorm(Op):
         if p >= 3:
             return share * share.abs() ** (p - 2) * grad
         # The power of a 0 has no finite slope, and must not make that of the others NaN.
-        still = zero | (x.detach() == 0)
-        base = share.masked_fill(still, 1).abs()
-        return (x.sign() * base ** (p - 1)).masked_fill(still, 0) * grad
+        still = zero | ((x.detach() == 0) & (norm.detach() == norm.detach()))
+        if p > 0:  # both powers are in range where the share is not
+            power = length.masked_fill(length.detach() == 0, 1) ** (1 - p)
+            base = x.masked_fill(still, 1).abs() ** (p - 1) * spread(power, shape, dims, keepdim)
+        else:
+            base = share.masked_fill(still, 1).abs() ** (p - 1)
+        return (x.sign() * base).masked_fill(still, 0) * grad
 
 
 def power_norm(x, p, dims, keepdim):
