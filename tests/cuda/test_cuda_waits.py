@@ -11,9 +11,8 @@ import tiny_torch as torch
 from tiny_torch import cuda, nn
 from tiny_torch.nn import functional as F
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("TINY_TORCH_CUDA") != "emulated", reason="a GPU may be done before it is asked"
-)
+if os.environ.get("TINY_TORCH_CUDA") != "emulated":
+    pytest.skip("a GPU may be done before it is asked", allow_module_level=True)
 
 
 def waits(call):

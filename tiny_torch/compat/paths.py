@@ -18,7 +18,7 @@ STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their ki
 ROOMS = {
     "": "distributions export func onnx profiler testing",
     "autograd": "profiler profiler_util",
-    "utils": "checkpoint data deterministic hooks images memory monitor viz",
+    "utils": "_pytree checkpoint data deterministic hooks images memory monitor viz",
 }
 # (Path, where the names are, the names).
 PATHS = [
