@@ -36,11 +36,13 @@ class Worker:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{name}\n".encode())
         self.process.stdin.flush()
-        ready, _, _ = select.select([self.process.stdout], [], [], self.patience)
-        answer = self.process.stdout.readline() if ready else b""
+        answer, ready = b"words", True
+        while ready and answer and not answer.startswith(b"{"):  # a library may print, too
+            ready = bool(select.select([self.process.stdout], [], [], self.patience)[0])
+            answer = self.process.stdout.readline() if ready else b""
         if not answer:
             self.close()
-            return {"error": "the process ended" if ready else f"longer than {self.patience} s"}
+            return {"error": "the process ended" if ready else f"longer than {self.patience:g} s"}
         said = json.loads(answer)
         if "lost" in said.get("error", ""):  # the context: no call works any more
             self.close()

@@ -102,8 +102,12 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
+def contents(file: Path) -> str:
+    return file.read_text(errors="replace") if file.exists() else ""
+
+
 def last_line(file: Path) -> str:
-    lines = file.read_text(errors="replace").split("\n")
+    lines = contents(file).split("\n")
     return next((line for line in reversed(lines) if line.strip()), "nothing was said")
 
 
@@ -162,11 +166,11 @@ def first(limit: float, quick: bool) -> str:
         # Blocks of memory are CUDA's own, with room behind each: else a neighbour is hit unseen.
         sanitizer += ["--padding", "512"] if tool == "memcheck" else []
         left = (limit - (time.monotonic() - start)) * (0.5 if tool == "memcheck" else 1)
-        before = len(file.read_text())
+        before = len(contents(file))
         checks = python("-m", "benchmarks.gpu.checks", "cases", DEVICE, which)
         extra = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"} if tool else {}
         code = run([*(sanitizer if tool else []), *checks], file, left, extra)
-        text = file.read_text()[before:]
+        text = contents(file)[before:]
         right, wrong = (
             len(re.findall(rf"^{word} .* s  ", text, re.M)) for word in ("ok", "FAILED")
         )
@@ -181,8 +185,8 @@ def first(limit: float, quick: bool) -> str:
 def tests(names: list[str], file: Path, limit: float, quick: bool) -> str:
     if not has("pytest"):
         return "did not run: no pytest here"
-    outcomes = OUT / f"{file.stem}_outcomes.txt"
-    outcomes.unlink(missing_ok=True)
+    raw, before = WORK / f"pytest_{file.name}", len(contents(file))
+    raw.unlink(missing_ok=True)
     workers = min(CORES, 8)
     parallel = ["-n", str(workers), "--max-worker-restart", "500"] if has("xdist") else []
     code = run(
@@ -191,12 +195,16 @@ def tests(names: list[str], file: Path, limit: float, quick: bool) -> str:
                "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), *parallel,
                *(["-k", "float32 and not random"] if quick else []),
                *(str(ROOT / "tests" / "cuda" / name) for name in names)),
-        file, limit, {"TT_OUTCOMES": str(outcomes)},
+        raw, limit, {"TT_OUTCOMES": str(file)},
     )  # fmt: skip
-    text = outcomes.read_text() if outcomes.exists() else ""
+    text = contents(file)[before:]
     passed = len(re.findall(r"^passed ", text, re.M))
     failed = re.findall(r"^failed (?:.*/)?(.*)", text, re.M)
-    how = "" if code in (0, 1) and passed else f"{end_of(code, limit)}: {last_line(file)}"
+    how = "" if code in (0, 1) and passed else end_of(code, limit)
+    if how and code is not None:  # pytest itself failed: it says why
+        how = f"{how}: {last_line(raw)}"
+        with file.open("a") as out:
+            out.write(contents(raw)[-8000:])
     worst = f", first {', '.join(failed[:3])}" if failed else ""
     return f"{passed} passed, {len(failed)} failed{worst} {how}".strip()
 

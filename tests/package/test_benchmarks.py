@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
 from benchmarks import report  # noqa: E402
 from benchmarks.__main__ import SUITES  # noqa: E402
-from benchmarks.gpu import session  # noqa: E402
-from benchmarks.gpu.lines import TINY, make_lines  # noqa: E402
+from benchmarks.gpu import checks, session  # noqa: E402
+from benchmarks.gpu.lines import NOT_TINY, TINY, make_lines  # noqa: E402
 from benchmarks.gpu.worker import prepared  # noqa: E402
 from benchmarks.line import Line  # noqa: E402
 from benchmarks.turns import Result  # noqa: E402
@@ -58,14 +58,25 @@ def test_a_row_says_what_was_measured():
 
 
 # ---- on a GPU -----------------------------------------------------------------------------------
-GPU_LINES = [x for x in make_lines() if not x.name.startswith("captured")]
+GPU_LINES = [
+    pytest.param(x, id=x.name, marks=[pytest.mark.slow] * x.name.startswith(NOT_TINY))
+    for x in make_lines()
+    if not x.name.startswith("captured")
+]
 
 
-@pytest.mark.parametrize("line", GPU_LINES, ids=lambda line: line.name)
+@pytest.mark.parametrize("line", GPU_LINES)
 def test_a_line_for_a_gpu_runs_anywhere(torch, line):
     names = prepared(torch, "cpu", "TINY", line)
     exec(line.call, names)
     assert eval(line.work, dict(TINY)) >= 0 and eval(line.moved, dict(TINY)) >= 0
+
+
+def test_the_cases_of_a_gpu_are_right_on_the_cpu(capsys):
+    assert len(checks.CASES) == 60
+    assert all(checks.compare(case.removeprefix("*"), "cpu") for case in checks.CASES)
+    assert capsys.readouterr().out.count("ok ") == 60
+    assert not checks.compare("r(3) + nothing", "cpu")
 
 
 def test_names_of_lines_differ():

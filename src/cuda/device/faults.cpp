@@ -40,7 +40,10 @@ bool are_launches_blocking() {
   return set && std::strcmp(set, "1") == 0;
 }
 
-bool take(Fault& fault) { return __atomic_exchange_n(&fault.is_there, 0, __ATOMIC_ACQUIRE) != 0; }
+bool take(Fault& fault) {
+  return __atomic_load_n(&fault.is_there, __ATOMIC_RELAXED) &&
+         __atomic_exchange_n(&fault.is_there, 0, __ATOMIC_ACQUIRE);
+}
 
 }  // namespace
 

@@ -17,7 +17,7 @@ from .module import Module
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
     return (normalized_shape,) if is_int(normalized_shape) else tuple(normalized_shape)
 
 
