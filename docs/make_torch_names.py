@@ -24,9 +24,12 @@ def namespaces() -> dict[str, Any]:
     """PyTorch's modules at the paths of our public ones, and torch.Tensor."""
     import torch
 
-    import tiny_torch.export
-    import tiny_torch.onnx  # noqa: F401 -- with these, all our modules are loaded
+    from tiny_torch.compat.paths import ROOMS, full
 
+    for path, rooms in ROOMS.items():
+        for room in rooms.split():
+            importlib.import_module(f"{full(path)}.{room}")
+    importlib.import_module("tiny_torch.compiler")
     found = {}
     ours = (["compat"], ["functions"], ["ops"])
     for name in sorted(sys.modules):

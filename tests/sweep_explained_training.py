@@ -15,6 +15,13 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
         "that what was added within stays",
     ),
     (
+        r"torch\.nn\.CosineEmbeddingLoss",
+        r"float16 (train|eval) ",
+        r"^\d+ of \d+ values, such as",
+        "lengths are found in float32; in PyTorch's float16 the product of squared lengths, which "
+        "are some hundreds, is inf, and the cosine 0",
+    ),
+    (
         r"torch\.nn\.TripletMarginLoss",
         r"",
         r"^1 of 1 values, such as \[0\.03125\], not \[0\.015625\]$",

@@ -17,7 +17,6 @@ if sys.argv[:2] == ["-m", "homework"] and sys.path[0] == os.getcwd():
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from math import e, inf, nan, pi
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 try:
@@ -57,13 +56,12 @@ from tiny_torch.version import __version__
 
 newaxis = None
 
-# jit, distributed and their kin, which are loaded when they are asked for
-__path__.append(str(Path(__file__).with_name("compat") / "standins"))
-
-if TYPE_CHECKING:  # the names that the loop below adds, and modules that are loaded when asked for
-    from tiny_torch import export, onnx
+if TYPE_CHECKING:  # the names that the loop below adds, and what is loaded when it is asked for
+    from tiny_torch import distributions, export, func, onnx, profiler, testing
     from tiny_torch._published import *
     from tiny_torch.compat.standins import _dynamo, _inductor, compiler, distributed, fx, hub, jit
+    from tiny_torch.compat.standins.compiler import compile
+    from tiny_torch.func import vmap
 
 
 for _module in (
@@ -100,16 +98,12 @@ from tiny_torch import (
     backends,
     cpu,
     cuda,
-    distributions,
-    func,
     linalg,
     multiprocessing,
     nn,
     optim,
-    profiler,
     serialization,
     special,
-    testing,
     types,
     utils,
     version,
@@ -117,14 +111,13 @@ from tiny_torch import (
 from tiny_torch.amp import GradScaler, autocast
 from tiny_torch.amp import state as _autocast_state
 from tiny_torch.compat import absent, paths, twins
-from tiny_torch.compiler import compile
 from tiny_torch.cuda import OutOfMemoryError
 from tiny_torch.cuda import amp as _cuda_amp  # so that torch.cuda.amp is there
-from tiny_torch.func import vmap
 from tiny_torch.serialization import load, save
 
 globals().update(methods.publish(__name__, twins.FUNCTIONS))
 globals().update(methods.publish(__name__, _autocast_state.FUNCTIONS))
 methods.attach(serialization.METHODS)
+__path__.append(str(paths.STANDINS))
 paths.install()
 absent.install()

@@ -47,12 +47,21 @@ def told_as(planes: Any, dims: int) -> Callable[[Named], Named]:
 
 
 def copy_as(name: str, function: FunctionType) -> FunctionType:
-    """The same function under a class's name, `Class.method`, which Python's errors say."""
+    """The same function under another name, or as `Class.method`, which Python's errors say."""
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__,
         function.__closure__,
     )  # fmt: skip
     update_wrapper(copy, function)
     del copy.__wrapped__  # type: ignore[attr-defined]
-    copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, name
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__, copy.__name__ = name, name.rpartition(".")[2]
     return copy
+
+
+def own_methods(cls: type, *names: str) -> None:
+    """Gives a class copies of methods that it inherits, under its own name."""
+    for name in names:
+        method, own = getattr(cls, name), f"{cls.__name__}.{name}"
+        if isinstance(method, FunctionType) and method.__qualname__ != own:
+            setattr(cls, name, copy_as(own, method))

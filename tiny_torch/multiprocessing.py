@@ -28,6 +28,7 @@ from typing import Any
 
 import tiny_torch as torch
 from tiny_torch import _core
+from tiny_torch.nn import Parameter
 from tiny_torch.tensor import wrap
 
 SECONDS_TO_TAKE = 10
@@ -68,12 +69,12 @@ def rebuild_tensor(kind: type, file: Any, size: int, layout: tuple, requires_gra
         os.close(opened)
     dtype, shape, strides, offset = layout
     tensor = wrap(array.reinterpret(dtype, shape, strides, offset))
-    if kind is torch.nn.Parameter:
-        return torch.nn.Parameter(tensor, requires_grad)
+    if kind is Parameter:
+        return Parameter(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)
 
 
-for _kind in (torch.Tensor, torch.nn.Parameter):
+for _kind in (torch.Tensor, Parameter):
     ForkingPickler.register(_kind, reduce_tensor)
 
 

@@ -51,6 +51,7 @@ class Tensor(TensorBase):
 
     _hooks: dict  # a leaf's own; not there before the first
     _post_hooks: dict
+    _latest: list  # [array, name of the edge], once `.data` was set: what nodes read then
 
     __array_priority__ = 1000  # NumPy leaves mixed operators to us
 

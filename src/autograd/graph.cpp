@@ -78,7 +78,7 @@ PyObject* check_saved(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
     PyObject* const value = PyTuple_GET_ITEM(args[0], i);
     const int64_t stamp = stamp_of(value);
-    if (stamp > sequence || (is_array(value) && reinterpret_cast<ArrayObject*>(value)->replaced))
+    if (stamp > sequence || (is_array(value) && reinterpret_cast<ArrayObject*>(value)->latest))
       return PyLong_FromLong(kStale);
     if (stamp >= 0) {
       if (first_array < 0) first_array = i;

@@ -24,7 +24,8 @@ std::string type_name(PyObject* object);
 // ------------------------------------------------------------------------------ arrays and dtypes
 struct ArrayObject {
   PyObject_HEAD NDArray array;
-  bool replaced;  // a tensor that had it was given other `.data` since
+  // Null; or, once a tensor that had it was given other `.data`, a list of what that is now.
+  PyObject* latest;
 };
 extern PyTypeObject* array_type;
 

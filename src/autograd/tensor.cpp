@@ -26,9 +26,9 @@ thread_local PyObject* watched = nullptr;   // the names of ops that these want 
 constexpr int kPlain = 0, kMultiOutput = 1, kMadeWithoutGrad = 2, kMadeInInference = 3;
 
 // ------------------------------------------------------------------------------ fields and memory
-using TensorFields =
-    Held<TensorObject, &TensorObject::array, &TensorObject::edge, &TensorObject::view,
-         &TensorObject::grad, &TensorObject::hooks, &TensorObject::post_hooks>;
+using TensorFields = Held<TensorObject, &TensorObject::array, &TensorObject::edge,
+                          &TensorObject::view, &TensorObject::grad, &TensorObject::hooks,
+                          &TensorObject::post_hooks, &TensorObject::latest>;
 using ViewFields = Held<ViewObject, &ViewObject::base>;
 
 PyMemberDef tensor_fields[] = {
@@ -38,6 +38,7 @@ PyMemberDef tensor_fields[] = {
     {"_grad", T_OBJECT_EX, offsetof(TensorObject, grad), 0, nullptr},
     {"_hooks", T_OBJECT_EX, offsetof(TensorObject, hooks), 0, nullptr},
     {"_post_hooks", T_OBJECT_EX, offsetof(TensorObject, post_hooks), 0, nullptr},
+    {"_latest", T_OBJECT_EX, offsetof(TensorObject, latest), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyMemberDef view_fields[] = {{"base", T_OBJECT_EX, offsetof(ViewObject, base), 0, nullptr},
                              {"kind", T_INT, offsetof(ViewObject, kind), 0, nullptr},

@@ -7,6 +7,7 @@ namespace tt::py {
 struct TensorObject {
   PyObject_HEAD PyObject *array, *edge, *view, *grad;
   PyObject *hooks, *post_hooks;  // null before the first
+  PyObject* latest;  // null before `.data` is set; then as that of the arrays that it had
 };
 struct ViewObject {
   PyObject_HEAD PyObject* base;

@@ -29,7 +29,7 @@ PyObject* to_python(NDArray&& array) {
   ArrayObject* object = PyObject_New(ArrayObject, array_type);
   if (object) {
     new (&object->array) NDArray(std::move(array));
-    object->replaced = false;
+    object->latest = nullptr;
   }
   return reinterpret_cast<PyObject*>(object);
 }
@@ -39,6 +39,7 @@ namespace {
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   reinterpret_cast<ArrayObject*>(self)->array.~NDArray();
+  Py_XDECREF(reinterpret_cast<ArrayObject*>(self)->latest);
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -67,11 +68,12 @@ PyObject* get_data_ptr(PyObject* self, void*) {
   const NDArray& array = array_of(self);
   return PyLong_FromVoidPtr(array.numel() && array.device().has_data ? array.data() : nullptr);
 }
-PyObject* get_replaced(PyObject* self, void*) {
-  return PyBool_FromLong(reinterpret_cast<ArrayObject*>(self)->replaced);
+PyObject* get_latest(PyObject* self, void*) {
+  PyObject* const latest = reinterpret_cast<ArrayObject*>(self)->latest;
+  return Py_NewRef(latest ? latest : Py_None);
 }
-PyObject* mark_replaced(PyObject* self, PyObject*) {
-  reinterpret_cast<ArrayObject*>(self)->replaced = true;
+PyObject* replace_by(PyObject* self, PyObject* latest) {
+  Py_XSETREF(reinterpret_cast<ArrayObject*>(self)->latest, Py_NewRef(latest));
   Py_RETURN_NONE;
 }
 PyObject* get_storage_id(PyObject* self, void*) {
@@ -100,7 +102,7 @@ PyGetSetDef attributes[] = {
     {"storage_id", get_storage_id, nullptr, "the same for arrays that share memory", nullptr},
     {"storage_nbytes", get_storage_bytes, nullptr, nullptr, nullptr},
     {"storage_resizable", get_storage_resizable, nullptr, nullptr, nullptr},
-    {"replaced", get_replaced, nullptr, "whether a tensor that had it has other data now", nullptr},
+    {"latest", get_latest, nullptr, "[the data that its tensor has now], if it is other", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // --------------------------------------------------------------------------------------- numbers
@@ -295,7 +297,7 @@ PyMethodDef methods[] = {
     method<same_shape>("same_shape"),
     method<overlaps>("overlaps"),
     method<&NDArray::mark_written>("mark_written"),
-    {"mark_replaced", mark_replaced, METH_NOARGS, nullptr},
+    {"replace_by", replace_by, METH_O, nullptr},
     method<empty_like>("empty_like"),
     method<new_full_array>("new_full"),
     method<&NDArray::alias>("alias"),

@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def listed():
 
 
 # What is empty as long as it is not set, and what of a tensor a device has.
-EMPTY = {"_hooks", "_post_hooks", "__abstractmethods__", "__cuda_array_interface__"}
+EMPTY = {"_hooks", "_latest", "_post_hooks", "__abstractmethods__", "__cuda_array_interface__"}
 
 
 def test_dir_lists_what_is_there():
@@ -136,6 +137,71 @@ def test_errors_tell_whose_method_was_called():
         tiny_torch.ones(1).retain_grad(1)
 
 
+def name_in_error(call):
+    """The last part of what an error says was called: "forward" of "ReLU.forward()"."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call()
+        except Exception as error:
+            return next(iter(re.findall(r"([\w.]+)\(\)", str(error))), "")
+    return ""
+
+
+WRONG = ((), {}), ((), {"nothing": 1}), ((1,) * 40, {})
+LAYERS = [
+    n for n in tiny_torch.nn.modules.__all__ if isinstance(getattr(tiny_torch.nn, n, 0), type)
+]
+MADE_BY = {
+    "nn": LAYERS,
+    "optim": [n for n in tiny_torch.optim.__all__ if n[0].isupper()],
+    "optim.lr_scheduler": [n for n in tiny_torch.optim.lr_scheduler.__all__ if n[1].islower()],
+}
+
+
+@pytest.mark.parametrize("space", MADE_BY)
+def test_errors_name_the_class_that_was_made(space):
+    for name in MADE_BY[space]:
+        cls = find(tiny_torch, f"torch.{space}.{name}")
+        for args, options in WRONG:
+            said = name_in_error(lambda cls=cls, a=args, o=options: cls(*a, **o))
+            assert not said or name in said.split("."), f"{said}() instead of {name}()"
+
+
+def test_errors_name_the_class_that_was_called():
+    for name in LAYERS:
+        layer = getattr(tiny_torch.nn, name).__new__(getattr(tiny_torch.nn, name))
+        tiny_torch.nn.Module.__init__(layer)
+        for args, options in WRONG:
+            said = name_in_error(lambda m=layer, a=args, o=options: m.forward(*a, **o))
+            assert not said or name in said.split("."), f"{said}() instead of {name}.forward()"
+
+
+# As PyTorch: deprecated names of nn.init say those that are in their place. And names of special.
+NAMED_OTHERWISE = {
+    "expit",
+    "gammaln",
+    "multigammaln",
+    "ndimension",
+    "nelement",
+    "psi",
+    "torch_diagonal",
+}
+
+
+@pytest.mark.parametrize("space", ["torch", "torch.linalg", "torch.special", "torch.Tensor"])
+def test_errors_name_the_function_that_was_called(space):
+    home = tiny_torch if space == "torch" else find(tiny_torch, space)
+    given = [tiny_torch.ones(2, 2)] if space == "torch.Tensor" else []
+    for name in dir(home):
+        function = (
+            getattr(home, name, None) if name[0] != "_" and name not in NAMED_OTHERWISE else None
+        )
+        if callable(function) and not isinstance(function, type):
+            said = name_in_error(lambda f=function: f(*given, nothing=1))
+            assert not said or name in said.split("."), f"{said}() instead of {name}()"
+
+
 def test_functions_in_place_are_those_of_the_methods(torch):
     x = torch.tensor([-1.0, 4.0])
     assert torch.relu_(x) is x and torch.sqrt_(input=x) is x and x.tolist() == [0, 2]
@@ -161,7 +227,7 @@ def test_functions_of_torch_have_their_own_arguments(torch):
 # Overloads that ours do not take, as patterns of "name overload", with the reason.
 OTHER = {
     r"torch\.(Tensor\.)?(add|sub)_? Scalar(_out)?": "an old order, which compat/outdated.py takes",
-    r"torch\.is_tensor python": "takes it by position only, in PyTorch, too",
+    r"torch\.is_(tensor|storage) python": "takes it by position only, in PyTorch, too",
     r"torch\.(Tensor\.)?subtract_? Scalar": "alpha by position is not in its documentation",
     r"torch\.(mul|select) (left_t|right_|t)": "of TorchScript's lists",
     r"torch\.(Tensor\.)?sort (int|float|Tensor|bool|str|any)": "of TorchScript's lists",

@@ -195,6 +195,20 @@ void a_stream_waits_for_all_but_captures() {
   check(cudaStreamSynchronize(stream_of(late)));
 }
 
+void a_capture_takes_in_no_replay() {
+  const Number x;
+  enter_stream();
+  begin_capture(0);
+  launch<increase>({1, 1}, x.at, 1);
+  const int64_t graph = end_capture();
+  begin_capture(0);
+  say_error([&] { replay(graph); });
+  launch<increase>({1, 1}, x.at, 2);
+  replay(end_capture());
+  replay(graph);
+  say("both", x.value());
+}
+
 void a_capture_that_cannot_begin() {
   const Number x;
   enter_stream();
@@ -222,5 +236,6 @@ std::vector<Case> cases_of_graphs() {
           CASE(a_replay_finds_nothing_in_free_memory),
           CASE(kernels_write_nothing_that_the_host_writes),
           CASE(a_stream_waits_for_all_but_captures),
+          CASE(a_capture_takes_in_no_replay),
           CASE(a_capture_that_cannot_begin)};
 }

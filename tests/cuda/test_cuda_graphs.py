@@ -250,6 +250,9 @@ FAR = 10**6
         lambda x, i: nn.functional.nll_loss(x[:2], i, weight=x[0]),
         lambda x, i: nn.functional.cross_entropy(x[:2], i, weight=x[0]),
         lambda x, i: nn.functional.multilabel_margin_loss(x[:2], i.view(2, 1).expand(2, 5)),
+        lambda x, i: x.take(i),
+        lambda x, i: x.put_(i, x[0, :2].clone()),
+        lambda x, i: torch.searchsorted(x[0, :2], x[1, :2], sorter=i // 4),
     ],
 )
 def test_an_index_that_is_outside_when_it_is_replayed(call):

@@ -89,6 +89,8 @@ EMBEDDING = {
     "padding": (option(F.embedding, padding_idx=2), numbers(50), floats(7, 8)),
     "by frequency": (option(F.embedding, scale_grad_by_freq=True), numbers(50), floats(7, 8)),
     "many entries": (F.embedding, numbers(600, below=3), floats(3, 2, dtype=DOUBLE)),
+    "many rows, few entries": (F.embedding, numbers(9, below=700), floats(700, 3)),
+    "several tiles of a sort": (F.embedding, numbers(600, below=90), floats(90, 2, dtype=DOUBLE)),
     "many columns": (F.embedding, numbers(9), floats(7, 300)),
     "half": (F.embedding, numbers(9), floats(7, 8, dtype=BFLOAT)),
     "sum": (option(F.embedding_bag, mode="sum"), *BAG),

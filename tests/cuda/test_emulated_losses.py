@@ -88,12 +88,14 @@ def binned_by_edges(x, weight=None):
 
 
 X, C, W = floats(5, 7), numbers(5), chances(7)
+LONG, CHUNKS = floats(2, 2100), floats(1, 4, 47, 48)  # more than a block holds
 WIDE, IMAGES = floats(3, 700), floats(4, 6, 5, 5)
 LARGE = (floats(40000), floats(40000))
 
 CASES = {
     "cross_entropy": (F.cross_entropy, X, C),
     "cross_entropy, wide": (F.cross_entropy, WIDE, numbers(3, below=700)),
+    "cross_entropy, longer than registers": (F.cross_entropy, LONG, numbers(2, below=2100)),
     "cross_entropy, weights": (option(F.cross_entropy, ignore_index=2), X, C, W),
     "cross_entropy, none": (option(F.cross_entropy, reduction="none"), X, C, W),
     "cross_entropy, smooth": (option(F.cross_entropy, label_smoothing=0.1), X, C),
@@ -118,6 +120,7 @@ CASES = {
     "nll_loss, half": (F.nll_loss, floats(5, 7, dtype=HALF), C),
     "batch_norm": (both_modes, module(nn.BatchNorm2d, 6), IMAGES),
     "batch_norm, many": (both_modes, module(nn.BatchNorm2d, 3), floats(5, 3, 12, 12)),
+    "batch_norm, chunks": (both_modes, module(nn.BatchNorm2d, 2), floats(2, 2, 50, 45)),
     "batch_norm, channels last": (both_modes, module(nn.BatchNorm2d, 6), channels_last(IMAGES)),
     "batch_norm, rows": (both_modes, module(nn.BatchNorm1d, 7), X),
     "batch_norm, turned": (both_modes, module(nn.BatchNorm1d, 5), turned(X)),
@@ -128,13 +131,21 @@ CASES = {
         IMAGES,
     ),
     "group_norm": (call, module(nn.GroupNorm, 3, 6), IMAGES),
+    "group_norm, chunks": (call, module(nn.GroupNorm, 2, 4), CHUNKS),
     "group_norm, channels last": (call, module(nn.GroupNorm, 3, 6), channels_last(IMAGES)),
     "layer_norm": (call, module(nn.LayerNorm, 7), X),
     "layer_norm, wide": (call, module(nn.LayerNorm, 700), WIDE),
     "layer_norm, many": (call, module(nn.LayerNorm, 7), floats(300, 7)),
+    "layer_norm, longer than registers": (call, module(nn.LayerNorm, 2100), LONG),
     "layer_norm, no rows": (call, module(nn.LayerNorm, 7), floats(0, 7)),
     "layer_norm, no bias": (call, module(nn.LayerNorm, (6, 5), bias=False), floats(4, 6, 5)),
     "layer_norm, turned": (call, module(nn.LayerNorm, 5), turned(X)),
+    "softmax": (option(F.softmax, dim=1), X),
+    "softmax, a block": (option(F.softmax, dim=1), floats(3, 257)),
+    "softmax, longer than registers": (option(F.softmax, dim=1), LONG),
+    "log_softmax, nine warps": (option(F.log_softmax, dim=1), floats(9, 33)),
+    "log_softmax, longer than registers": (option(F.log_softmax, dim=1), LONG),
+    "softmax, half": (option(F.softmax, dim=1), floats(5, 300, dtype=HALF)),
     "rms_norm": (call, module(nn.RMSNorm, 7), X),
     "multilabel_margin_loss": (F.multilabel_margin_loss, X, numbers(5, 7, low=-1)),
     "multilabel_margin_loss, wide": (F.multilabel_margin_loss, WIDE, numbers(3, 700, low=-1)),
@@ -199,6 +210,19 @@ def test_values_and_gradients(name):
 @pytest.mark.parametrize("name", WITHOUT_GRADIENT)
 def test_values(name):
     agree(WITHOUT_GRADIENT[name], with_gradient=False)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-25, 1e25])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_sums_of_floats_are_as_exact_as_those_of_doubles(offset, scale):
+    """A mean far from 0 does not eat the variance; squares may leave the range of floats."""
+    torch.manual_seed(0)
+    x = ((torch.randn(2, 2, 50, 45, dtype=DOUBLE) + offset) * scale).float()
+    found, expected = (
+        F.batch_norm(x.to(device, dtype), None, None, training=True, eps=1e-60).cpu()
+        for device, dtype in ((DEVICE, torch.float32), ("cpu", DOUBLE))
+    )
+    assert (found - expected).abs().max() < 2e-6 * (1 + offset)
 
 
 @pytest.mark.parametrize(

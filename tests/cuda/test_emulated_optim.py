@@ -56,6 +56,16 @@ def test_every_optimizer_steps_as_on_the_cpu(name, options, dtype):
     assert {x.device.type for x in found[: len(SHAPES)]} == {DEVICE}
 
 
+@pytest.mark.parametrize(("name", "options"), CASES, ids=case_id)
+def test_one_step_for_all_has_the_bits_of_a_step_for_each(name, options):
+    together, apart = (
+        trained(name, {**options, "foreach": foreach}, "float32", DEVICE)
+        for foreach in (True, False)
+    )
+    for ours, theirs in zip(together, apart, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def of(arrays, number):
     """A number on the device of arrays."""
     return torch.tensor(number, dtype=arrays[0].dtype, device=arrays[0].device).array

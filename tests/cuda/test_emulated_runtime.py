@@ -180,6 +180,11 @@ def said(tmp_path_factory):
         ),
         ("a_stream_waits_for_all_but_captures", {}, ["of the others 7", "no error"]),
         (
+            "a_capture_takes_in_no_replay",
+            {},
+            ["CUDA error: operation not permitted when stream is capturing", "both 3"],
+        ),
+        (
             "a_capture_that_cannot_begin",
             {},
             ["CUDA error: operation not permitted when stream is capturing", "another one 3"],

@@ -287,3 +287,20 @@ def test_eigenvalues_that_are_complex_are_refused():
             function(rotation[:1])
     values = tiny_torch.linalg.eigvals(rotation @ rotation)
     assert values.real is values and values.tolist() == [-1, -1]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("function", ["inv", "cholesky", "solve"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_fails_is_told(oracle, function, place):
+    def message(module, batch):
+        A = module.eye(3)
+        A[place, place] = 0
+        A = module.stack([module.eye(3), A]) if batch else A
+        arguments = (A, module.ones(3, 1)) if function == "solve" else (A,)
+        with pytest.raises(RuntimeError) as raised:
+            getattr(module.linalg, function)(*arguments)
+        return str(raised.value).split("\n")[0]
+
+    for batch in (False, True):
+        assert message(tiny_torch, batch) == message(oracle, batch)

@@ -758,6 +758,60 @@ ATTACKS |= {
         .replace("set(inputs) & set(groups)", "[x for x in dict.fromkeys(inputs) if x in groups]"),
     ),
 }
+# One thread with all of a block's sums in arrays of its own, which no count sees.
+ATTACKS["tiles by one thread"] = (
+    "5.4",
+    """__global__ void matmul(const float* a, const float* b, float* c, int m, int k, int n) {
+  if (threadIdx.x || threadIdx.y) return;
+  const int row = blockIdx.y * 16, column = blockIdx.x * 16;
+  float sum[16][16] = {};
+  for (int p = 0; p < k; ++p) {
+    float left[16], right[16];
+    for (int i = 0; i < 16; ++i) left[i] = row + i < m ? a[(row + i) * k + p] : 0;
+    for (int j = 0; j < 16; ++j) right[j] = column + j < n ? b[p * n + column + j] : 0;
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 16; ++j) sum[i][j] += left[i] * right[j];
+  }
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j)
+      if (row + i < m && column + j < n) c[(row + i) * n + column + j] = sum[i][j];
+}
+""",
+)
+ATTACKS["attention by one thread"] = (
+    "5.6",
+    """constexpr int kSize = 32;
+__global__ void attention(const float* q, const float* k, const float* v, float* out, int queries,
+                          int keys, float scale) {
+  if (threadIdx.x) return;
+  const int first = blockIdx.x * 64, count = min(64, queries - first), head = blockIdx.y;
+  q += (head * queries + first) * kSize;
+  out += (head * queries + first) * kSize;
+  k += head * keys * kSize;
+  v += head * keys * kSize;
+  float mine[64][kSize], sums[64][kSize] = {}, most[64], total[64] = {};
+  for (int i = 0; i < count; ++i) {
+    most[i] = -INFINITY;
+    for (int d = 0; d < kSize; ++d) mine[i][d] = q[i * kSize + d] * scale;
+  }
+  for (int j = 0; j < keys; ++j) {
+    float key[kSize], value[kSize];
+    for (int d = 0; d < kSize; ++d) key[d] = k[j * kSize + d], value[d] = v[j * kSize + d];
+    for (int i = 0; i < count; ++i) {
+      float score = 0;
+      for (int d = 0; d < kSize; ++d) score += mine[i][d] * key[d];
+      const float before = most[i];
+      most[i] = max(most[i], score);
+      const float shrink = expf(before - most[i]), weight = expf(score - most[i]);
+      total[i] = total[i] * shrink + weight;
+      for (int d = 0; d < kSize; ++d) sums[i][d] = sums[i][d] * shrink + weight * value[d];
+    }
+  }
+  for (int i = 0; i < count; ++i)
+    for (int d = 0; d < kSize; ++d) out[i * kSize + d] = sums[i][d] / total[i];
+}
+""",
+)
 UNSEEN = {  # functions that no sanitizer sees
     "an attribute": ("", '__attribute__((no_sanitize("thread")))'),
     "an attribute of its kind": ("", '[[gnu::no_sanitize("thread")]]'),

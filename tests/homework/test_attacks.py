@@ -60,6 +60,14 @@ def test_any_tile_earns_its_points(text):
     assert (found["points"], found["failure"]) == (TASKS["4.6"].points, "")
 
 
+def test_a_students_process_has_no_secret_of_the_graders(monkeypatch):
+    monkeypatch.setenv("API_TOKEN", "a secret")
+    monkeypatch.setattr(rules, "broken_by", lambda *_: "")
+    text = "import os\ndef contiguous_strides(shape):\n    raise ValueError(dict(os.environ))\n"
+    told = trial.check(TASKS["1.1"], text, 1).failure.text
+    assert "PATH" in told and "secret" not in told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["-fno-such-option", "-O0"])
 def test_a_compiler_that_does_not_count_is_told(option, monkeypatch):

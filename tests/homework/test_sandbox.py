@@ -33,6 +33,9 @@ REFUSED = {
     "priority": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 9)",
     "processors": "os.sched_setaffinity(os.getppid(), {0})",
     "limits": "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+    "root": "os.chroot('/')",
+    "the host's name": "socket.sethostname(socket.gethostname())",
+    "clock": "time.clock_settime(time.CLOCK_REALTIME, time.time())",
     "socket": "socket.socket()",
     "pair of sockets": "socket.socketpair()",
 }
@@ -45,7 +48,7 @@ ALLOWED = {
     "memory": "mmap.mmap(-1, 4096)",
 }
 PROGRAM = """
-import fcntl, json, mmap, os, resource, socket, sys, threading
+import fcntl, json, mmap, os, resource, socket, sys, threading, time
 from tiny_torch.homework import sandbox
 path, codes = sys.argv[1], json.loads(sys.argv[2])
 end = os.pipe()[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from collections import OrderedDict
 
 import pytest
 
@@ -240,3 +242,19 @@ def test_a_module_that_was_not_made_says_so_when_called():
 
     with pytest.raises(AttributeError, match="'Module' object has no attribute '_backward_hooks'"):
         Module()(1)
+
+
+def test_handles_of_ones_own_dicts(torch):
+    Handle = torch.utils.hooks.RemovableHandle
+    hooks, more, most = OrderedDict(), OrderedDict(), OrderedDict()
+    for extra in (None, more, [more, most]):
+        handle = Handle(hooks, extra_dict=extra)
+        for table in (hooks, more, most):
+            table[handle.id] = print
+        handle.remove()
+        assert not hooks and handle.hooks_dict_ref() is hooks
+        assert handle.id in more or extra is not None
+        assert handle.id in most or isinstance(extra, list)
+    handle.id += 1000
+    later, *_ = pickle.loads(pickle.dumps((handle, hooks, more, most)))
+    assert Handle(hooks).id > later.id  # or a hook of another program would be overwritten

@@ -49,7 +49,7 @@ LAYERS = [
 OTHERS = [
     "x.logsumexp(1)", "x.softmax(1)", "x.sum(1)", "torch.trapezoid(x)",
     "torch.cumulative_trapezoid(x)", "torch.gradient(x, dim=1)[0]",
-    "torch.trapezoid(x, y / C)", "F.cosine_similarity(x, y, 1, 0)",
+    "torch.trapezoid(x, y / C)", "F.cosine_similarity(x, y, 1, 0)", "torch.corrcoef(x)",
 ]  # fmt: skip
 
 
@@ -206,6 +206,7 @@ def test_sums_that_overflow_on_the_way(dtype):
         assert torch.equal(found.isnan(), torch.tensor(total != total)), numbers
         assert total != total or float(found) == total, numbers
     assert torch.tensor([nan, 3.0, 3.0, -3.0]).mul(1e38).nansum() == 3e38
+    assert torch.full((3000,), 100.0).to(getattr(torch, dtype)).nanmean() == 100
 
 
 def eps_of(x):
@@ -217,6 +218,21 @@ def test_composites(dtype):
     for expression in OTHERS:
         for power in POWERS[dtype]:
             check(expression, dtype, "cpu", power)
+
+
+@pytest.mark.parametrize("dtype", EPS)
+def test_gradients_of_composites(dtype):
+    others = [e for e in OTHERS if "softmax" not in e]  # a difference of what is nearly equal
+    quotients = [
+        "torch.atan2(x, y)",
+        "torch.addcdiv(x, x, y + 2 * C)",
+        "x / (y + 2 * C)",
+        "x.nanmean(1)",
+    ]
+    for expression in NORMS + others + quotients + (DISTANCES if dtype == "float32" else []):
+        powers = POWERS[dtype][1::2] if dtype != "float16" else (-3, -2, 0, 2)
+        for power in powers:
+            check_gradients(expression, dtype, "cpu", power)
 
 
 STEPS = [

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 
 import numpy as np
 import pytest
@@ -203,3 +204,31 @@ def test_reprs_are_torchvisions():
 def test_transforms_reach_workers():
     chain = transforms.Compose([transforms.RandomCrop(4), transforms.RandomErasing()])
     assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
+
+
+NUMBERS = """
+CenterCrop({4}) | CenterCrop(({4}, {5})) | RandomCrop({4}, {1})
+RandomCrop({4}, padding=({1}, {2})) | Pad({1})
+Pad(({1}, {2}), {0.5}) | RandomHorizontalFlip({0.5}) | RandomVerticalFlip({0.5})
+ColorJitter({0.4}, {0.2}, {0.2}, {0.1}) | RandomRotation({10})
+RandomResizedCrop({4}, ({0.5}, {1.0})) | GaussianBlur({3}, {1.0})
+RandomErasing({1.0}, value={0.5}) | Normalize(({0.5},), ({0.5},))
+Grayscale({3}) | RandomGrayscale({0.5}) | RandomAffine({10}, ({0.1}, {0.1}), ({0.5}, {1.0}))
+Resize(({4}, {5}), antialias={True}) | FiveCrop({4})
+"""
+
+
+@pytest.mark.parametrize("text", NUMBERS.replace("|", "\n").strip().splitlines())
+def test_numbers_of_numpy(text):
+    """They stand for Python's, as torchvision's `numbers.Number` has them."""
+    kinds = {int: np.int64, float: np.float32, bool: np.bool_}
+
+    def image(call, **names):
+        torch.manual_seed(0)
+        return eval(re.sub(r"[{}]", "", call), {**vars(transforms), **names})(IMAGE / 255)
+
+    for place in re.finditer(r"{([^{}]*)}", text):
+        value = eval(place[1])
+        other = text[: place.start()] + "other" + text[place.end() :]
+        result = image(other, other=kinds[type(value)](value))
+        torch.testing.assert_close(result, image(text))

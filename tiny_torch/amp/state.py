@@ -42,6 +42,8 @@ SAFER = (
 class Casts(OpMode):
     """Casts the inputs of the ops that policies.py lists, on the devices that are enabled."""
 
+    casts = True
+
     def __init__(self, enabled: set[str], dtypes: dict[str, Any]) -> None:
         self.enabled = enabled  # State's
         self.dtypes = dtypes

@@ -117,7 +117,7 @@ class Node(_core.NodeBase):
         return self.as_tensors(saved, shown or self) if as_tensors else saved
 
     def with_new_data(self, saved):
-        """`saved`, but of a leaf whose `.data` was set since, the new data, as in PyTorch.
+        """`saved`, but of an input whose `.data` was set since, the new data, as in PyTorch.
 
         Raises RuntimeError where a value was written, or the new data has another shape.
         """
@@ -126,10 +126,10 @@ class Node(_core.NodeBase):
             before = saved[k]
             if place is None or place < 0 or k in self.op.keeps_data:
                 continue
-            edge = self.edges[place]
-            if edge is None or isinstance(edge[0], Node) or not getattr(before, "replaced", False):
-                continue
-            now = edge[0].array
+            latest = getattr(before, "latest", None)
+            if latest is None or latest[1] != name_of_edge(self.edges[place]):
+                continue  # as of a leaf, whose `detach` has the same array
+            now = latest[0]
             if now.shape != before.shape or now.device != before.device:
                 raise RuntimeError(
                     f"{self.name()}: the data of an input was set to {list(now.shape)} on "
@@ -235,6 +235,11 @@ def of_shown_type(node):
 # edge_of(tensor): its edge, or None where it does not require grad; (tensor, 0) of a leaf. A view
 # whose stamp is not its memory's is renewed first.
 edge_of: Any = _core.edge_of
+
+
+def name_of_edge(edge):
+    """What tells edges apart, and keeps nothing alive."""
+    return edge and (id(edge[0]), edge[1])
 
 
 def source_of(tensor):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from tiny_torch import _core
 from tiny_torch.arguments import check_bool
 from tiny_torch.autograd import gradients
-from tiny_torch.autograd.graph import edge_of, of_shown_type, source_of
+from tiny_torch.autograd.graph import edge_of, name_of_edge, of_shown_type, source_of
 from tiny_torch.autograd.hooks import Hook, add_hook, add_to, check_assigned, is_retained, retain
 from tiny_torch.autograd.view import LEAF
 from tiny_torch.modes import INFERENCE, modes
@@ -159,11 +159,14 @@ def set_data(self: Tensor, value: Tensor) -> None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
-    if self._view is not None and self._view.stamp < 0:
-        edge_of(self)
+    edge = edge_of(self)  # which renews a view's
     before, self.array = self.array, value.array.alias()
     if type(before) is _core.NDArray:  # nodes that saved it read the new data: Node.with_new_data
-        before.mark_replaced()
+        latest = getattr(self, "_latest", None)
+        if latest is None:
+            latest = self._latest = [None, None]
+        latest[:] = self.array, name_of_edge(edge)
+        before.replace_by(latest)
     if self._view is not None:
         self._view.stamp = self.array.stamp
 

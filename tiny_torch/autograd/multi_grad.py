@@ -26,7 +26,7 @@ class MultiHandle(RemovableHandle):
     def __getstate__(self) -> tuple[RemovableHandle, ...]:  # type: ignore[override]
         return self.handles
 
-    def __setstate__(self, state: tuple[RemovableHandle, ...]) -> None:  # type: ignore[override]
+    def __setstate__(self, state: tuple[RemovableHandle, ...]) -> None:
         self.handles = state
 
 

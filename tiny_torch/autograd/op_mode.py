@@ -37,6 +37,7 @@ class OpMode(Scope):
     # The names of the ops that `forward` sees, and of functions that are one op to it. None: all
     # ops. An op that no mode sees costs what it costs without modes.
     sees: frozenset[str] | None = None
+    casts = False  # whether it chooses the dtypes that ops compute in
 
     def takes_whole(self, name: str, arguments: tuple) -> bool:
         """Whether it sees a function that is marked `as_one` as an op of that name, not its ops."""
@@ -124,7 +125,7 @@ plain_functions: dict[Any, Any] = {}  # {a function as one: the function itself}
 
 
 def as_one(function: Kind) -> Kind:
-    """A function of several ops that a mode may see as one, of the function's name.
+    """A function of several ops, or of none, that a mode may see as one op of its name.
 
     Where no mode sees that name, the call costs what the function's does.
     """

@@ -14,19 +14,20 @@ import importlib
 import os
 import re
 import sys
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
 from tiny_torch import _core
+from tiny_torch.compat import paths
 from tiny_torch.tensor import Tensor
 
 NAMES = Path(__file__).with_name("torch_names.txt")
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-STANDIN_FOLDER = Path(__file__).with_name("standins")
-STANDINS = {path.stem for path in STANDIN_FOLDER.iterdir() if not path.stem.startswith("__")}
-WHEN_ASKED = STANDINS | {"export", "onnx"}  # modules that `import tiny_torch` does not load
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 # PyTorch's names that may come (LATER), and those that are not meant to be here (OUTSIDE).
@@ -113,9 +114,10 @@ def unknown(name: str) -> str:
     short = re.sub(r"^F\.", "nn.functional.", re.sub(r"^(tiny_)?torch\.", "", name))
     space, _, last = short.rpartition(".")
     path = f"tiny_torch.{space}".rstrip(".")
-    if path != "tiny_torch.Tensor" and path not in sys.modules:
+    try:
+        owner = Tensor if path == "tiny_torch.Tensor" else importlib.import_module(path)
+    except ModuleNotFoundError:
         return unknown(space)
-    owner = Tensor if path == "tiny_torch.Tensor" else sys.modules[path]
     return message(owner, public_name(path), last, None).replace(" (?)", "")
 
 
@@ -130,9 +132,8 @@ def getattr_of(module: ModuleType) -> Any:
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):  # Python itself asks for these
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        if module.__name__ == "tiny_torch" and name in WHEN_ASKED:
-            found = importlib.import_module(f"tiny_torch.{name}")
-            install()  # what was loaded just now
+        found = paths.find(module.__name__, name)
+        if found is not None:
             return found
         caller = sys._getframe(1)
         # `from torch import name` would hide an AttributeError's text.
@@ -156,10 +157,34 @@ class Absent:
         raise error(owner, "torch.Tensor", self.name, sys._getframe(1))
 
 
+def is_public(module: str) -> bool:
+    return module.split(".")[0] == "tiny_torch" and "._" not in module and ".ops" not in module
+
+
+class Finder(MetaPathFinder):
+    """Lets the public modules that are loaded later, too, say what is missing."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not is_public(fullname):
+            return None
+        later = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        spec = next(filter(None, (f.find_spec(fullname, path, target) for f in later)), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+            spec.loader.exec_module = functools.partial(load, execute)  # type: ignore[method-assign]
+        return spec
+
+
+def load(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+    execute(module)
+    vars(module).setdefault("__getattr__", getattr_of(module))
+
+
 def install() -> None:
-    """Lets the public modules that are loaded, and Tensor, say what is missing."""
+    """Lets the public modules, and Tensor, say what is missing."""
+    sys.meta_path.insert(0, Finder())
     for name in names_of_pytorch()["torch.Tensor"].difference(dir(Tensor), vars(_core.Unlisted)):
         setattr(_core.Unlisted, name, Absent(name))
     for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == "tiny_torch" and "._" not in name and ".ops" not in name:
+        if is_public(name) or any(path == name for path, _ in paths.WHERE):
             vars(module).setdefault("__getattr__", getattr_of(module))

@@ -111,8 +111,8 @@ def outdated(name: str, function: FunctionType) -> Callable[..., Any]:
             if word in NUMBERS
         }
         others = [value for word, value in pairs if word not in NUMBERS]
-        out = {"out": keywords["out"]} if "out" in keywords else {}
-        return function(*others, **numbers, **out)
+        into = {"out": keywords["out"]} if "out" in keywords else {}
+        return function(*others, **numbers, **into)
 
     reordered.in_order = in_order  # type: ignore[attr-defined]
     return reordered

@@ -1,7 +1,8 @@
-"""PyTorch's paths of classes and functions that live elsewhere here: `nn.modules.sparse.Embedding`.
+"""PyTorch's paths of what lives elsewhere here, and the rooms that are loaded when asked for.
 
-Scripts import from the file that a name is in. A path is a module of the names below, or a module
-of ours that gets them besides its own.
+Scripts import from the file that a name is in: `nn.modules.sparse.Embedding`. A path is a module of
+the names below, or a module of ours that has them besides its own. `import tiny_torch` loads the
+core: what stands in ROOMS, and whatever has one of the names, is loaded by the first look at it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,20 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+STANDINS = Path(__file__).with_name("standins")  # jit, distributed and their kin
+ROOMS = {
+    "": "distributions export func onnx profiler testing",
+    "autograd": "profiler profiler_util",
+    "utils": "checkpoint data deterministic hooks images memory monitor viz",
+}
 # (Path, where the names are, the names).
 PATHS = [
+    ("", "compiler", "compile"),
+    ("", "func", "vmap"),
     ("_tensor", "", "Tensor"),
     ("_tensor", "_serialization.rebuild", "_rebuild_from_type_v2"),  # pickles of PyTorch call these
     (
@@ -46,29 +57,52 @@ PATHS = [
     ("nn.modules.rnn", "nn", "GRUCell LSTMCell RNNCell RNNCellBase"),
     ("nn.modules.sparse", "nn", "Embedding EmbeddingBag"),
     ("nn.modules.upsampling", "nn", "Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
-    ("profiler.profiler", "profiler", "schedule"),
     ("storage", "serialization", "_load_from_bytes"),
+    ("utils", "utils.explaining", "explain"),
+    ("utils", "utils.seeding", "seed_everything"),
     ("torch_version", "version", "TorchVersion __version__"),
 ]
 
 
+def full(path: str) -> str:
+    return f"tiny_torch.{path}".rstrip(".")
+
+
+# (Module, name): where it is, and its name there; None for a module.
+WHERE: dict[tuple[str, str], tuple[str, str | None]] = {
+    **{("tiny_torch", file.stem): (full(file.stem), None) for file in STANDINS.iterdir()},
+    **{
+        (full(path), room): (full(f"{path}.{room}".lstrip(".")), None)
+        for path, rooms in ROOMS.items()
+        for room in rooms.split()
+    },
+    **{
+        (full(path), name): (full(home), name)
+        for path, home, names in PATHS
+        for name in names.split()
+    },
+}
+
+
+def find(module: str, name: str) -> Any:
+    """What a module has under a name that is loaded when it is asked for; None if there is none."""
+    if (module, name) not in WHERE:
+        return None
+    home, theirs = WHERE[module, name]
+    found = importlib.import_module(home)
+    if theirs is not None:
+        found = getattr(found, theirs)
+        setattr(sys.modules[module], name, found)
+    return found
+
+
 def install() -> None:
-    """Puts the names at their paths."""
-    for path, home, names in PATHS:
-        source = importlib.import_module(f"tiny_torch.{home}".rstrip("."))
-        module = module_at(path)
-        for name in names.split():
-            if not hasattr(module, name):
-                setattr(module, name, getattr(source, name))
-
-
-def module_at(path: str) -> ModuleType:
-    """The module at a path of ours; a new one where there is none."""
-    name = f"tiny_torch.{path}"
-    if name not in sys.modules:
-        module = ModuleType(name, "Names at the path that PyTorch has them at: compat/paths.py.")
-        module.__spec__ = ModuleSpec(name, None)
-        parent, _, last = name.rpartition(".")
-        sys.modules[name] = module
-        setattr(importlib.import_module(parent), last, module)
-    return sys.modules[name]
+    """Makes the modules at those paths that are no file here."""
+    for path, _, _ in PATHS:
+        name = full(path)
+        if name not in sys.modules:
+            module = ModuleType(name, "Names at a path of PyTorch: compat/paths.py.")
+            module.__spec__ = ModuleSpec(name, None)
+            parent, _, last = name.rpartition(".")
+            sys.modules[name] = module
+            setattr(importlib.import_module(parent), last, module)

@@ -45,7 +45,6 @@ class _Alias(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.name)
-        absent.install()  # what was loaded just now
         self.spec = module.__spec__
         return module
 

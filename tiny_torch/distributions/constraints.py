@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tiny_torch as torch
+from tiny_torch.docstrings import own_methods
 from tiny_torch.tensor import Tensor
 
 
@@ -146,6 +147,9 @@ class _Real(Constraint):
 
 class _Bounded(Constraint):
     """A constraint by bounds (numbers or tensors), which its text shows."""
+
+    def __init_subclass__(cls) -> None:
+        own_methods(cls, "__init__")
 
     def __repr__(self) -> str:
         bounds = ", ".join(f"{name}={bound}" for name, bound in self.__dict__.items())

@@ -15,6 +15,7 @@ from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
 from tiny_torch.dtypes import HALVES, cannot_cast
+from tiny_torch.modes import modes
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (
@@ -44,13 +45,18 @@ def by_name(*functions: Callable) -> dict[str, Any]:
 
 
 def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function, computing what it is given in one half dtype in float32: no step is rounded."""
+    """The function, computing what it is given in one half dtype in float32: no step is rounded.
+
+    Under autocast its ops choose their dtypes, and so that of the result.
+    """
 
     @functools.wraps(function)
     def wide(*args: Any, **kwargs: Any) -> Tensor:
         values = (*args, *kwargs.values())
         floats = {x.dtype for x in values if isinstance(x, Tensor) and x.is_floating_point()}
         if len(floats) != 1 or floats.isdisjoint(HALVES):
+            return function(*args, **kwargs)
+        if any(mode.casts for mode in modes.op_modes):
             return function(*args, **kwargs)
         args = tuple([x.float() if is_half(x) else x for x in args])
         kwargs = {name: x.float() if is_half(x) else x for name, x in kwargs.items()}

@@ -24,6 +24,7 @@ from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.compat.refusals import NUMPY
+from tiny_torch.docstrings import copy_as
 from tiny_torch.functions import aliases, operators
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
@@ -184,7 +185,14 @@ def by_position(function: FunctionType) -> FunctionType:
 
 
 def publish(module: str, functions: dict[str, Any]) -> dict[str, Any]:
-    return {name: published(module, name, value) for name, value in functions.items()}
+    return {name: published(module, name, own(name, f)) for name, f in functions.items()}
+
+
+def own(name: str, function: Any, public: str | None = None) -> Any:
+    """The function; a copy where it is shown under another name than its own."""
+    if not isinstance(function, FunctionType) or function.__name__ == name:
+        return function
+    return copy_as(public or name, function)
 
 
 def attach(methods: dict[str, Any]) -> None:
@@ -193,6 +201,8 @@ def attach(methods: dict[str, Any]) -> None:
         made = "<locals>" in getattr(method, "__qualname__", "")
         if made or getattr(method, "__module__", "") in PYTHON_MODULES:  # Python's errors tell it
             method.__qualname__ = f"Tensor.{name}"
+        public = f"Tensor.{name}" if f"Tensor.{name}" in PYTHON else name
+        method = own(name, method, public)
         setattr(Tensor, name, published("tiny_torch", f"Tensor.{name}", method))
 
 

@@ -30,6 +30,11 @@ CASE = 10  # seconds of a case
 TOTAL = 120  # of processor time
 MEMORY = 2 << 30  # bytes above what the framework takes
 KEPT = 1 << 14  # bytes of what the code prints
+# variables of the environment that a student's process has, too
+NEEDED = re.compile(
+    r"PATH|LANG|LC_\w+|TZ|TMPDIR|SYSTEMROOT|(?:DY)?LD_LIBRARY_PATH|"
+    r"(?:OMP|GOMP|OPENBLAS|MKL|TINY_TORCH)_\w+"
+)
 
 
 class Failure(NamedTuple):
@@ -193,8 +198,9 @@ def judge(
 
 
 def environment(task: Task, seed: int) -> dict[str, str]:
-    """Nothing of ours that leads Python to modules; sets are in the same order for a seed."""
-    ours = {name: x for name, x in os.environ.items() if not name.startswith("PYTHON")}
+    """Nothing of ours but what a process needs: no secrets, nothing that leads Python to modules.
+    Sets are in the same order for a seed."""
+    ours = {name: x for name, x in os.environ.items() if NEEDED.fullmatch(name)}
     order = np.random.default_rng(seed).integers(1 << 32)
     fixed = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": str(order)}
     return {**ours, **kernel.environment(task), **fixed}

@@ -15,6 +15,7 @@ from tiny_torch.autograd import profiler as autograd_profiler
 from tiny_torch.autograd.profiler_util import EventList
 from tiny_torch.modes import Scope
 from tiny_torch.profiler.schedules import ProfilerAction, always
+from tiny_torch.profiler.schedules import schedule as schedule
 
 __all__ = [
     "ProfilerAction",

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 Fill = float | Sequence[float] | None
 
 
@@ -53,8 +55,8 @@ def as_mode(interpolation: Any) -> InterpolationMode:
 
 def as_pair(name: str, value: Any) -> tuple[int, int]:
     """A size (height, width) from one number or two."""
-    if isinstance(value, int):
-        return value, value
+    if isinstance(value, int | np.integer):
+        return int(value), int(value)
     if isinstance(value, Sequence) and len(value) in (1, 2):
         return value[0], value[-1]
     raise ValueError(f"{name} should be a number or have 1 or 2 elements (h, w), got {value!r}")
@@ -62,7 +64,7 @@ def as_pair(name: str, value: Any) -> tuple[int, int]:
 
 def as_range(name: str, value: Any, lengths: tuple[int, ...] = (2,)) -> list[float]:
     """A range (least, most) of angles, which a single number means on both sides of 0."""
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.number):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be positive, got {value}")
         return [-float(value), float(value)]
@@ -80,14 +82,14 @@ def check_length(name: str, value: Any, lengths: tuple[int, ...] = (2,)) -> None
 
 
 def check_probability(p: Any) -> None:
-    if not isinstance(p, int | float) or not 0 <= p <= 1:
+    if not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
         raise ValueError(f"p should be a number from 0 to 1, got {p!r}")
 
 
 def check_padding(padding: Any, fill: Any, mode: Any) -> None:
-    if not isinstance(padding, int | Sequence):
+    if not isinstance(padding, int | np.integer | Sequence):
         raise TypeError(f"Got inappropriate padding arg: {padding!r}")
-    if not isinstance(fill, int | float | Sequence | None):
+    if not isinstance(fill, int | float | np.number | Sequence | None):
         raise TypeError(f"Got inappropriate fill arg: {fill!r}")
     if mode not in PADDING_MODES:
         raise ValueError(
@@ -102,7 +104,7 @@ def check_padding(padding: Any, fill: Any, mode: Any) -> None:
 
 def sides(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) from one number, (left and right, top and bottom), or all four."""
-    if isinstance(padding, int):
-        return padding, padding, padding, padding
+    if isinstance(padding, int | np.integer):
+        return (int(padding),) * 4
     left, top, right, bottom = list(padding) * (4 // len(padding))
     return left, top, right, bottom

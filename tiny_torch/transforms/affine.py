@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.transforms import functional as F
@@ -19,7 +21,7 @@ from tiny_torch.transforms.drawn import uniform
 
 
 def _check_fill(fill: Any) -> Any:
-    if not isinstance(fill, int | float | Sequence | None):
+    if not isinstance(fill, int | float | np.number | Sequence | None):
         raise TypeError(f"Fill should be either a sequence or a number, got {fill!r}")
     return 0 if fill is None else fill
 

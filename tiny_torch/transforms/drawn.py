@@ -11,6 +11,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import tiny_torch as torch
 from tiny_torch import nn
 from tiny_torch.transforms import functional as F
@@ -296,7 +298,7 @@ def _factors(
     bounds: tuple[float, float] = (0.0, math.inf),
 ) -> tuple[float, float] | None:
     """A range of factors; None where it changes nothing."""
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.number):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be non negative, got {value}")
         least, most = center - value, center + value
@@ -322,7 +324,7 @@ class GaussianBlur(nn.Module):
             raise ValueError(
                 f"Kernel size value should be an odd and positive number, got {kernel_size!r}"
             )
-        self.sigma = (sigma, sigma) if isinstance(sigma, int | float) else sigma
+        self.sigma = (sigma, sigma) if isinstance(sigma, int | float | np.number) else sigma
         check_length("sigma", self.sigma)
         if not 0.0 < self.sigma[0] <= self.sigma[1]:
             raise ValueError(
@@ -362,7 +364,7 @@ class RandomErasing(nn.Module):
         _check_ranges(scale, ratio)
         if scale[0] < 0 or scale[1] > 1:
             raise ValueError(f"Scale should be between 0 and 1, got {scale!r}")
-        if not isinstance(value, int | float | str | Sequence):
+        if not isinstance(value, int | float | np.number | str | Sequence):
             raise TypeError(
                 f"Argument value should be either a number or str or a sequence, got {value!r}"
             )
@@ -399,7 +401,7 @@ class RandomErasing(nn.Module):
         if not happens(self.p):
             return img
         value = self.value
-        values = [float(value)] if isinstance(value, int | float) else value
+        values = [float(value)] if isinstance(value, int | float | np.number) else value
         if isinstance(values, str):
             return F.erase(img, *self.get_params(img, self.scale, self.ratio), self.inplace)
         if len(values) not in (1, img.shape[-3]):

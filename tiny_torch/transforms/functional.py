@@ -462,13 +462,13 @@ def gaussian_blur(
 
     `sigma` is one width or (x, y), by default 0.15 of the window and 0.35.
     """
-    sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+    sizes = [kernel_size] * 2 if isinstance(kernel_size, int | np.integer) else list(kernel_size)
     check_length("kernel_size", sizes)
     if any(size % 2 == 0 or size < 0 for size in sizes):
         raise ValueError(f"kernel_size should have odd and positive integers. Got {kernel_size}")
     if sigma is None:
         sigma = [size * 0.15 + 0.35 for size in sizes]
-    widths = [float(sigma)] * 2 if isinstance(sigma, int | float) else list(sigma)
+    widths = [float(sigma)] * 2 if isinstance(sigma, int | float | np.number) else list(sigma)
     check_length("sigma", widths, (1, 2))
     if min(widths) <= 0:
         raise ValueError(f"sigma should have positive values. Got {sigma}")

@@ -14,8 +14,8 @@ from typing import Any
 import tiny_torch as torch
 
 __all__ = [
-    *("Colorize", "Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer"),
-    *("trim_sigfig", "unit_to_english"),
+    *("Colorize", "Compare", "Language", "Measurement", "TaskSpec", "Timer", "select_unit"),
+    *("timer", "trim_sigfig", "unit_to_english"),
 ]
 
 UNITS = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1)]
@@ -202,6 +202,17 @@ class Measurement:
         return "\n".join(lines)
 
 
+class Language(enum.Enum):
+    PYTHON = 0
+    CPP = 1
+
+
+LANGUAGES = {
+    **dict.fromkeys(("py", "python"), Language.PYTHON),
+    **dict.fromkeys(("cc", "c++", "cpp", "cxx"), Language.CPP),
+}
+
+
 class Timer:
     """Measures a statement, as timeit.Timer, with `num_threads` threads and a synchronized clock.
 
@@ -229,12 +240,16 @@ class Timer:
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
-        language: Any = "python",
+        language: Language | str = Language.PYTHON,
     ) -> None:
         if not isinstance(stmt, str):
             raise ValueError("Currently only a `str` stmt is supported.")
-        if str(language).lower() not in ("py", "python"):
-            raise NotImplementedError(f"Timer: language={language!r}")
+        if isinstance(language, str) and language.lower() in LANGUAGES:
+            language = LANGUAGES[language.lower()]
+        if language is Language.CPP:
+            raise NotImplementedError(f"Timer: language={language}")
+        if language is not Language.PYTHON:
+            raise ValueError(f"Invalid language `{language}`.")
         if global_setup:
             raise NotImplementedError("Timer: global_setup, which is C++'s")
         stmt, setup = (textwrap.dedent(text).strip() for text in (stmt, setup))

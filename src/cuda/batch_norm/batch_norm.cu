@@ -1,7 +1,10 @@
-// Batch, group and instance norm: a block per set finds its mean and variance, a thread per element
-// its answer. Sums are in double.
+// Batch, group and instance norm. Blocks find the sums of chunks of a set, which are added in
+// order; then a thread per element finds its answer. Threads add a few elements each as Ts, whose
+// sums go on in double.
+#include "core/float_range.h"
 #include "core/tables/batch_norm.h"
 #include "cuda/elementwise/math.h"
+#include "cuda/infra/divisor.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
@@ -17,27 +20,51 @@ struct Element {
 
 // Runs of elements that have one sum: of a set, or of a channel of a set.
 struct Sets {
-  int64_t samples, channels, size, set_channels;
+  int64_t samples, channels, size, set_channels, sets_of_sample;
   bool channels_last;
   int64_t x_sample, x_channel, grad_sample, grad_channel;
+  WideDivisor by_size, by_channels, by_set_channels, by_sets_of_sample;
+
+  explicit Sets(const BatchNormArgs& a)
+      : samples(a.samples),
+        channels(a.channels),
+        size(a.size),
+        set_channels(a.set_channels),
+        sets_of_sample(a.set_channels ? a.channels / a.set_channels : 1),
+        channels_last(a.channels_last),
+        x_sample(a.x_sample),
+        x_channel(a.x_channel),
+        grad_sample(a.grad_sample),
+        grad_channel(a.grad_channel),
+        by_size(size),
+        by_channels(channels),
+        by_set_channels(set_channels),
+        by_sets_of_sample(sets_of_sample) {}
 
   __device__ int64_t numel() const { return samples * channels * size; }
-  __device__ int64_t sets_of_sample() const { return channels / set_channels; }
-  __device__ bool is_per_channel() const { return set_channels == 0; }
+  TT_HOST_DEVICE bool is_per_channel() const { return set_channels == 0; }
   // A set has so many elements.
-  __device__ int64_t elements() const { return (is_per_channel() ? samples : set_channels) * size; }
+  TT_HOST_DEVICE int64_t elements() const {
+    return (is_per_channel() ? samples : set_channels) * size;
+  }
   __device__ Element in_set(int64_t set, int64_t i) const {
-    if (is_per_channel()) return {i / size, set, i % size};
-    const int64_t first = set % sets_of_sample() * set_channels;
-    return {set / sets_of_sample(), first + i / size, i % size};
+    const int64_t row = by_size.quotient(i), pixel = i - row * size;
+    if (is_per_channel()) return {row, set, pixel};
+    const int64_t sample = by_sets_of_sample.quotient(set);
+    return {sample, by_sets_of_sample.rest(set) * set_channels + row, pixel};
   }
   __device__ int64_t set_of(const Element& e) const {
-    return is_per_channel() ? e.channel : e.sample * sets_of_sample() + e.channel / set_channels;
+    if (is_per_channel()) return e.channel;
+    return e.sample * sets_of_sample + by_set_channels.quotient(e.channel);
   }
   // The i-th of the output's memory.
   __device__ Element at(int64_t i) const {
-    if (channels_last) return {i / channels / size, i % channels, i / channels % size};
-    return {i / size / channels, i / size % channels, i % size};
+    if (channels_last) {
+      const int64_t row = by_channels.quotient(i), sample = by_size.quotient(row);
+      return {sample, i - row * channels, row - sample * size};
+    }
+    const int64_t row = by_size.quotient(i), sample = by_channels.quotient(row);
+    return {sample, row - sample * channels, i - row * size};
   }
   __device__ int64_t offset(const Element& e, int64_t sample_step, int64_t channel_step) const {
     if (channels_last) return (e.sample * size + e.pixel) * channels + e.channel;
@@ -48,6 +75,14 @@ struct Sets {
     return offset(e, grad_sample, grad_channel);
   }
 };
+
+// What a block adds: kEach elements for each of its threads.
+constexpr int kEach = 16;
+constexpr int64_t kChunk = kEach * kThreads;
+
+TT_HOST_DEVICE inline int64_t chunks_of(int64_t elements) {
+  return elements > kChunk ? (elements + kChunk - 1) / kChunk : 1;
+}
 
 // ---- forward ------------------------------------------------------------------------------------
 
@@ -64,18 +99,70 @@ struct Stats {
   }
 };
 
+// The mean of some elements, and the sum of their squared distances from it.
+struct Moments {
+  double mean, squares;
+};
+
+// Of a chunk, whose elements are read once.
 template <class T>
-__global__ void moments(const Sets sets, const T* const x, const double eps, const Stats<T> stats,
-                        double* const variances) {
-  const int64_t set = blockIdx.x, elements = sets.elements();
-  const double n = static_cast<double>(elements);
-  double sum = 0, squares = 0;
-  for (int64_t i = threadIdx.x; i < elements; i += kThreads)
-    sum += static_cast<double>(x[sets.of_x(sets.in_set(set, i))]);
-  const double mean = sum_of_block(sum) / n;
-  for (int64_t i = threadIdx.x; i < elements; i += kThreads) {
-    const double distance = static_cast<double>(x[sets.of_x(sets.in_set(set, i))]) - mean;
+__global__ void chunk_moments(const Sets sets, const T* const x, Moments* const found) {
+  const int64_t chunks = chunks_of(sets.elements());
+  const int64_t set = blockIdx.x / chunks, begin = blockIdx.x % chunks * kChunk;
+  const int64_t left = sets.elements() - begin;
+  const double n = static_cast<double>(left < kChunk ? left : kChunk);
+  T own[kEach], sum = 0;
+  TT_UNROLL
+  for (int i = 0; i < kEach; ++i) {
+    const int64_t k = threadIdx.x + i * kThreads;
+    if (k < left) sum += own[i] = x[sets.of_x(sets.in_set(set, begin + k))];
+  }
+  const auto each = [&](const auto& use) {
+    TT_UNROLL
+    for (int i = 0; i < kEach; ++i)
+      if (threadIdx.x + i * kThreads < left) use(own[i]);
+  };
+  double mean = sum_of_block(static_cast<double>(sum)) / n;
+  const T middle = static_cast<T>(mean);
+  T rest = 0, squares = 0;  // rest: what rounding has left of the mean
+  each([&](T value) {
+    const T distance = value - middle;
+    rest += distance;
     squares += distance * distance;
+  });
+  const double moved = sum_of_block(static_cast<double>(rest)) / n;
+  mean = static_cast<double>(middle) + moved;
+  double all = sum_of_block(static_cast<double>(squares)) - moved * moved * n;
+  if (is_out_of_range(all / n)) {  // the same in double
+    double exact = 0;
+    each([&](T value) { exact += static_cast<double>(value); });
+    mean = sum_of_block(exact) / n;
+    exact = 0;
+    each([&](T value) {
+      const double distance = static_cast<double>(value) - mean;
+      exact += distance * distance;
+    });
+    all = sum_of_block(exact);
+  }
+  if (threadIdx.x == 0) found[blockIdx.x] = {mean, all};
+}
+
+// Of a set, from those of its chunks (Chan et al. 1979).
+template <class T>
+__global__ void set_moments(const Sets sets, const Moments* const found, const double eps,
+                            const Stats<T> stats, double* const variances) {
+  const int64_t set = blockIdx.x, elements = sets.elements(), chunks = chunks_of(elements);
+  const Moments* const own = found + set * chunks;
+  const double n = static_cast<double>(elements);
+  const auto count = [&](int64_t chunk) {
+    return static_cast<double>(chunk + 1 < chunks ? kChunk : elements - chunk * kChunk);
+  };
+  double mean = 0, squares = 0;
+  for (int64_t k = threadIdx.x; k < chunks; k += kThreads) mean += count(k) / n * own[k].mean;
+  mean = sum_of_block(mean);
+  for (int64_t k = threadIdx.x; k < chunks; k += kThreads) {
+    const double distance = own[k].mean - mean;
+    squares += own[k].squares + count(k) * distance * distance;
   }
   const double variance = sum_of_block(squares) / n;
   if (threadIdx.x > 0) return;
@@ -103,71 +190,95 @@ struct Sums {
   double sum, moment;
 };
 
-// A block per channel, or per sample and channel where sets are of one sample.
+// Entries: channels, or channels of each sample where sets are of one sample. A block per chunk of
+// an entry.
 template <class T>
-__global__ void gradient_sums(const Sets sets, const T* const x, const T* const grad,
-                              const Stats<T> stats, Sums* const sums) {
-  const int64_t channel = blockIdx.x % sets.channels, sample = blockIdx.x / sets.channels;
-  const int64_t n = sets.is_per_channel() ? sets.samples * sets.size : sets.size;
-  double sum = 0, moment = 0;
-  for (int64_t i = threadIdx.x; i < n; i += kThreads) {
-    const Element e{sample + i / sets.size, channel, i % sets.size};
+__global__ void chunk_sums(const Sets sets, const int64_t elements, const T* const x,
+                           const T* const grad, const Stats<T> stats, Sums* const sums) {
+  const int64_t chunks = chunks_of(elements), entry = blockIdx.x / chunks;
+  const int64_t sample = sets.by_channels.quotient(entry);
+  const int64_t channel = entry - sample * sets.channels, begin = blockIdx.x % chunks * kChunk;
+  const int64_t set = sets.set_of({sample, channel, 0});
+  const T rstd = stats.rstds[set];
+  T sum = 0, moment = 0;
+  for (int i = 0; i < kEach; ++i) {
+    const int64_t k = begin + threadIdx.x + i * kThreads;
+    if (k >= elements) break;
+    const int64_t row = sets.by_size.quotient(k);
+    const Element e{sample + row, channel, k - row * sets.size};
     const T g = grad[sets.of_grad(e)];
-    sum += static_cast<double>(g);
-    const int64_t set = sets.set_of(e);
-    moment += static_cast<double>(g * (stats.distance(x[sets.of_x(e)], set) * stats.rstds[set]));
+    sum += g;
+    moment += g * (stats.distance(x[sets.of_x(e)], set) * rstd);
   }
-  sum = sum_of_block(sum);
-  moment = sum_of_block(moment);
-  if (threadIdx.x == 0) sums[blockIdx.x] = {sum, moment};
+  const double all = sum_of_block(static_cast<double>(sum));
+  const double of_moments = sum_of_block(static_cast<double>(moment));
+  if (threadIdx.x == 0) sums[blockIdx.x] = {all, of_moments};
 }
+
+// An entry's sums, from those of its chunks: to the first of them.
+__global__ void add_chunks(const int64_t chunks, Sums* const sums) {
+  Sums* const own = sums + blockIdx.x * chunks;
+  Sums all{0, 0};
+  for (int64_t k = threadIdx.x; k < chunks; k += kThreads) {
+    all.sum += own[k].sum;
+    all.moment += own[k].moment;
+  }
+  all = {sum_of_block(all.sum), sum_of_block(all.moment)};
+  if (threadIdx.x == 0) own[0] = all;
+}
+
+// What each element of a set gets of all of them: shift + slope x'.
+template <class T>
+struct Correction {
+  T shift, slope;
+};
 
 // A set's sums are its channels' sums, times their weights.
 template <class T>
-__global__ void add_channels(const Sets sets, const int64_t count, const Sums* const sums,
-                             const T* const weight, Sums* const of_sets) {
+__global__ void set_corrections(const Sets sets, const int64_t count, const int64_t chunks,
+                                const Sums* const sums, const T* const weight, const T* const rstds,
+                                Correction<T>* const corrections) {
   const int64_t set = thread_index();
   if (set >= count) return;
   const int64_t together = sets.is_per_channel() ? 1 : sets.set_channels;
   Sums all{0, 0};
   for (int64_t k = set * together; k < (set + 1) * together; ++k) {
     const double w = weight ? static_cast<double>(weight[k % sets.channels]) : 1;
-    all.sum += w * sums[k].sum;
-    all.moment += w * sums[k].moment;
+    all.sum += w * sums[k * chunks].sum;
+    all.moment += w * sums[k * chunks].moment;
   }
-  of_sets[set] = all;
+  const double n = static_cast<double>(sets.elements()), rstd = static_cast<double>(rstds[set]);
+  corrections[set] = {static_cast<T>(all.sum / n * rstd), static_cast<T>(all.moment / n * rstd)};
 }
 
 // dx = (grad weight - mean(grad weight) - x' mean(grad weight x')) rstd; the means are 0 where the
-// statistics are constants.
+// statistics are constants (no `corrections`).
 template <class T>
 __global__ void normalize_backward(const Sets sets, const T* const x, const T* const grad,
                                    const Stats<T> stats, const T* const weight,
-                                   const Sums* const of_sets, const bool fixed, T* const dx) {
+                                   const Correction<T>* const corrections, T* const dx) {
   const int64_t i = thread_index();
   if (i >= sets.numel()) return;
   const Element e = sets.at(i);
   const int64_t set = sets.set_of(e);
   const T rstd = stats.rstds[set];
   T value = grad[sets.of_grad(e)] * (weight ? weight[e.channel] * rstd : rstd);
-  if (!fixed) {
-    const double n = static_cast<double>(sets.elements());
-    value -= static_cast<T>(of_sets[set].sum / n * rstd);
-    value -= static_cast<T>(of_sets[set].moment / n * rstd) *
-             (stats.distance(x[sets.of_x(e)], set) * rstd);
+  if (corrections) {
+    const T scaled = stats.distance(x[sets.of_x(e)], set) * rstd;
+    value = value - corrections[set].shift - corrections[set].slope * scaled;
   }
   dx[i] = value;
 }
 
 template <class T>
-__global__ void weight_gradients(const Sets sets, const int64_t entries, const Sums* const sums,
-                                 T* const weight_grad, T* const bias_grad) {
+__global__ void weight_gradients(const Sets sets, const int64_t entries, const int64_t chunks,
+                                 const Sums* const sums, T* const weight_grad, T* const bias_grad) {
   const int64_t channel = thread_index();
   if (channel >= sets.channels) return;
   double weight = 0, bias = 0;
   for (int64_t k = channel; k < entries; k += sets.channels) {
-    weight += sums[k].moment;
-    bias += sums[k].sum;
+    weight += sums[k * chunks].moment;
+    bias += sums[k * chunks].sum;
   }
   weight_grad[channel] = static_cast<T>(weight);
   bias_grad[channel] = static_cast<T>(bias);
@@ -175,41 +286,47 @@ __global__ void weight_gradients(const Sets sets, const int64_t entries, const S
 
 // ---- the calls ----------------------------------------------------------------------------------
 
-Sets sets_of(const BatchNormArgs& a) {
-  return {a.samples,  a.channels,  a.size,        a.set_channels, a.channels_last,
-          a.x_sample, a.x_channel, a.grad_sample, a.grad_channel};
-}
 int64_t count_of(const BatchNormArgs& a) {
   return a.set_channels ? a.samples * (a.channels / a.set_channels) : a.channels;
 }
-Grid blocks(int64_t count) { return {count, kThreads}; }
 
 template <class T>
 void forward(const BatchNormArgs& a) {
-  const Sets sets = sets_of(a);
+  const Sets sets(a);
   const Stats<T> stats(a);
   const T* const x = numbers<T>(a.x);
-  if (!a.fixed)
-    launch<moments<T>>(blocks(count_of(a)), sets, x, a.eps, stats, numbers<double>(a.variance));
+  if (!a.fixed) {
+    const int64_t count = count_of(a), blocks = count * chunks_of(sets.elements());
+    const Scratch<Moments> found(blocks);
+    launch<chunk_moments<T>>({blocks, kThreads}, sets, x, found.data());
+    launch<set_moments<T>>({count, kThreads}, sets, found.data(), a.eps, stats,
+                           numbers<double>(a.variance));
+  }
   launch<normalize<T>>(grid_of(a.samples * a.channels * a.size), sets, x, stats,
                        numbers<T>(a.weight), numbers<T>(a.bias), numbers<T>(a.out));
 }
 
 template <class T>
 void backward(const BatchNormArgs& a) {
-  const Sets sets = sets_of(a);
+  const Sets sets(a);
   const Stats<T> stats(a);
   const T *const x = numbers<T>(a.x), *const grad = numbers<T>(a.grad);
   const T* const weight = numbers<T>(a.weight);
   const int64_t count = count_of(a), entries = (a.set_channels ? a.samples : 1) * a.channels;
-  const Scratch<Sums> sums(entries), of_sets(count);
-  launch<gradient_sums<T>>(blocks(entries), sets, x, grad, stats, sums.data());
-  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, sums.data(),
+  const int64_t elements = (a.set_channels ? 1 : a.samples) * a.size;  // of an entry
+  const int64_t chunks = chunks_of(elements);
+  const Scratch<Sums> sums(entries * chunks);
+  launch<chunk_sums<T>>({entries * chunks, kThreads}, sets, elements, x, grad, stats, sums.data());
+  if (chunks > 1) launch<add_chunks>({entries, kThreads}, chunks, sums.data());
+  launch<weight_gradients<T>>(grid_of(a.channels), sets, entries, chunks, sums.data(),
                               numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));
   if (!a.out) return;
-  launch<add_channels<T>>(grid_of(count), sets, count, sums.data(), weight, of_sets.data());
+  const Scratch<Correction<T>> corrections(a.fixed ? 0 : count);
+  if (!a.fixed)
+    launch<set_corrections<T>>(grid_of(count), sets, count, chunks, sums.data(), weight,
+                               stats.rstds, corrections.data());
   launch<normalize_backward<T>>(grid_of(a.samples * a.channels * a.size), sets, x, grad, stats,
-                                weight, of_sets.data(), a.fixed, numbers<T>(a.out));
+                                weight, corrections.data(), numbers<T>(a.out));
 }
 
 void batch_norm(const BatchNormArgs& a) {

@@ -1,10 +1,9 @@
-// Cross-entropy: one block per line, whose threads take every kThreads-th class. nll.h has the
-// entries that take a thread per line.
+// Cross-entropy: a line of classes by a warp or a block, which reads it once (infra/held.h). nll.h
+// has the entries that take a thread per line.
 #include "core/tables/cross_entropy.h"
 #include "cuda/cross_entropy/nll.h"
 #include "cuda/elementwise/math.h"
-#include "cuda/infra/block.h"
-#include "cuda/infra/positions.h"
+#include "cuda/infra/held.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
@@ -57,29 +56,28 @@ class Masses {
 };
 
 // loss = sum over classes of mass (log sum exp x - x).
-template <class T>
+template <class T, int kLanes>
 __global__ void cross_entropy_line(const Call<T> call) {
-  const int64_t line = blockIdx.x, size = call.lines.size;
-  const Line<T> x(call.lines, 0, line);
+  using Team = Team<kLanes>;
+  const int64_t line = Team::line();
+  if (line >= call.lines.count) return;
+  const Held<T, kLanes> x({call.lines, 0, line}, call.lines.size);
   const Masses<T> masses(call, line);
   T peak = -INFINITY;
-  for (int64_t k = threadIdx.x; k < size; k += kThreads) {
-    const T value = x[k];
-    peak = value > peak || value != value ? value : peak;
-  }
-  peak = max_of_block(peak);
+  x.each([&](T value, int64_t) { peak = Larger()(value, peak); });
+  peak = Team::max(peak);
   T sum = 0;
-  for (int64_t k = threadIdx.x; k < size; k += kThreads) sum += exp(x[k] - peak);
-  const T log_sum = log(sum_of_block(sum));
+  x.each([&](T value, int64_t) { sum += exp(value - peak); });
+  const T log_sum = log(Team::sum(sum));
   T loss = 0, mass = 0;
-  for (int64_t k = threadIdx.x; k < size; k += kThreads)
-    if (masses.has(k)) {
-      loss += masses[k] * (log_sum - (x[k] - peak));
-      mass += masses[k];
-    }
-  loss = sum_of_block(loss);
-  mass = sum_of_block(mass);
-  if (threadIdx.x > 0) return;
+  x.each([&](T value, int64_t k) {
+    if (!masses.has(k)) return;
+    loss += masses[k] * (log_sum - (value - peak));
+    mass += masses[k];
+  });
+  loss = Team::sum(loss);
+  mass = Team::sum(mass);
+  if (Team::lane() > 0) return;
   const bool counts = call.counts(line);
   T* const stats = call.stats + line * kStats;
   stats[0] = peak, stats[1] = log_sum, stats[2] = counts ? mass : T(0);
@@ -87,18 +85,20 @@ __global__ void cross_entropy_line(const Call<T> call) {
 }
 
 // dx = (softmax(x) sum of masses - mass) grad.
-template <class T>
+template <class T, int kLanes>
 __global__ void cross_entropy_line_backward(const Call<T> call) {
-  const int64_t line = blockIdx.x;
+  using Team = Team<kLanes>;
+  const int64_t line = Team::line();
+  if (line >= call.lines.count) return;
   const Line<T> x(call.lines, 0, line), dx(call.lines, call.classes ? 1 : 2, line);
   const Masses<T> masses(call, line);
   const T* const stats = call.stats + line * kStats;
   const T peak = stats[0], log_sum = stats[1], grad = call.grad_of(line), factor = grad * stats[2];
   const bool counts = call.counts(line);
-  for (int64_t k = threadIdx.x; k < call.lines.size; k += kThreads) {
-    T value = exp((x[k] - peak) - log_sum) * factor;
+  for (int64_t k = Team::lane(); k < call.lines.size; k += kLanes) {
+    T value = exp((x.floating(k) - peak) - log_sum) * factor;
     if (masses.has(k)) value -= masses[k] * grad;
-    dx.set(k, counts ? value : T(0));
+    dx.set_floating(k, counts ? value : T(0));
   }
 }
 
@@ -118,19 +118,26 @@ Call<T> call_of(const CrossEntropyArgs& a) {
   call.grad_per_line = a.grad_per_line;
   return call;
 }
-Grid grid_for(const CrossEntropyArgs& a) { return {a.lines.size ? a.lines.count : 0, kThreads}; }
+template <class T>
+void forward(const CrossEntropyArgs& a) {
+  if (!a.lines.size) return;
+  with_team(a.lines.count, a.lines.size, [&](const Grid& grid, auto lanes) {
+    launch<cross_entropy_line<T, lanes()>>(grid, call_of<T>(a));
+  });
+}
+template <class T>
+void backward(const CrossEntropyArgs& a) {
+  if (!a.lines.size) return;
+  with_team(a.lines.count, a.lines.size, [&](const Grid& grid, auto lanes) {
+    launch<cross_entropy_line_backward<T, lanes()>>(grid, call_of<T>(a));
+  });
+}
 
 void cross_entropy(const CrossEntropyArgs& a) {
-  if (a.lines.compute == DType::Float32)
-    launch<cross_entropy_line<float>>(grid_for(a), call_of<float>(a));
-  else
-    launch<cross_entropy_line<double>>(grid_for(a), call_of<double>(a));
+  a.lines.compute == DType::Float32 ? forward<float>(a) : forward<double>(a);
 }
 void cross_entropy_backward(const CrossEntropyArgs& a) {
-  if (a.lines.compute == DType::Float32)
-    launch<cross_entropy_line_backward<float>>(grid_for(a), call_of<float>(a));
-  else
-    launch<cross_entropy_line_backward<double>>(grid_for(a), call_of<double>(a));
+  a.lines.compute == DType::Float32 ? backward<float>(a) : backward<double>(a);
 }
 
 }  // namespace

@@ -238,6 +238,7 @@ void Allocator::free_after_users(Block* block) {
 // one: the emulator's would do their work now. A stream that captures would record all that.
 void Allocator::free_in_order(Block* block) {
   block->users.insert(block->stream);
+  const std::lock_guard captures(capture_mutex());
   try {
     if (std::any_of(block->users.begin(), block->users.end(), is_capturing))
       return deferred_.push_back(block);

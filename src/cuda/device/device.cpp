@@ -135,8 +135,14 @@ uint64_t native_stream(int64_t stream) { return reinterpret_cast<uint64_t>(strea
 cudaStream_t stream_of_address(uint64_t native) {
   return native == 1 ? nullptr : reinterpret_cast<cudaStream_t>(native);
 }
-void let_wait(uint64_t native) { put_in_order(current_stream, stream_of_address(native)); }
-void wait_for(uint64_t native) { put_in_order(stream_of_address(native), current_stream); }
+void let_wait(uint64_t native) {
+  const std::lock_guard captures(capture_mutex());
+  put_in_order(current_stream, stream_of_address(native));
+}
+void wait_for(uint64_t native) {
+  const std::lock_guard captures(capture_mutex());
+  put_in_order(stream_of_address(native), current_stream);
+}
 
 // An event's handle is its address.
 struct Event {

@@ -90,6 +90,7 @@ PinnedMemory::Blocks::iterator PinnedMemory::find(const void* address) {
 }
 
 bool PinnedMemory::contains(const void* address) {
+  if (is_forked()) return false;  // another thread may have held the lock then
   const std::lock_guard lock(mutex_);
   return find(address) != blocks_.end();
 }

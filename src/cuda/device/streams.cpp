@@ -107,7 +107,6 @@ void wait_for_streams() {
 void put_in_order(cudaStream_t first, cudaStream_t then) {
   if (first == then) return;
   const OwnEvent event;
-  const std::lock_guard lock(capture_mutex());
   check(cudaEventRecord(event, first));
   check(cudaStreamWaitEvent(then, event, 0));
 }

@@ -25,7 +25,8 @@ std::mutex& capture_mutex();
 // The current stream waits for what all others have been given, but for those that capture; while
 // it captures itself, for none: they are no part of the graph.
 void wait_for_streams();
-// `then` waits for what `first` has been given. They may be of other libraries.
+// `then` waits for what `first` has been given. They may be of other libraries. The caller holds
+// the mutex of captures.
 void put_in_order(cudaStream_t first, cudaStream_t then);
 
 }  // namespace tt::cuda

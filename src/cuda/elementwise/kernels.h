@@ -2,8 +2,8 @@
 // elementwise.cu, which split the ops by their inputs, to build at once.
 //
 // `elementwise` has one element per thread, of any strides and dtypes. Where floats lie side by
-// side in all arrays, the time is that of moving bytes: `packed` has four per thread, and moves
-// them at once.
+// side, or are one for a row, the time is that of moving bytes: `packed` has four per thread, and
+// moves them at once.
 #pragma once
 #include "core/dtype_sets.h"
 #include "core/tables/elementwise.h"
@@ -60,50 +60,50 @@ bool is_packable(DType dtype) {
          (std::is_same_v<T, float> && (dtype == DType::Float16 || dtype == DType::BFloat16));
 }
 
-template <class T, class Stored>
-__device__ Pack<T> converted_pack(const Pack<Stored>& from) {
-  Pack<T> to;
-  for (int j = 0; j < kPack; ++j) to.of[j] = converted<T>(from.of[j]);
-  return to;
+template <class T>
+__device__ Pack<T> four_times(T x) {
+  return {{x, x, x, x}};
 }
 
 // The pack from element `first` on, of an array or a number.
 template <class T>
-__device__ Pack<T> load_pack(const Operands::One& one, int64_t first) {
-  if (!one.data) {
-    const T number = read<T>(one.number);
-    return {{number, number, number, number}};
-  }
+__device__ Pack<T> load_pack(const Operands& all, int k, int64_t first) {
+  const Operands::One& one = all.of[k];
+  if (!one.data) return four_times(read<T>(one.number));
+  const char* const from = one.data + offset_of(all, k, first);
+  if (one.strides[0] == 0) return four_times(load_as<T>(from, one.dtype));
   if constexpr (std::is_same_v<T, float>) {
     if (one.dtype == DType::Float16)
-      return converted_pack<T>(reinterpret_cast<const Pack<Half>*>(one.data)[first / kPack]);
+      return converted_pack<T>(*reinterpret_cast<const Pack<Half>*>(from));
     if (one.dtype == DType::BFloat16)
-      return converted_pack<T>(reinterpret_cast<const Pack<BFloat16>*>(one.data)[first / kPack]);
+      return converted_pack<T>(*reinterpret_cast<const Pack<BFloat16>*>(from));
   }
-  return reinterpret_cast<const Pack<T>*>(one.data)[first / kPack];
+  return *reinterpret_cast<const Pack<T>*>(from);
 }
 template <class T>
-__device__ void store_pack(const Operands::One& one, int64_t first, const Pack<T>& x) {
+__device__ void store_pack(const Operands& all, int64_t first, const Pack<T>& x) {
+  const DType dtype = all.of[0].dtype;
+  char* const to = all.of[0].data + offset_of(all, 0, first);
   if constexpr (std::is_same_v<T, float>) {
-    if (one.dtype == DType::Float16) {
-      reinterpret_cast<Pack<Half>*>(one.data)[first / kPack] = converted_pack<Half>(x);
+    if (dtype == DType::Float16) {
+      *reinterpret_cast<Pack<Half>*>(to) = converted_pack<Half>(x);
       return;
     }
-    if (one.dtype == DType::BFloat16) {
-      reinterpret_cast<Pack<BFloat16>*>(one.data)[first / kPack] = converted_pack<BFloat16>(x);
+    if (dtype == DType::BFloat16) {
+      *reinterpret_cast<Pack<BFloat16>*>(to) = converted_pack<BFloat16>(x);
       return;
     }
   }
-  reinterpret_cast<Pack<T>*>(one.data)[first / kPack] = x;
+  *reinterpret_cast<Pack<T>*>(to) = x;
 }
 
-// For numel that is a whole number of packs.
+// Of Operands that are packed.
 template <class F, class T, int kInputs, bool kMask>
 __global__ void packed(const Operands all) {
   const int64_t first = thread_index() * kPack;
   if (first >= all.numel) return;
   Pack<T> x[kInputs];
-  for (int k = 0; k < kInputs; ++k) x[k] = load_pack<T>(all.of[k + 1], first);
+  for (int k = 0; k < kInputs; ++k) x[k] = load_pack<T>(all, k + 1, first);
   using Result = std::conditional_t<kMask, bool, T>;
   Pack<Result> results;
   for (int j = 0; j < kPack; ++j) {
@@ -113,14 +113,14 @@ __global__ void packed(const Operands all) {
     else
       results.of[j] = result;
   }
-  store_pack<Result>(all.of[0], first, results);
+  store_pack<Result>(all, first, results);
 }
 
 template <class F, class T, int kInputs, bool kMask>
 void run(const Iter& iter) {
   const Operands all = operands_of(iter);
   if constexpr (std::is_floating_point_v<T>) {
-    bool packs = all.is_packed && all.numel % kPack == 0;
+    bool packs = all.is_packed;
     for (int k = kMask ? 1 : 0; k <= kInputs; ++k)
       packs &= !all.of[k].data || is_packable<T>(all.of[k].dtype);
     if (packs && (!kMask || all.of[0].dtype == DType::Bool))

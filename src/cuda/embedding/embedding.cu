@@ -1,14 +1,15 @@
 // Embeddings: bags of rows of a table, and the table's gradient.
 //
 // Forward has a thread per element of a bag. The gradient of a row is the sum of what its entries
-// got, which are anywhere among all: the row's block looks for them, kThreads entries at a time,
-// and adds those that it finds in their order. So no two threads add to one element, and the bits
-// are the same in every run.
+// got, which are anywhere among all: sorted by row they are neighbours, and a block adds them in
+// their order. So no two threads add to one element, the bits are the same in every run, and rows
+// without an entry cost no more than their zeros.
 #include "core/tables/embedding.h"
 #include "cuda/infra/faults.h"
 #include "cuda/infra/operands.h"
 #include "cuda/infra/scratch.h"
 #include "cuda/infra/tables.h"
+#include "cuda/sort/order.h"
 
 namespace tt::cuda {
 namespace {
@@ -82,66 +83,51 @@ __device__ int64_t bag_of(const BagArgs& a, int64_t entry) {
   return low;
 }
 
-// A block per row of the table. Its threads keep the sums of some columns each, and look through
-// the entries once more for every kColumns * kThreads columns.
 template <class T>
-__global__ void gradient_of_row(const BagArgs a, const T* const shares) {
-  constexpr int kColumns = 4;
-  __shared__ int64_t found_bag[kThreads];
-  __shared__ T found_factor[kThreads];
-  __shared__ int found_by[kThreads / 32];  // each warp
-  const int64_t row = blockIdx.x;
-  char* const to = a.table + row * a.columns * int64_t(itemsize(a.dtype));
-  if (row == a.padding) {
-    if (!a.accumulate)
-      for (int64_t j = threadIdx.x; j < a.columns; j += kThreads) set_element(a, to, j, T(0));
-    return;
-  }
-  int64_t frequency = 0;
+__global__ void clear(const BagArgs a) {
+  const int64_t i = thread_index();
+  if (i < a.rows * a.columns) set_element(a, a.table, i, T(0));
+}
+
+// A block per entry, in the order of their rows: the first one of a row adds up all of that row,
+// one after the other, and the others have nothing to do. Threads have columns.
+template <class T>
+__global__ void gradient_of_row(const BagArgs a, const Item<uint64_t>* const sorted,
+                                const T* const shares) {
+  constexpr int kColumns = 4;  // of a thread at a time
+  const int64_t first = blockIdx.x;
+  const uint64_t key = sorted[first].key;
+  const auto is_same = [&](int64_t i) { return i < a.entries && sorted[i].key == key; };
+  if (first > 0 && is_same(first - 1)) return;
+  const int64_t row = a.index[sorted[first].position];
+  if (row == a.padding) return;
+  T frequency = 1;
   if (a.by_frequency) {
-    for (int64_t k = threadIdx.x; k < a.entries; k += kThreads) frequency += a.index[k] == row;
-    frequency = sum_of_block(frequency);
+    int64_t end = first;
+    while (is_same(end)) ++end;
+    frequency = static_cast<T>(end - first);
   }
-  for (int64_t column = threadIdx.x; column - threadIdx.x < a.columns;
-       column += kColumns * kThreads) {
+  char* const to = a.table + row * a.columns * int64_t(itemsize(a.dtype));
+  for (int64_t column = threadIdx.x; column < a.columns; column += kColumns * kThreads) {
     T sums[kColumns];
+    TT_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       const int64_t j = column + c * kThreads;
       sums[c] = a.accumulate && j < a.columns ? element<T>(a, to, j) : T(0);
     }
-    for (int64_t first = 0; first < a.entries; first += kThreads) {
-      const int64_t k = first + threadIdx.x;
-      const bool is_here = k < a.entries && a.index[k] == row;
-      // Where it is among those that are found: behind those of lower lanes and of lower warps.
-      const unsigned votes = __ballot_sync(kAllLanes, is_here);
-      const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-      if (lane == 0) found_by[warp] = __popc(votes);
-      __syncthreads();
-      int place = __popc(votes & ((1u << lane) - 1)), count = 0;
-      for (int w = 0; w < kThreads / 32; ++w) {
-        if (w < warp) place += found_by[w];
-        count += found_by[w];
-      }
-      if (is_here) {
-        const int64_t bag = bag_of(a, k);
-        T factor = shares[bag];
-        if (a.by_frequency) factor /= static_cast<T>(frequency);
-        if (a.weights) factor *= element<T>(a, a.weights, k);
-        found_bag[place] = bag;
-        found_factor[place] = factor;
-      }
-      __syncthreads();
-      for (int c = 0; count > 0 && c < kColumns; ++c) {
-        const int64_t j = column + c * kThreads;
-        for (int i = 0; j < a.columns && i < count; ++i)
-          sums[c] += element<T>(a, a.out, found_bag[i] * a.out_row + j) * found_factor[i];
-      }
-      __syncthreads();
+    for (int64_t i = first; is_same(i); ++i) {
+      const int64_t entry = sorted[i].position, bag = bag_of(a, entry);
+      T factor = shares[bag];
+      if (a.by_frequency) factor /= frequency;
+      if (a.weights) factor *= element<T>(a, a.weights, entry);
+      TT_UNROLL
+      for (int c = 0; c < kColumns; ++c)
+        if (const int64_t j = column + c * kThreads; j < a.columns)
+          sums[c] += element<T>(a, a.out, bag * a.out_row + j) * factor;
     }
-    for (int c = 0; c < kColumns; ++c) {
-      const int64_t j = column + c * kThreads;
-      if (j < a.columns) set_element(a, to, j, sums[c]);
-    }
+    TT_UNROLL
+    for (int c = 0; c < kColumns; ++c)
+      if (const int64_t j = column + c * kThreads; j < a.columns) set_element(a, to, j, sums[c]);
   }
 }
 
@@ -182,11 +168,17 @@ void backward(const BagArgs& a) {
     return launch<gradient_of_largest<T>>(grid_of(a.columns), a,
                                           is_half(a.dtype) ? sums.data() : nullptr);
   }
-  BagArgs counted = a;
-  if (a.bags == 0) counted.entries = 0;  // which none of them are then in a bag
+  if (!a.accumulate) launch<clear<T>>(grid_of(a.rows * a.columns), a);
+  if (a.bags == 0) return;  // no entry is in one
   const Scratch<T> shares(a.bags);
   launch<shares_of_bags<T>>(grid_of(a.bags), a, shares.data());
-  launch<gradient_of_row<T>>({a.rows, kThreads}, counted, shares.data());
+  DeviceLines line{};
+  line.count = 1;
+  line.size = a.entries;
+  line.stream[0] = {numbers<char>(reinterpret_cast<const char*>(a.index)), DType::Int64,
+                    sizeof(int64_t)};
+  const Sorted<uint64_t> sorted(line, /*descending=*/false);
+  launch<gradient_of_row<T>>({a.entries, kThreads}, a, sorted.items(), shares.data());
 }
 
 void bag_forward(const BagArgs& a) {

@@ -380,7 +380,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   return call_on(__func__, stream, [=](cudaStream_t stream) {
-    return Queues::instance().give(stream, [what = exec->what] {
+    Queues& queues = Queues::instance();
+    if (queues.is_capturing(stream)) return queues.refuse_capture(stream);
+    return queues.give(stream, [what = exec->what] {
       for (const Work& work : what->work) work();
     });
   });

@@ -9,12 +9,19 @@ namespace {
 constexpr int kThreads = 256;
 constexpr unsigned kAllLanes = ~0u;
 
+// combine(...) of every lane's value, to all lanes of a warp.
+template <class T, class Combine>
+__device__ T of_warp(T value, Combine combine) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
+  return value;
+}
+
 // combine(...) of every thread's value, to all threads of a block of kThreads.
 template <class T, class Combine>
 __device__ T of_block(T value, Combine combine) {
   __shared__ T of_warps[kThreads / 32];
-  for (int distance = 16; distance > 0; distance /= 2)
-    value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
+  value = of_warp(value, combine);
   __syncthreads();  // the warps' values of an earlier call have been read
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
   __syncthreads();
@@ -22,14 +29,27 @@ __device__ T of_block(T value, Combine combine) {
   for (int warp = 1; warp < kThreads / 32; ++warp) value = combine(value, of_warps[warp]);
   return value;
 }
+struct Add {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+// NaN wins.
+struct Larger {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+
 template <class T>
 __device__ T sum_of_block(T value) {
-  return of_block(value, [](T a, T b) { return a + b; });
+  return of_block(value, Add());
 }
-// NaN wins.
 template <class T>
 __device__ T max_of_block(T value) {
-  return of_block(value, [](T a, T b) { return a > b || a != a ? a : b; });
+  return of_block(value, Larger());
 }
 
 }  // namespace

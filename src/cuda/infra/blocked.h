@@ -9,6 +9,7 @@
 #pragma once
 #include "cuda/infra/block.h"
 #include "cuda/infra/factors.h"
+#include "cuda/infra/tiles.h"
 
 namespace tt::cuda {
 namespace {
@@ -69,8 +70,8 @@ struct BlockedTile {
   __device__ static int own_row(int i) { return i / 4 * 64 + threadIdx.x / 16 * 4 + i % 4; }
   __device__ static int own_column(int j) { return j / 4 * 64 + threadIdx.x % 16 * 4 + j % 4; }
 
-  // Calls use(column)(row, sum) for the elements of the tile that begins at (row, column) of A @ B,
-  // each by one thread: sums over k from `begin`, where a tile of the depth begins, to `end`.
+  // Gives `use` (tiles.h) the elements of the tile that begins at (row, column) of A @ B, each by
+  // one thread: sums over k from `begin`, where a tile of the depth begins, to `end`.
   template <class A, class B, class Use>
   __device__ static void multiply(const A& a, const B& b, int64_t row, int64_t column,
                                   int64_t begin, int64_t end, const Use& use) {
@@ -115,6 +116,19 @@ struct BlockedTile {
         own_b.store(b_stages[1 - stage]);
       }
       __syncthreads();
+    }
+    if constexpr (HasRuns<Use, 4>::value) {
+      if (use.template takes_runs<4>()) {
+        TT_UNROLL
+        for (int i = 0; i < kOwn; ++i) {
+          TT_UNROLL
+          for (int j = 0; j < kOwn; j += 4) {
+            const float run[4] = {sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]};
+            use.put(row + own_row(i), column + own_column(j), run);
+          }
+        }
+        return;
+      }
     }
     TT_UNROLL
     for (int j = 0; j < kOwn; ++j) {

@@ -27,5 +27,22 @@ class Divisor {
   int shift_;
 };
 
+// For any numbers; fast where both are below 2^31.
+class WideDivisor {
+ public:
+  explicit WideDivisor(int64_t divisor)
+      : divisor_(divisor), fast_(divisor > 0 && divisor <= INT32_MAX ? divisor : 1) {}
+
+  __device__ int64_t quotient(int64_t x) const {
+    if (divisor_ <= INT32_MAX && x <= INT32_MAX) return fast_.quotient(static_cast<int>(x));
+    return x / divisor_;
+  }
+  __device__ int64_t rest(int64_t x) const { return x - quotient(x) * divisor_; }
+
+ private:
+  int64_t divisor_;
+  Divisor fast_;
+};
+
 }  // namespace
 }  // namespace tt::cuda

@@ -14,7 +14,9 @@ struct Operands {
     alignas(8) char number[8];  // of iter.compute
   };
   int ndim;
-  bool is_packed;  // every array is a row of elements, aligned to packs of them; or a number
+  // Whether the elements of the fastest dim are whole packs: of each array aligned neighbours, or
+  // one for all of them. The output has neighbours.
+  bool is_packed;
   int64_t numel;
   int64_t shape[kMaxDims];  // the fastest dim first
   One of[Iter::kMaxOperands];
@@ -30,6 +32,13 @@ struct alignas(kPack * sizeof(T)) Pack {
   T of[kPack];
 };
 
+template <class T, class Stored>
+__device__ Pack<T> converted_pack(const Pack<Stored>& from) {
+  Pack<T> to;
+  for (int j = 0; j < kPack; ++j) to.of[j] = converted<T>(from.of[j]);
+  return to;
+}
+
 // As many blocks as there are elements for, each thread taking `per_thread`.
 inline Grid grid_of(int64_t numel, int64_t per_thread = 1) {
   const int64_t blocks = (numel + kThreads * per_thread - 1) / (kThreads * per_thread);
@@ -42,12 +51,12 @@ __device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim
 template <class Index>
 __device__ int64_t offset_by(const Operands& all, int k, Index index) {
   int64_t offset = 0;
-  for (int d = 0; d < all.ndim; ++d) {
+  for (int d = 0; d < all.ndim - 1; ++d) {
     const Index size = static_cast<Index>(all.shape[d]);
     offset += index % size * all.of[k].strides[d];
     index /= size;
   }
-  return offset;
+  return all.ndim > 0 ? offset + static_cast<int64_t>(index) * all.of[k].strides[all.ndim - 1] : 0;
 }
 __device__ inline int64_t offset_of(const Operands& all, int k, int64_t index) {
   // A GPU divides numbers of 64 bits much more slowly.

@@ -19,11 +19,11 @@ struct Positions {
 #endif
       int64_t offset(int array, int64_t position) const {
     int64_t offset = 0;
-    for (int d = ndim - 1; d >= 0; --d) {
+    for (int d = ndim - 1; d > 0; --d) {
       offset += position % shape[d] * strides[array][d];
       position /= shape[d];
     }
-    return offset;
+    return ndim > 0 ? offset + position * strides[array][0] : 0;  // most have a dim, and divide not
   }
 };
 
@@ -67,6 +67,23 @@ class Line {
 
   __device__ T operator[](int64_t k) const { return load_as<T>(data_ + k * step_, dtype_); }
   __device__ void set(int64_t k, T value) const { store_as<T>(data_ + k * step_, dtype_, value); }
+
+  // The same where the memory holds Ts or halves, with fewer questions.
+  __device__ T floating(int64_t k) const {
+    const char* const from = data_ + k * step_;
+    if (dtype_ == dtype_of<T>()) return *reinterpret_cast<const T*>(from);
+    return dtype_ == DType::Float16 ? converted<T>(*reinterpret_cast<const Half*>(from))
+                                    : converted<T>(*reinterpret_cast<const BFloat16*>(from));
+  }
+  __device__ void set_floating(int64_t k, T value) const {
+    char* const to = data_ + k * step_;
+    if (dtype_ == dtype_of<T>())
+      *reinterpret_cast<T*>(to) = value;
+    else if (dtype_ == DType::Float16)
+      *reinterpret_cast<Half*>(to) = converted<Half>(value);
+    else
+      *reinterpret_cast<BFloat16*>(to) = converted<BFloat16>(value);
+  }
 
  private:
   char* data_;

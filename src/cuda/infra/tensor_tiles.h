@@ -11,6 +11,7 @@
 #include "cuda/infra/block.h"
 #include "cuda/infra/factors.h"
 #include "cuda/infra/mma.h"
+#include "cuda/infra/tiles.h"
 
 namespace tt::cuda {
 namespace {
@@ -149,6 +150,21 @@ struct TensorTile {
             mma<T>(sums[i][j], rows[i], words);
           }
         }
+      }
+    }
+    if constexpr (HasRuns<Use, 2>::value) {
+      if (use.template takes_runs<2>()) {
+        TT_UNROLL
+        for (int i = 0; i < kRows / 8; ++i) {
+          TT_UNROLL
+          for (int j = 0; j < kColumns / 8; ++j) {
+            const float (&all)[4] = sums[i / 2][j];
+            const float run[2] = {all[i % 2 * 2], all[i % 2 * 2 + 1]};
+            use.put(row + warp_row + i * 8 + lane / 4, column + warp_column + j * 8 + lane % 4 * 2,
+                    run);
+          }
+        }
+        return;
       }
     }
     TT_UNROLL

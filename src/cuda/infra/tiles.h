@@ -18,6 +18,29 @@ static_assert(kTile * kTile == kThreads);
 inline Grid grid_of_tiles(int64_t tiles) { return {tiles, dim3(kTile, kTile)}; }
 TT_HOST_DEVICE inline int64_t tiles_of(int64_t size) { return (size + kTile - 1) / kTile; }
 
+// Neighbours in memory that one instruction writes.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T)) Run {
+  T of[kCount];
+};
+
+template <int kCount>
+__device__ void store_run(float* to, const float (&from)[kCount]) {
+  Run<float, kCount> run;
+  TT_UNROLL
+  for (int i = 0; i < kCount; ++i) run.of[i] = from[i];
+  *reinterpret_cast<Run<float, kCount>*>(to) = run;
+}
+
+// Where a kernel by large tiles puts its sums: use(column)(row, sum) takes one, and where `Use` has
+// it and use.takes_runs<kRun>() agrees, put(row, column, sums) takes kRun of them, side by side.
+template <class Use, int kRun, class = void>
+struct HasRuns : std::false_type {};
+template <class Use, int kRun>
+struct HasRuns<Use, kRun,
+               std::void_t<decltype(std::declval<const Use&>().template takes_runs<kRun>())>>
+    : std::true_type {};
+
 // An element of an array that zeros surround. Products with those count as 0, with infinity, too.
 template <class T>
 struct Padded {

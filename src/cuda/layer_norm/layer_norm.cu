@@ -1,34 +1,38 @@
-// Layer norm and RMS norm: one block per line, whose threads take every kThreads-th element. The
+// Layer norm and RMS norm: a line by a warp or a block, which reads it once (infra/held.h). The
 // gradients of the weights go down the lines: a thread per element of a line and group of lines.
 #include "core/float_range.h"
 #include "core/tables/layer_norm.h"
 #include "cuda/elementwise/math.h"
+#include "cuda/infra/held.h"
 #include "cuda/infra/operands.h"
-#include "cuda/infra/positions.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
 namespace {
 
-template <class T>
+template <class T, int kLanes>
 __global__ void layer_norm_line(const DeviceLines lines, const bool centered, const T* const weight,
                                 const T* const bias, const T eps, T* const stats) {
-  const Line<T> x(lines, 0, blockIdx.x), y(lines, 1, blockIdx.x);
+  using Team = Team<kLanes>;
+  const int64_t line = Team::line();
+  if (line >= lines.count) return;
+  const Line<T> y(lines, 1, line);
+  const Held<T, kLanes> x({lines, 0, line}, lines.size);
   const T n = static_cast<T>(lines.size);
   T mean = 0;
   if (centered) {
-    for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) mean += x[k];
-    mean = sum_of_block(mean) / n;
+    x.each([&](T value, int64_t) { mean += value; });
+    mean = Team::sum(mean) / n;
   }
   T rest = 0, squares = 0;  // rest: what rounding has left of the mean
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T distance = x[k] - mean;
+  x.each([&](T value, int64_t) {
+    const T distance = value - mean;
     rest += distance;
     squares += distance * distance;
-  }
-  squares = sum_of_block(squares);
+  });
+  squares = Team::sum(squares);
   if (centered) {
-    rest = sum_of_block(rest);
+    rest = Team::sum(rest);
     squares -= rest / n * rest;
     rest /= n;
   } else {
@@ -39,29 +43,28 @@ __global__ void layer_norm_line(const DeviceLines lines, const bool centered, co
     const double count = static_cast<double>(lines.size);
     double middle = 0, exact = 0;
     if (centered) {
-      for (int64_t k = threadIdx.x; k < lines.size; k += kThreads)
-        middle += static_cast<double>(x[k]);
-      middle = sum_of_block(middle) / count;
+      x.each([&](T value, int64_t) { middle += static_cast<double>(value); });
+      middle = Team::sum(middle) / count;
     }
-    for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-      const double distance = static_cast<double>(x[k]) - middle;
+    x.each([&](T value, int64_t) {
+      const double distance = static_cast<double>(value) - middle;
       exact += distance * distance;
-    }
+    });
     mean = static_cast<T>(middle);
     rest = static_cast<T>(middle - static_cast<double>(mean));
-    rstd = static_cast<T>(1 / sqrt(sum_of_block(exact) / count + static_cast<double>(eps)));
+    rstd = static_cast<T>(1 / sqrt(Team::sum(exact) / count + static_cast<double>(eps)));
   }
-  if (threadIdx.x == 0) {
-    stats[3 * blockIdx.x] = mean;
-    stats[3 * blockIdx.x + 1] = rest;
-    stats[3 * blockIdx.x + 2] = rstd;
+  if (Team::lane() == 0) {
+    stats[3 * line] = mean;
+    stats[3 * line + 1] = rest;
+    stats[3 * line + 2] = rstd;
   }
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    T value = (x[k] - mean - rest) * rstd;
+  x.each([&](T value, int64_t k) {
+    value = (value - mean - rest) * rstd;
     if (weight) value *= weight[k];
     if (bias) value += bias[k];
-    y.set(k, value);
-  }
+    y.set_floating(k, value);
+  });
 }
 
 // (x - mean) rstd, of a line's statistics.
@@ -71,24 +74,27 @@ __device__ T normalised(const T x, const T* const stats) {
 }
 
 // dx = (g - mean(g) - x' mean(g x')) rstd, where g = grad weight and x' = (x - mean) rstd.
-template <class T>
+template <class T, int kLanes>
 __global__ void layer_norm_line_backward(const DeviceLines lines, const bool centered,
                                          const T* const weight, const T* const stats) {
-  const Line<T> grad(lines, 0, blockIdx.x), x(lines, 1, blockIdx.x), dx(lines, 2, blockIdx.x);
-  const T* const of_line = stats + 3 * blockIdx.x;
-  const auto weighted = [&](int64_t k) { return weight ? grad[k] * weight[k] : grad[k]; };
+  using Team = Team<kLanes>;
+  const int64_t line = Team::line();
+  if (line >= lines.count) return;
+  const Line<T> dx(lines, 2, line);
+  const Held<T, kLanes> grad({lines, 0, line}, lines.size), x({lines, 1, line}, lines.size);
+  const T* const of_line = stats + 3 * line;
+  const auto weighted = [&](T g, int64_t k) { return weight ? g * weight[k] : g; };
   T sum = 0, moment = 0;
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T g = weighted(k);
-    sum += g;
-    moment += g * normalised(x[k], of_line);
-  }
+  grad.each(x, [&](T g, T x, int64_t k) {
+    sum += weighted(g, k);
+    moment += weighted(g, k) * normalised(x, of_line);
+  });
   const T n = static_cast<T>(lines.size);
-  const T middle = centered ? sum_of_block(sum) / n : T(0), slope = sum_of_block(moment) / n;
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T scaled = normalised(x[k], of_line);
-    dx.set(k, (weighted(k) - middle - scaled * slope) * of_line[2]);
-  }
+  const T middle = centered ? Team::sum(sum) / n : T(0), slope = Team::sum(moment) / n;
+  grad.each(x, [&](T g, T x, int64_t k) {
+    const T scaled = normalised(x, of_line);
+    dx.set_floating(k, (weighted(g, k) - middle - scaled * slope) * of_line[2]);
+  });
 }
 
 // sums[g] = the gradients of weight and bias from the lines of group g.
@@ -124,13 +130,13 @@ __global__ void add_groups(const T* const sums, const int64_t groups, const int6
   bias_grad[k] = bias;
 }
 
-Grid block_per_line(const Lines& lines) { return {lines.count, kThreads}; }
-
 template <class T>
 void forward(const LayerNormArgs& a) {
-  launch<layer_norm_line<T>>(block_per_line(a.lines), on_device(a.lines), a.centered,
-                             numbers<T>(a.weight), numbers<T>(a.bias), static_cast<T>(a.eps),
-                             numbers<T>(a.stats));
+  with_team(a.lines.count, a.lines.size, [&](const Grid& grid, auto lanes) {
+    launch<layer_norm_line<T, lanes()>>(grid, on_device(a.lines), a.centered, numbers<T>(a.weight),
+                                        numbers<T>(a.bias), static_cast<T>(a.eps),
+                                        numbers<T>(a.stats));
+  });
 }
 
 // The weights first: dx may lie over x.
@@ -145,9 +151,11 @@ void backward(const LayerNormArgs& a) {
     launch<add_groups<T>>(grid_of(lines.size), numbers<T>(a.sums), groups, lines.size,
                           numbers<T>(a.weight_grad), numbers<T>(a.bias_grad));
   }
-  if (lines.size)
-    launch<layer_norm_line_backward<T>>(block_per_line(a.lines), lines, a.centered,
-                                        numbers<T>(a.weight), stats);
+  if (!lines.size) return;
+  with_team(lines.count, lines.size, [&](const Grid& grid, auto lanes) {
+    launch<layer_norm_line_backward<T, lanes()>>(grid, lines, a.centered, numbers<T>(a.weight),
+                                                 stats);
+  });
 }
 
 void layer_norm(const LayerNormArgs& a) {

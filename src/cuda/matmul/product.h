@@ -64,6 +64,21 @@ struct Product {
     if (bias) sum += static_cast<Sum>(bias[column * bias_stride]);
     *to = static_cast<T>(sum);
   }
+  // The same of neighbours in a row, where C takes them at once.
+  template <int kRun>
+  __device__ bool takes_runs(const T* first) const {
+    return !accumulate && c_col == 1 && c_row % kRun == 0 && n % kRun == 0 &&
+           reinterpret_cast<uintptr_t>(first) % sizeof(Run<T, kRun>) == 0;
+  }
+  template <int kRun>
+  __device__ void finish(T* first, int64_t row, int64_t column, const float (&sums)[kRun]) const {
+    Run<T, kRun> run;
+    TT_UNROLL
+    for (int i = 0; i < kRun; ++i)
+      run.of[i] = static_cast<T>(
+          bias ? sums[i] + static_cast<float>(bias[(column + i) * bias_stride]) : sums[i]);
+    *reinterpret_cast<Run<T, kRun>*>(first + row * c_row + column) = run;
+  }
 };
 
 // The tile of a block.
@@ -110,6 +125,17 @@ struct Finish {
       else
         g.finish(c, row, column, sum);
     };
+  }
+  template <int kRun>
+  __device__ bool takes_runs() const {
+    return sums ? g.n % kRun == 0 &&
+                      reinterpret_cast<uintptr_t>(sums) % sizeof(Run<float, kRun>) == 0
+                : g.template takes_runs<kRun>(c);
+  }
+  template <int kRun>
+  __device__ void put(int64_t row, int64_t column, const float (&run)[kRun]) const {
+    if (row >= g.m || column >= g.n) return;
+    sums ? store_run(sums + row * g.n + column, run) : g.finish(c, row, column, run);
   }
 };
 

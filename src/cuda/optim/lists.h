@@ -1,6 +1,6 @@
 // What is done to each element of a list of arrays: one launch for the whole list.
 //
-// A block has kThreads neighbours of one array; which array that is, it finds by its number.
+// A block has kSpan neighbours of one array; which array that is, it finds by its number.
 #pragma once
 #include <vector>
 
@@ -23,6 +23,10 @@ __device__ bool any(bool mask) { return mask; }
 __device__ void tell(float* found) { *found = 1; }
 
 #include "core/optim_steps.h"
+
+// Elements of a thread: the search for the array is theirs together.
+constexpr int kEach = 8;
+constexpr int64_t kSpan = kEach * kThreads;
 
 struct Listed {
   Chunk chunk;
@@ -53,8 +57,11 @@ __global__ void update(const Listed* list, const int64_t count, const typename S
     const int64_t middle = (low + high) / 2;
     (list[middle].first_block <= blockIdx.x ? low : high) = middle;
   }
-  const int64_t i = (blockIdx.x - list[low].first_block) * kThreads + threadIdx.x;
-  if (i < list[low].chunk.numel) Step::step(args, Place<T>{list[low].chunk, i});
+  const Chunk chunk = list[low].chunk;  // into registers
+  const int64_t first = (blockIdx.x - list[low].first_block) * kSpan + threadIdx.x;
+  for (int k = 0; k < kEach; ++k)
+    if (const int64_t i = first + k * kThreads; i < chunk.numel)
+      Step::step(args, Place<T>{chunk, i});
 }
 
 template <class T, class Step>
@@ -63,7 +70,7 @@ void update_all(const Chunk* chunks, int64_t count, const typename Step::Args& a
   int64_t blocks = 0;
   for (int64_t c = 0; c < count; ++c) {
     list.push_back({chunks[c], blocks});
-    blocks += (chunks[c].numel + kThreads - 1) / kThreads;
+    blocks += (chunks[c].numel + kSpan - 1) / kSpan;
   }
   const Scratch<Listed> there(count);
   copy_to_device(there.data(), list.data(), count * sizeof(Listed));

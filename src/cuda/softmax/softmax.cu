@@ -1,58 +1,67 @@
-// softmax and log_softmax: one block per line, whose threads take every kThreads-th element.
+// softmax and log_softmax: a line by a warp or a block, which reads it once (infra/held.h).
 #include "core/tables/softmax.h"
 #include "cuda/elementwise/math.h"
-#include "cuda/infra/block.h"
-#include "cuda/infra/positions.h"
+#include "cuda/infra/held.h"
 #include "cuda/infra/tables.h"
 
 namespace tt::cuda {
 namespace {
 
 // y = e^(x - max) / sum, or its logarithm.
-template <class T>
+template <class T, int kLanes>
 __global__ void softmax_line(const DeviceLines lines, const bool log_of_it) {
-  const Line<T> x(lines, 0, blockIdx.x), y(lines, 1, blockIdx.x);
+  using Team = Team<kLanes>;
+  if (Team::line() >= lines.count) return;
+  const Line<T> y(lines, 1, Team::line());
+  const Held<T, kLanes> x({lines, 0, Team::line()}, lines.size);
   T highest = -INFINITY;
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T value = x[k];
-    highest = value > highest || value != value ? value : highest;
-  }
-  highest = max_of_block(highest);
+  x.each([&](T value, int64_t) { highest = Larger()(value, highest); });
+  highest = Team::max(highest);
   T sum = 0;
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) sum += exp(x[k] - highest);
-  sum = sum_of_block(sum);
+  x.each([&](T value, int64_t) { sum += exp(value - highest); });
+  sum = Team::sum(sum);
   const T log_sum = log(sum);
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads) {
-    const T shifted = x[k] - highest;
-    y.set(k, log_of_it ? shifted - log_sum : exp(shifted) / sum);
-  }
+  x.each([&](T value, int64_t k) {
+    const T shifted = value - highest;
+    y.set_floating(k, log_of_it ? shifted - log_sum : exp(shifted) / sum);
+  });
 }
 
 // dx = y (grad - sum(grad y)), or of the logarithm grad - e^y sum(grad).
-template <class T>
+template <class T, int kLanes>
 __global__ void softmax_line_backward(const DeviceLines lines, const bool log_of_it) {
-  const Line<T> grad(lines, 0, blockIdx.x), y(lines, 1, blockIdx.x), dx(lines, 2, blockIdx.x);
+  using Team = Team<kLanes>;
+  if (Team::line() >= lines.count) return;
+  const Line<T> dx(lines, 2, Team::line());
+  const Held<T, kLanes> grad({lines, 0, Team::line()}, lines.size);
+  const Held<T, kLanes> y({lines, 1, Team::line()}, lines.size);
   T sum = 0;
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads)
-    sum += log_of_it ? grad[k] : grad[k] * y[k];
-  sum = sum_of_block(sum);
-  for (int64_t k = threadIdx.x; k < lines.size; k += kThreads)
-    dx.set(k, log_of_it ? grad[k] - exp(y[k]) * sum : y[k] * (grad[k] - sum));
+  grad.each(y, [&](T g, T y, int64_t) { sum += log_of_it ? g : g * y; });
+  sum = Team::sum(sum);
+  grad.each(y, [&](T g, T y, int64_t k) {
+    dx.set_floating(k, log_of_it ? g - exp(y) * sum : y * (g - sum));
+  });
 }
 
-Grid block_per_line(const Lines& lines) { return {lines.count, kThreads}; }
+template <class T>
+void softmax_as(const SoftmaxArgs& args) {
+  with_team(args.lines.count, args.lines.size, [&](const Grid& grid, auto lanes) {
+    launch<softmax_line<T, lanes()>>(grid, on_device(args.lines), args.log);
+  });
+}
+template <class T>
+void softmax_backward_as(const SoftmaxArgs& args) {
+  with_team(args.lines.count, args.lines.size, [&](const Grid& grid, auto lanes) {
+    launch<softmax_line_backward<T, lanes()>>(grid, on_device(args.lines), args.log);
+  });
+}
 
 void softmax(const SoftmaxArgs& args) {
-  const bool is_float = args.lines.compute == DType::Float32;
-  const auto start = is_float ? launch<softmax_line<float>, DeviceLines, bool>
-                              : launch<softmax_line<double>, DeviceLines, bool>;
-  start(block_per_line(args.lines), on_device(args.lines), args.log);
+  args.lines.compute == DType::Float32 ? softmax_as<float>(args) : softmax_as<double>(args);
 }
 void softmax_backward(const SoftmaxArgs& args) {
-  const bool is_float = args.lines.compute == DType::Float32;
-  const auto start = is_float ? launch<softmax_line_backward<float>, DeviceLines, bool>
-                              : launch<softmax_line_backward<double>, DeviceLines, bool>;
-  start(block_per_line(args.lines), on_device(args.lines), args.log);
+  args.lines.compute == DType::Float32 ? softmax_backward_as<float>(args)
+                                       : softmax_backward_as<double>(args);
 }
 
 }  // namespace

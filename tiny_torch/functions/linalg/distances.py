@@ -154,6 +154,9 @@ def corrcoef(input: Tensor) -> Tensor:
             "corrcoef(): expected input to have two or fewer dimensions but got an input with "
             f"{input.ndim} dimensions"
         )
+    if input.is_floating_point() and input.numel():  # rows times powers of two: no square overflows
+        exponents = input.detach().abs().amax(-1, keepdim=True).frexp().exponent
+        input = input.ldexp(-exponents)
     c = cov(input)
     if c.ndim == 0:
         return c / c

@@ -165,8 +165,8 @@ def feature_alpha_dropout(
 # ---------------------------------------------------------------------------------------- of torch
 
 
-def is_dropping(input: Tensor, p: float, train: bool) -> bool:
-    check_tensor("dropout", "input", 1, input)
+def is_dropping(name: str, input: Tensor, p: float, train: bool) -> bool:
+    check_tensor(name, "input", 1, input)
     if p < 0 or p > 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     return bool(train) and p != 0 and input.numel() != 0
@@ -197,11 +197,17 @@ def dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
 
         Raises RuntimeError unless 0 <= p <= 1, and for integers.
         """
-        return input * noise_of(input, p, by_channel) if is_dropping(input, p, train) else input
+        return (
+            input * noise_of(input, p, by_channel) if is_dropping(name, input, p, train) else input
+        )
 
     def in_place(input: Tensor, p: float, train: bool) -> Tensor:
         """The same in place."""
-        return input.mul_(noise_of(input, p, by_channel)) if is_dropping(input, p, train) else input
+        return (
+            input.mul_(noise_of(input, p, by_channel))
+            if is_dropping(name, input, p, train)
+            else input
+        )
 
     return name_both(name, function, in_place)
 
@@ -221,7 +227,7 @@ def alpha_dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
         All are scaled and shifted so that mean and variance stay. Raises RuntimeError unless
         0 <= p <= 1, and for integers. Source: PyTorch, nn.functional.alpha_dropout.
         """
-        if not is_dropping(input, p, train):
+        if not is_dropping(name, input, p, train):
             return input
         if p == 1:
             return input * input.new_zeros(())
@@ -230,7 +236,7 @@ def alpha_dropout_of(name: str, by_channel: bool) -> tuple[Callable, Callable]:
 
     def in_place(input: Tensor, p: float, train: bool) -> Tensor:
         """The same in place."""
-        if not is_dropping(input, p, train):
+        if not is_dropping(name, input, p, train):
             return input
         if p == 1:
             return input.mul_(input.new_zeros(()))

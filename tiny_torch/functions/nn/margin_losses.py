@@ -366,6 +366,7 @@ def cosine_embedding_loss(
 
 def _direction(x: Tensor, dim: int) -> Tensor:
     """x / sqrt(sum of squares + 1e-12), without a square that overflows or vanishes."""
+    x = x if x.is_floating_point() else x * 1.0
     unit = x.detach().norm(2, dim, keepdim=True).clamp_min(1e-6)
     scaled = x / unit
     return scaled / ((scaled * scaled).sum(dim, keepdim=True) + (1e-6 / unit) ** 2).sqrt()

@@ -32,6 +32,8 @@ def require_float(name: str, input: Tensor) -> None:
 
 
 def check_celu(input: Tensor, alpha: float) -> None:
+    if not isinstance(input, Tensor):
+        check_tensor("celu", "input", 1, input)
     if as_number("celu", "alpha", None, alpha) == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     require_float("elu", input)

@@ -8,7 +8,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
-from tiny_torch.dtypes import not_implemented, scalar_type
+from tiny_torch.dtypes import HALVES, not_implemented, scalar_type
 from tiny_torch.functions.common import applied, by_name, check_tensor, into, named, offered
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum
@@ -119,8 +119,11 @@ def nanmean(
             "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
             f"point or complex dtype. Got: {scalar_type(dtype)}"
         )
+    dtype = input.dtype if dtype is None else dtype
     numbers = sum(input.detach() == input.detach(), dim, keepdim)
-    return into(out, nansum(input, dim, keepdim, dtype=dtype) / numbers)
+    # A sum of halves may be none that they hold.
+    total = nansum(input, dim, keepdim, dtype=_core.float32 if dtype in HALVES else dtype)
+    return into(out, (total / numbers).to(dtype))
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:

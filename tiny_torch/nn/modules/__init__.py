@@ -1,8 +1,6 @@
 """The layers of `torch.nn`, one file per family."""
 
-from types import FunctionType
-
-from ...docstrings import copy_as
+from ...docstrings import own_methods
 from . import utils
 from .activation import *
 from .adaptive import *
@@ -185,14 +183,9 @@ __all__ = [
 ]
 
 
-def _own_constructor(cls: type) -> None:
-    """Gives a class that inherits its constructor one by its name, which Python's errors say."""
-    inherited = cls.__init__  # type: ignore[misc]
-    if "__init__" in vars(cls) or not isinstance(inherited, FunctionType):
-        return
-    cls.__init__ = copy_as(f"{cls.__name__}.__init__", inherited)  # type: ignore[misc]
-
-
 for _name in __all__:
-    if isinstance(globals()[_name], type):
-        _own_constructor(globals()[_name])
+    _class = globals()[_name]
+    if isinstance(_class, type):
+        own_methods(_class, "__init__")
+        if issubclass(_class, Module) and _class.forward is not Module.forward:
+            own_methods(_class, "forward")

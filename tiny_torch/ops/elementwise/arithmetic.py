@@ -244,11 +244,11 @@ class Atan2(Op):
     @staticmethod
     def backward(saved, grad, needs):
         x, y = saved
-        square = x * x + y * y
-        scaled = grad / run(
-            Where, square == 0, 1.0, square
-        )  # at the origin the gradient counts as 0
-        return scaled * y if needs[0] else None, scaled * -x if needs[1] else None
+        at_origin = (x == 0) & (y == 0)  # where the gradient counts as 0
+        length = run(Hypot, run(Where, at_origin, 1.0, x), y)  # its square may be beyond any float
+        to_x, to_y = y / length, -x / length
+        grad = grad / length
+        return grad * to_x if needs[0] else None, grad * to_y if needs[1] else None
 
 
 class Lerp(Op):
@@ -307,7 +307,7 @@ class Addcdiv(Op):
         return (
             grad,
             grad / z if needs[1] else None,
-            -grad * y / z / z if needs[2] else None,  # never in a lower dtype than grad's
+            -(grad / z) * y / z if needs[2] else None,  # never in a lower dtype than grad's
         )
 
 

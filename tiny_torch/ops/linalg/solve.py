@@ -6,6 +6,7 @@ Values by LAPACK (lapack.py); gradients are solutions of the transposed systems.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,7 @@ class LinalgInvEx(Op):
 
     @staticmethod
     def forward(A):
-        reason = "The inversion could not be completed because the input matrix is singular."
-        result = by_columns(lapack("linalg.inv", INV, A, reason=reason))
+        result = by_columns(lapack("linalg.inv", INV, A, reason=of_singular))
         return result, (result,)
 
     @staticmethod
@@ -46,6 +46,21 @@ class LinalgInvEx(Op):
     def backward(saved, grad, needs):
         (inverse,) = saved
         return -(inverse.mT @ grad @ inverse.mT)
+
+
+def of_singular(A: Any) -> str:
+    """Why there is no inverse: the first pivot of Gaussian elimination that is 0."""
+    U, n = A.copy(), len(A)
+    for k in range(n):
+        row = k + np.argmax(abs(U[k:, k]))
+        if U[row, k] == 0 or k == n - 1:
+            break
+        U[[k, row]] = U[[row, k]]
+        U[k + 1 :] -= np.outer(U[k + 1 :, k] / U[k, k], U[k])
+    return (
+        f"The diagonal element {k + 1} is zero, the inversion could not be completed because the "
+        "input matrix is singular."
+    )
 
 
 def inverse_where_regular(A: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -67,6 +82,7 @@ class LinalgSolveEx(Op):
 
     arity = 2
     saves = (0, ~0)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A, B, vector):
@@ -96,6 +112,7 @@ class LinalgSolveEx(Op):
 
 class LinalgDet(Op):
     saves = (0, ~0)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A):
@@ -133,6 +150,7 @@ class LinalgSlogdet(Op):
 
     outputs = 2
     saves = (0,)
+    keeps_data = (0,)
 
     @staticmethod
     def forward(A):

@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...docstrings import own_methods
 from ..optimizer import Optimizer
 from .base import Schedule, rates_of, saved_function
 
 
 class _ByFunction(Schedule):
     """What LambdaLR and MultiplicativeLR share: a function of the epoch for each group."""
+
+    def __init_subclass__(cls) -> None:
+        own_methods(cls, "__init__")
 
     def __init__(
         self,
