@@ -100,7 +100,7 @@ __global__ void gradient_of_row(const BagArgs a, const Item<uint64_t>* const sor
   const auto is_same = [&](int64_t i) { return i < a.entries && sorted[i].key == key; };
   if (first > 0 && is_same(first - 1)) return;
   const int64_t row = a.index[sorted[first].position];
-  if (row == a.padding) return;
+  if (row == a.padding || !is_inside(row, a.rows)) return;
   T frequency = 1;
   if (a.by_frequency) {
     int64_t end = first;
