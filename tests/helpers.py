@@ -97,7 +97,7 @@ def outcome(function: Callable[[], Any]) -> tuple[Exception | None, list]:
 def agreed(call: Callable[[str], Any]) -> tuple[list, list]:
     """What a function of the device answers on CUDA and on the CPU, where neither raises.
 
-    Else both raise the same; but for an index outside, which CUDA tells of when somebody waits.
+    Else both raise the same; but for a wrong index, which CUDA tells of when somebody waits.
     """
     error, found = outcome(lambda: call(CUDA))
     expected_error, expected = outcome(lambda: call("cpu"))
@@ -106,7 +106,7 @@ def agreed(call: Callable[[str], Any]) -> tuple[list, list]:
         assert repr(error).replace(f"torch.{CUDA}.", "torch.") == repr(expected_error)
     else:
         assert "device-side assert triggered\nindex" in str(later) and error is None
-        assert re.search("out of (.* )?bounds|out of range|outside", str(expected_error))
+        assert isinstance(expected_error, (IndexError, RuntimeError))
     return ([], []) if later or error else (found, expected)
 
 
