@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -262,12 +263,12 @@ PRINTED = """[3.0, 6.0]
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 def test_a_script_by_each_way_to_start(method, tmp_path):
     """Arguments, queues, pipes and loaders, from a process that has sent nothing before."""
-    script, folder = tmp_path / "script.py", tmp_path / "tmp"
+    script = tmp_path / "script.py"
     script.write_text(PROGRAM)
-    folder.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "tiny_torch", "run", str(script), method],
-        capture_output=True, text=True, timeout=120, env={**os.environ, "TMPDIR": str(folder)},
-    )  # fmt: skip
-    assert done.stdout == PRINTED, done.stderr
-    assert done.returncode == 0 and list(folder.iterdir()) == []
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path may be too long for a socket's name
+        done = subprocess.run(
+            [sys.executable, "-m", "tiny_torch", "run", str(script), method],
+            capture_output=True, text=True, timeout=120, env={**os.environ, "TMPDIR": folder},
+        )  # fmt: skip
+        assert done.stdout == PRINTED, done.stderr
+        assert done.returncode == 0 and os.listdir(folder) == []
