@@ -212,7 +212,6 @@ def binary_cross_entropy_with_logits(
 
 
 @as_one
-@rounded_once
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -246,6 +245,13 @@ def kl_div(
     for argument in (input, target):
         if not argument.is_floating_point():
             raise RuntimeError("kl_div: Integral inputs not supported.")
+    return _divergence(input, target, log_target, kind, batchmean)
+
+
+@rounded_once
+def _divergence(
+    input: Tensor, target: Tensor, log_target: bool, kind: str, batchmean: bool
+) -> Tensor:
     if log_target:
         loss = target.exp() * (target - input)
     else:

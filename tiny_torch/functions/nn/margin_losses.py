@@ -26,7 +26,6 @@ from tiny_torch.tensor import Tensor
 
 
 @as_one
-@rounded_once
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -48,6 +47,13 @@ def poisson_nll_loss(
     tensor(1.)
     """
     reduction = _reduction(reduction, size_average, reduce)
+    return _poisson_nll(input, target, log_input, full, eps, reduction)
+
+
+@rounded_once
+def _poisson_nll(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: str
+) -> Tensor:
     rate, log_rate = (input.exp(), input) if log_input else (input, (input + eps).log())
     loss = rate - target * log_rate
     if full:
@@ -56,7 +62,6 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@rounded_once
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -88,6 +93,13 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
+    return _gaussian_nll(input, target, var, full, eps, reduction)
+
+
+@rounded_once
+def _gaussian_nll(
+    input: Tensor, target: Tensor, var: Tensor, full: bool, eps: float, reduction: str
+) -> Tensor:
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)

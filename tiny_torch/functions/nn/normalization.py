@@ -16,7 +16,6 @@ from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 
-@rounded_once
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
@@ -38,6 +37,11 @@ def local_response_norm(
         return input
     if size < 1:
         raise RuntimeError(f"kernel size should be greater than zero, but got kH: {size} kW: 1")
+    return _over_neighbours(input, size, alpha, beta, k)
+
+
+@rounded_once
+def _over_neighbours(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
     channels = input.shape[1]
     before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # the rest is zeros
     squares = (input * input).reshape((len(input), 1, channels, -1))
