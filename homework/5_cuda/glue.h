@@ -17,6 +17,7 @@
 #undef __global__
 #define __global__  // of another object
 
+using tt::cuda::Grid;
 using tt::cuda::launch;
 
 // ---- what kernels call by these names: the emulator sees each access ----------------------------
