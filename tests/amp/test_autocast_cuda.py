@@ -1,4 +1,4 @@
-"""autocast on CUDA, by the emulated device: which op computes in which dtype, by PyTorch's lists."""
+"""autocast on the emulated CUDA: which op computes in which dtype, by PyTorch's lists."""
 
 from __future__ import annotations
 
