@@ -32,16 +32,16 @@ class ReadingMode(OpMode):
         """After the method has answered."""
 
     def begin(self) -> Any:
-        told.add(self)
+        patches.add(self)
         return super().begin()
 
     def restore(self, before: int) -> None:
         super().restore(before)
         if not before:
-            told.discard(self)
+            patches.discard(self)
 
 
-class Told:
+class Patches:
     """The modes that are on, and the methods that tell them so."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Told:
                 self.users.setdefault(name, set()).add(id(mode))
                 if name not in self.plain:
                     self.plain[name] = getattr(Tensor, name)
-                    setattr(Tensor, name, telling(name, self.plain[name]))
+                    setattr(Tensor, name, watched_method(name, self.plain[name]))
 
     def discard(self, mode: ReadingMode) -> None:
         with self.lock:
@@ -67,10 +67,10 @@ class Told:
                     del self.plain[name]
 
 
-told = Told()
+patches = Patches()
 
 
-def telling(name: str, plain: Callable) -> Callable:
+def watched_method(name: str, plain: Callable) -> Callable:
     """The method, which tells this thread's modes, the innermost first."""
 
     def method(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
