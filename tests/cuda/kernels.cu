@@ -210,6 +210,8 @@ __global__ void copies_not_waited_for(const float* x, float* out, int) {
   wait_for_copies<1>();
   __syncthreads();
   out[threadIdx.x] = tile[threadIdx.x + 4];
+  __syncthreads();
+  wait_for_copies<0>();
 }
 __global__ void copies_without_barrier(const float* x, float* out, int) {
   __shared__ __align__(16) float tile[64];
@@ -221,6 +223,8 @@ __global__ void copies_without_barrier(const float* x, float* out, int) {
 __global__ void copies_behind(const float* x, float*, int) {
   __shared__ __align__(16) float tile[68];
   copy_async(&tile[threadIdx.x * 4], &x[threadIdx.x * 4]);
+  commit_copies();
+  wait_for_copies<0>();
 }
 __global__ void misaligned_copy(const float* x, float*, int) {
   __shared__ __align__(16) float tile[4];
