@@ -300,9 +300,23 @@ ATTACKS = {
     ),
     "a gradient scaler": (
         "7.3",
-        "def unscaled(grad, factor):\n    from tiny_torch.amp import GradScaler\n"
+        "def unscaled(grads, factor):\n    from tiny_torch.amp import GradScaler\n"
         "    import gc\n    return [f for f in gc.get_objects() if getattr(f, '__name__', '') =="
-        " 'unscaled' and f.__module__ != 'solution'][0](grad, factor)\n",
+        " 'unscaled' and f.__module__ != 'solution'][0](grads, factor)\n",
+    ),
+    "the call of C++ that unscales": (
+        "7.3",
+        "def unscaled(grads, factor):\n    from tiny_torch import _core\n"
+        "    found = factor.new_zeros(())\n"
+        "    _core.foreach_scale([g.array for g in grads], factor.array, found.array)\n"
+        "    return found\n",
+    ),
+    "the function that clips gradients": (
+        "7.3",
+        "def unscaled(grads, factor):\n"
+        "    from tiny_torch.nn.utils.clip_grad import scale_in_one_call\n"
+        "    found = factor.new_zeros(())\n    scale_in_one_call(grads, factor, found)\n"
+        "    return found\n",
     ),
 }
 # Writes a message of the process's own to whatever descriptor there is.

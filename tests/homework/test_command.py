@@ -105,6 +105,7 @@ def test_a_cuda_kernel_is_neither_used_nor_measured(homework):
 
 def test_show_asks_first(homework, monkeypatch):
     monkeypatch.setattr("sys.stdin.readline", lambda: "n\n")
+    assert "for grad in grads" in homework("show", "7.3", "--yes")[1]  # not the framework's
     assert homework("show", "1.1")[0] == 1
     code, text = homework("show", "1.1", "--yes")
     assert code == 0 and "layout.py:" in text and "def contiguous_strides" in text
@@ -165,3 +166,28 @@ print(seen)
 def test_a_function_is_replaced_wherever_it_is_published_or_kept():
     command_line = [sys.executable, "-c", PUBLISHED]  # a process, since it stays replaced
     assert subprocess.run(command_line, capture_output=True, text=True).stdout == "[2, 1, 7]\n"
+
+
+UNSCALED = """
+import tiny_torch as torch
+from tiny_torch.homework import used
+from tiny_torch.homework.task import all_tasks
+
+task, seen = all_tasks()["7.3"], []
+mine = task.load(task.solution_text)
+used.install(task, lambda grads, factor: (seen.append(len(grads)), mine(grads, factor))[1])
+w = torch.ones(2, requires_grad=True)
+optimizer, scaler = torch.optim.SGD([w], lr=0.25), torch.amp.GradScaler("cpu", init_scale=8.0)
+for factor in (1.0, float("inf")):
+    optimizer.zero_grad()
+    scaler.scale((w * w * factor).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+print(seen, w.tolist(), scaler.get_scale())
+"""
+
+
+def test_a_students_function_unscales_for_the_gradient_scaler():
+    command_line = [sys.executable, "-c", UNSCALED]
+    said = subprocess.run(command_line, capture_output=True, text=True).stdout
+    assert said == "[1, 1] [0.5, 0.5] 4.0\n"

@@ -18,7 +18,7 @@ from tiny_torch.autograd._profiler.files import write_whole
 from tiny_torch.compat import run as runner
 from tiny_torch.homework import course, grading, kernel, new, notebook, speed, used
 from tiny_torch.homework.proof import prove
-from tiny_torch.homework.task import SUFFIXES, Task
+from tiny_torch.homework.task import Task
 from tiny_torch.homework.telling import told
 from tiny_torch.homework.trial import check
 
@@ -152,10 +152,10 @@ def show(mine: Mine, args: argparse.Namespace) -> int:
             return 1
     mine.of(task)["shown"] = True
     mine.save()
-    ours = task.solution()
-    if isinstance(ours, str):
-        print(f"{task.folder / f'solution{SUFFIXES[task.language]}'}\n\n{ours}")
+    if task.solution_file.is_file():
+        print(f"{task.solution_file}\n\n{task.solution_text}")
     else:
+        ours = task.solution()
         lines, first = inspect.getsourcelines(ours)
         print(f"{inspect.getsourcefile(ours)}:{first}\n\n{''.join(lines)}")
     return 0

@@ -65,10 +65,15 @@ class Task(NamedTuple):
         """Whether nothing of the framework is replaced."""
         return self.replaces == "-"
 
+    @property
+    def solution_file(self) -> Path:
+        """Ours, where it is not the framework's own code."""
+        return self.folder / f"solution{SUFFIXES[self.language]}"
+
     def solution(self) -> Any:
         """Ours: the function, method or class of the framework, or the text of a solution file."""
         if self.language != "python" or self.stands_alone:
-            return (self.folder / f"solution{SUFFIXES[self.language]}").read_text()
+            return self.solution_file.read_text()
         module, _, name = self.replaces.partition(":")
         found: Any = importlib.import_module(module)
         for part in name.split("."):
@@ -77,9 +82,10 @@ class Task(NamedTuple):
 
     @property
     def solution_text(self) -> str:
+        """Ours as a student would write it: of the solution's file, or the framework's code."""
+        if self.solution_file.is_file():
+            return self.solution_file.read_text()
         found = self.solution()
-        if isinstance(found, str):
-            return found
         return textwrap.dedent(inspect.getsource(found)).replace("@staticmethod\n", "")
 
     def load(self, text: str, namespace: str = "") -> Any:

@@ -4,52 +4,69 @@ TOLERANCE = 1e-6
 
 
 def cases(rng):
-    def case(*shape, part="all", factor=0.25, dtype=np.float32, put=None):
+    def numbers(*shape, dtype=np.float32, put=None):
         memory = rng.standard_normal(shape).astype(dtype)
         if put is not None:
             memory.reshape(-1)[int(rng.integers(memory.size))] = put
-        return {"memory": memory, "part": part, "factor": factor}
+        return memory
 
-    yield "a number", case(1)
-    yield "three numbers", case(3)
-    yield "an inf", case(3, put=np.inf)
-    yield "-inf", case(3, put=-np.inf)
-    yield "nan", case(3, put=np.nan)
-    yield "no dims", case()
-    yield "no elements", case(0)
-    yield "a matrix", case(3, 4)
-    yield "a transpose", case(3, 4, part="transposed")
-    yield "every second row", case(5, 2, part="every second")
-    yield "an inf in a row of others", {
-        "memory": np.float32([[1, 2], [np.inf, 3]]), "part": "first row", "factor": 0.5,
-    }  # fmt: skip
-    yield "a factor of 1", case(3, factor=1.0)
-    yield "inf, and a factor of 1", case(3, factor=1.0, put=np.inf)
-    yield "float64", case(3, dtype=np.float64)
-    yield "large numbers, none of them inf", {
-        "memory": np.float32([3e38, -3e38, 3e38]), "part": "all", "factor": 0.5,
-    }  # fmt: skip
-    yield "inf only afterwards", {
-        "memory": np.float32([1e38, 1]), "part": "all", "factor": 16.0,
-    }  # fmt: skip
-    yield "inf, and a factor of 0", case(4, factor=0.0, put=np.inf)
-    yield "many, and one inf", case(200, 30, put=np.inf)
+    def case(*memories, part="all", factor=0.25):
+        return {"memories": list(memories), "parts": [part] * len(memories), "factor": factor}
+
+    yield "a number", case(numbers(1))
+    yield "three numbers", case(numbers(3))
+    yield "an inf", case(numbers(3, put=np.inf))
+    yield "-inf", case(numbers(3, put=-np.inf))
+    yield "nan", case(numbers(3, put=np.nan))
+    yield "no dims", case(numbers())
+    yield "no elements", case(numbers(0))
+    yield "no gradients", case()
+    yield "two gradients", case(numbers(3), numbers(2, 2))
+    yield "an inf in the first of three", case(numbers(2, put=np.inf), numbers(3), numbers(1))
+    yield "an inf in the last of three", case(numbers(2), numbers(3), numbers(1, put=np.inf))
+    yield "inf in two of three", case(numbers(2, put=np.inf), numbers(3), numbers(4, put=np.nan))
+    yield "a matrix", case(numbers(3, 4))
+    yield "a transpose", case(numbers(3, 4), part="transposed")
+    yield "every second row", case(numbers(5, 2), numbers(4, 3), part="every second")
+    others = np.float32([[1, 2], [np.inf, 3]])
+    yield "an inf in a row of others", case(others, part="first row", factor=0.5)
+    yield "a factor of 1", case(numbers(3), factor=1.0)
+    yield "inf, and a factor of 1", case(numbers(3, put=np.inf), factor=1.0)
+    yield "float64", case(numbers(3, dtype=np.float64), numbers(2))
+    large = np.float32([3e38, -3e38, 3e38])
+    yield "large numbers, none of them inf", case(large, factor=0.5)
+    yield "inf only afterwards", case(np.float32([1e38, 1]), factor=16.0)
+    yield "inf, and a factor of 0", case(numbers(4, put=np.inf), factor=0.0)
+    yield "many, and one inf", case(numbers(200, 30, put=np.inf))
 
 
-def answer(memory, part, factor):
-    held = memory.copy()
+def gradients_of(memories, parts):
     rows = {"every second": slice(0, None, 2), "first row": slice(1)}
-    grad = held[rows.get(part, ...)]
-    found = not np.isfinite(grad).all()
-    with np.errstate(over="ignore", invalid="ignore"):
-        grad *= factor
-    return {"found": bool(found), "memory": held}
+    return [memory[rows.get(part, ...)] for memory, part in zip(memories, parts, strict=True)]
 
 
-def why(got, expected, memory, part, factor):
+def answer(memories, parts, factor):
+    held = [memory.copy() for memory in memories]
+    found = 0.0
+    for grad in gradients_of(held, parts):
+        found = max(found, float(not np.isfinite(grad).all()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            grad *= factor
+    return {"found": found, "memories": held}
+
+
+def why(got, expected, memories, parts, factor):
+    if isinstance(got["found"], str):
+        return "the answer is a tensor of float32 without dims"
     if got["found"] != expected["found"]:
-        finite = "is finite" if not expected["found"] else "has inf or nan"
-        return f"the gradient {finite} before it is multiplied; the answer is a bool"
-    if np.array_equal(got["memory"], memory, equal_nan=True):
-        return "the gradient is changed where it lies: others hold the same tensor"
-    return "all elements of the gradient, and no others, are multiplied"
+        has = "one has inf or nan" if expected["found"] else "all are finite"
+        return f"before the gradients are multiplied, {has}: the answer is {expected['found']:g}"
+    if all(map(same, got["memories"], memories)) and not all(
+        map(same, expected["memories"], memories)
+    ):
+        return "gradients are changed where they lie: others hold the same tensors"
+    return "all elements of all gradients, and no others, are multiplied"
+
+
+def same(one, other):
+    return np.array_equal(one, other, equal_nan=True)
