@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from attack_cases import ATTACKS, TASKS
-from honest import HONEST, TILES
+from honest_cases import HONEST, TILES
 
 from tiny_torch.homework import grading, kernel, rules, trial
 
