@@ -328,7 +328,9 @@ def set_(
         if self._view is not None:
             raise RuntimeError("set_(): a view that requires grad cannot leave its base")
     self.array.mark_written()  # what was saved of it is no more, as in PyTorch
-    self.data = wrap(array)
+    self.array = array.alias()
+    if self._view is not None:
+        self._view.stamp = self.array.stamp
     if edges is not None:
         rebase(self, Node(Set, edges, ()))
     return self

@@ -24,6 +24,7 @@ READ = {
     "F.embedding_bag": "a weight's gradient, and the second derivative of max, read the table",
     "F.scaled_dot_product_attention": "of three dims, too, it is the kernel that reads all four",
     "rnn": "one op for all steps: the result holds each step's state",
+    "nextafter": "which elements are equal is read, whichever gradient is asked for",
     "F.mse_loss(x, y.t(), weight=unit)": "input and target, as without weights",
 }
 

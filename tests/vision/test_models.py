@@ -74,7 +74,10 @@ def test_a_small_vision_transformer_is_torchvisions():
 def test_a_step_of_training_lowers_the_loss(name):
     torch.manual_seed(0)
     model = getattr(models, name)(num_classes=3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # else the losses are draws
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.005)
     images, targets = torch.randn(6, 3, 32, 32), torch.tensor([0, 1, 2, 0, 1, 2])
     losses = []
     for _ in range(4):
