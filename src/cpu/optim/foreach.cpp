@@ -1,7 +1,7 @@
 // What is done to whole lists of arrays besides optimiser steps, built once per instruction set.
 #include <cmath>
-#include <vector>
 
+#include "cpu/infra/scratch.h"
 #include "cpu/optim/loop.h"
 
 namespace tt::cpu {
@@ -66,15 +66,15 @@ void norms(const NormsArgs& a) {
   int64_t total = 0;
   for (int64_t i = 0; i < count; ++i) total += a.blocks[i].n;
   const int64_t grain = total > kGrain ? count * kGrain / total : count;  // in blocks
-  std::vector<double> of_blocks(count);
+  const Scratch<double> of_blocks(count);
   parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) of_blocks[i] = of_block<T>(a.blocks[i], a.power);
+    for (int64_t i = begin; i < end; ++i) of_blocks.data[i] = of_block<T>(a.blocks[i], a.power);
   });
   for (int64_t k = 0, i = 0; k < a.count; ++k) {
     double all = 0;
     for (; i < a.ends[k]; ++i)
-      all =
-          a.power == NormPower::Infinity ? Largest::combine(all, of_blocks[i]) : all + of_blocks[i];
+      all = a.power == NormPower::Infinity ? Largest::combine(all, of_blocks.data[i])
+                                           : all + of_blocks.data[i];
     static_cast<T*>(a.out)[k] = static_cast<T>(a.power == NormPower::Two ? std::sqrt(all) : all);
   }
 }
