@@ -10,14 +10,14 @@ import sys
 import threading
 
 import pytest
+from cuda_emulator import calls, calls_of, current_device, set_device
 
 import tiny_torch as torch
 from tiny_torch import cuda, nn
 
-if os.environ.get("TINY_TORCH_CUDA") != "emulated":
-    pytest.skip("the emulator is asked", allow_module_level=True)
-
-from cuda_emulator import calls, calls_of, current_device, set_device
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TINY_TORCH_CUDA") != "emulated", reason="the emulator is asked"
+)
 
 # ---------------------------------------------------------------------------------------- waits
 

@@ -11,8 +11,9 @@ import tiny_torch as torch
 from tiny_torch import cuda, nn
 from tiny_torch.nn import functional as F
 
-if os.environ.get("TINY_TORCH_CUDA") != "emulated":
-    pytest.skip("a GPU may be done before it is asked", allow_module_level=True)
+EMULATED = os.environ.get("TINY_TORCH_CUDA") == "emulated"
+pytestmark = pytest.mark.skipif(not EMULATED, reason="a GPU may be done before it is asked")
+DEVICE = "cuda" if EMULATED else "cpu"  # so that it can be imported
 
 
 def waits(call):
@@ -29,11 +30,11 @@ def waits(call):
 
 def there(*shape, dtype=torch.float32):
     generator = torch.Generator().manual_seed(0)
-    return torch.randn(*shape, generator=generator).to("cuda", dtype)
+    return torch.randn(*shape, generator=generator).to(DEVICE, dtype)
 
 
 def indices(below, *shape):
-    return torch.randint(below, shape, generator=torch.Generator().manual_seed(0)).to("cuda")
+    return torch.randint(below, shape, generator=torch.Generator().manual_seed(0)).to(DEVICE)
 
 
 def parameters(dtype=torch.float32):

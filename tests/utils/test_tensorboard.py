@@ -52,7 +52,7 @@ def test_what_is_not_there_says_so(events, tmp_path):
             writer.add_thing(1)
 
 
-@pytest.mark.torch
+@pytest.mark.slow  # needs the package tensorboard, which no extra of ours installs
 def test_tensorboard_alone_writes_what_pytorch_writes(oracle, tmp_path, monkeypatch):
     pytest.importorskip("tensorboard")
     pytest.importorskip("PIL")
