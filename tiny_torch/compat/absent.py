@@ -185,6 +185,7 @@ def install() -> None:
     sys.meta_path.insert(0, Finder())
     for name in names_of_pytorch()["torch.Tensor"].difference(dir(Tensor), vars(_core.Unlisted)):
         setattr(_core.Unlisted, name, Absent(name))
+    asked = {module for module, _ in paths.WHERE}  # private ones, such as torch._tensor, among them
     for name, module in list(sys.modules.items()):
-        if is_public(name) or any(path == name for path, _ in paths.WHERE):
+        if is_public(name) or name in asked:
             vars(module).setdefault("__getattr__", getattr_of(module))
