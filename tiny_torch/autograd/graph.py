@@ -124,6 +124,7 @@ class Node(_core.NodeBase):
         values = list(saved)
         for k, place in enumerate(self.op.saves):
             before = saved[k]
+            values[k] = getattr(before, "kept_copy", None) or before
             if place is None or place < 0 or k in self.op.keeps_data:
                 continue
             latest = getattr(before, "latest", None)

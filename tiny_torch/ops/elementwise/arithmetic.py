@@ -84,12 +84,11 @@ class Div(Op):
 
 
 class Quotient(Div):
-    """A number over a tensor. A copy of that is kept, as PyTorch keeps its reciprocal, so that both
-    the tensor and the result may be written."""
+    """A number over a tensor. Both that and the result may be written: PyTorch has a reciprocal."""
 
     @staticmethod
     def forward(x, y):
-        return x / y, (x, y.clone)
+        return x / y, (x, y.kept())
 
 
 Quotient.__name__ = "Div"
