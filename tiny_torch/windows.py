@@ -11,7 +11,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.arguments import as_float, as_int
 from tiny_torch.creation import as_dtype, check_options, finish, ones
-from tiny_torch.dtypes import CPP_NAMES, HALVES
+from tiny_torch.dtypes import HALVES
 from tiny_torch.functions.common import by_name
 from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
@@ -25,7 +25,7 @@ def window(name: str, shape: Any, length: Any, periodic: bool, options: tuple) -
     dtype = as_dtype(name, dtype) or _core.get_default_dtype()
     if not dtype.is_floating_point:
         raise RuntimeError(
-            f"{name} expects floating point dtypes, got: TensorOptions(dtype={CPP_NAMES[dtype]}, "
+            f"{name} expects floating point dtypes, got: TensorOptions(dtype={dtype.cpp_name}, "
             f"device={device or 'cpu'}, layout=Strided (default), requires_grad=false (default), "
             "pinned_memory=false, memory_format=(nullopt))"
         )
