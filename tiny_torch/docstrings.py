@@ -59,6 +59,18 @@ def copy_as(name: str, function: FunctionType) -> FunctionType:
     return copy
 
 
+EMPTY_CLASS = {*vars(type("Empty", (), {})), "__annotations__"}
+
+
+def extend(cls: type, part: type) -> None:
+    """Attaches the methods and attributes of the class `part` to another class."""
+    for name in vars(part).keys() - EMPTY_CLASS:
+        value = vars(part)[name]
+        if isinstance(value, FunctionType):
+            value.__qualname__ = f"{cls.__name__}.{value.__name__}"
+        setattr(cls, name, value)
+
+
 def own_methods(cls: type, *names: str) -> None:
     """Gives a class copies of methods that it inherits, under its own name."""
     for name in names:

@@ -19,7 +19,7 @@ from tiny_torch import (
     storage,
     windows,
 )
-from tiny_torch.autograd import history
+from tiny_torch.autograd import history, hooks, nodes
 from tiny_torch.autograd.op_mode import plain_of
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
@@ -65,12 +65,14 @@ MODULES: tuple[ModuleType, ...] = (
     gather,
     histogram,
     history,
+    hooks,
     join,
     masks,
     matmul,
     matrices,
     memory,
     moments,
+    nodes,
     norms,
     numeric,
     operators,
@@ -104,7 +106,15 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
-        *("amp.state", "autograd.history", "devices", "printing", "storage"),
+        *(
+            "amp.state",
+            "autograd.history",
+            "autograd.hooks",
+            "autograd.nodes",
+            "devices",
+            "printing",
+            "storage",
+        ),
         "compat.switches",
     )
 }
