@@ -3,8 +3,8 @@
 from builtins import bool as _bool  # `bool` is a dtype here
 from typing import Any, SupportsIndex, overload
 
-from tiny_torch.devices import device as _device
-from tiny_torch.size import Size
+from tiny_torch.base.devices import device as _device
+from tiny_torch.base.size import Size
 from tiny_torch.tensor import Tensor
 
 _dtype = dtype  # where a class has a field of that name
