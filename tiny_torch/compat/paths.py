@@ -7,7 +7,7 @@ core: what stands in ROOMS, and whatever has one of the names, is loaded by the 
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -128,7 +128,9 @@ class Finder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         home = replace_start(fullname, HOME)
-        return None if home == fullname else ModuleSpec(fullname, Alias(home))
+        if home == fullname or importlib.util.find_spec(home) is None:
+            return None
+        return ModuleSpec(fullname, Alias(home))
 
 
 # (Module, name): where it is, and its name there; None for a module.
@@ -165,7 +167,7 @@ def install() -> None:
     sys.meta_path.insert(0, Finder())
     for path, _, _ in PATHS:
         name = full(path)
-        if name not in sys.modules:
+        if name not in sys.modules and name not in HOME:
             module = ModuleType(name, "Names at a path of PyTorch: compat/paths.py.")
             module.__spec__ = ModuleSpec(name, None)
             parent, _, last = name.rpartition(".")
