@@ -26,33 +26,6 @@ NAMES = (
     *("float16", "bfloat16", "float32", "float64"),
 )
 _core.dtype.__module__ = "tiny_torch"  # where it is public, as its repr says
-# What Tensor.type() calls a CPU tensor of each.
-TYPE_NAMES = {
-    "torch.BoolTensor": _core.bool,
-    "torch.ByteTensor": _core.uint8,
-    "torch.CharTensor": _core.int8,
-    "torch.ShortTensor": _core.int16,
-    "torch.IntTensor": _core.int32,
-    "torch.LongTensor": _core.int64,
-    "torch.HalfTensor": _core.float16,
-    "torch.BFloat16Tensor": _core.bfloat16,
-    "torch.FloatTensor": _core.float32,
-    "torch.DoubleTensor": _core.float64,
-}
-
-# What C++ calls them.
-CPP_NAMES = {
-    _core.bool: "bool",
-    _core.uint8: "unsigned char",
-    _core.int8: "signed char",
-    _core.int16: "short int",
-    _core.int32: "int",
-    _core.int64: "long int",
-    _core.float16: "c10::Half",
-    _core.bfloat16: "c10::BFloat16",
-    _core.float32: "float",
-    _core.float64: "double",
-}
 # What NumPy's protocols call them; for bfloat16 NumPy has no name.
 TYPE_STRINGS = {
     _core.bool: "|b1",
@@ -66,22 +39,24 @@ TYPE_STRINGS = {
     _core.float32: "<f4",
     _core.float64: "<f8",
 }
-SCALAR_TYPES = {dtype: name[len("torch.") : -len("Tensor")] for name, dtype in TYPE_NAMES.items()}
 
 
 def type_name(dtype: Any) -> str:
-    """ "torch.FloatTensor" for float32."""
-    return f"torch.{SCALAR_TYPES[dtype]}Tensor"
+    """What Tensor.type() calls a CPU tensor: "torch.FloatTensor" for float32."""
+    return f"torch.{dtype.scalar_type}Tensor"
 
 
 def scalar_type(dtype: Any) -> str:
     """A dtype as PyTorch's messages call it: "Long" for int64."""
-    return SCALAR_TYPES[dtype]
+    return dtype.scalar_type
 
 
 def cpp_name(dtype: Any) -> str:
     """A dtype as some others of its messages do: "long int" for int64."""
-    return CPP_NAMES[dtype]
+    return dtype.cpp_name
+
+
+TYPE_NAMES = {type_name(dtype): dtype for dtype in TYPE_STRINGS}
 
 
 def cannot_cast(dtype: Any, out: Any) -> RuntimeError:

@@ -39,8 +39,6 @@ from tiny_torch.base.reference.layout import broadcast_shapes, positions, withou
 Shape = Sequence[int]
 # The ops whose answer modulo 2**64 is that of the numbers themselves.
 WRAPS = ("add", "sub", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
-TYPE_NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int"}
-TYPE_NAMES |= {"int64": "Long", "float32": "Float", "float64": "Double"}
 
 
 # ---------------------------------------------------------------------------------- operands
@@ -201,8 +199,8 @@ def check_out(name: str, out: Any, shape: Shape, result: Any, operands: Sequence
         )
     if not can_cast(result, out.dtype):
         raise RuntimeError(
-            f"result type {TYPE_NAMES[result.name]} can't be cast to the desired output type "
-            f"{TYPE_NAMES[out.dtype.name]}"
+            f"result type {result.scalar_type} can't be cast to the desired output type "
+            f"{out.dtype.scalar_type}"
         )
     for x in operands:
         if is_array(x):
@@ -215,7 +213,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     if condition.dtype is not _core.bool:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{TYPE_NAMES[condition.dtype.name]}"
+            f"{condition.dtype.scalar_type}"
         )
     operands = [condition, operand_of(x), operand_of(y)]
     dtype = result_type(*operands[1:])

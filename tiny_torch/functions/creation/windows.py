@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.base.arguments import as_float, as_int
-from tiny_torch.base.dtypes import CPP_NAMES, HALVES
+from tiny_torch.base.dtypes import HALVES
 from tiny_torch.functions.common import by_name
 from tiny_torch.functions.creation.fill import as_dtype, check_options, finish, ones
 from tiny_torch.functions.creation.ranges import arange
@@ -25,7 +25,7 @@ def window(name: str, shape: Any, length: Any, periodic: bool, options: tuple) -
     dtype = as_dtype(name, dtype) or _core.get_default_dtype()
     if not dtype.is_floating_point:
         raise RuntimeError(
-            f"{name} expects floating point dtypes, got: TensorOptions(dtype={CPP_NAMES[dtype]}, "
+            f"{name} expects floating point dtypes, got: TensorOptions(dtype={dtype.cpp_name}, "
             f"device={device or 'cpu'}, layout=Strided (default), requires_grad=false (default), "
             "pinned_memory=false, memory_format=(nullopt))"
         )
