@@ -19,7 +19,6 @@ from .multihead import *
 from .normalization import *
 from .padding import *
 from .pooling import *
-from .rectifiers import *
 from .rnn import *
 from .rnn_cell import *
 from .softmax import *
