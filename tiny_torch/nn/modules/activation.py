@@ -9,15 +9,14 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init as initialisers
-from ..parameter import Parameter
-from .module import Module
-from .rectifiers import *  # noqa: F403
-from .rectifiers import __all__ as _less_common
-from .rectifiers import _InPlace, _Plain, _WithAlpha
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init as initialisers
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.modules.rectifiers import *  # noqa: F403
+from tiny_torch.nn.modules.rectifiers import __all__ as _less_common
+from tiny_torch.nn.modules.rectifiers import _InPlace, _Plain, _WithAlpha
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "ELU",

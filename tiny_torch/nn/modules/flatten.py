@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
-from .module import Module
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...tensor import Tensor
-from .. import functional as F
-from .margin_loss import *  # noqa: F403
-from .margin_loss import __all__ as _less_common
-from .margin_loss import _Loss, _WeightedLoss
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.margin_loss import *  # noqa: F403
+from tiny_torch.nn.modules.margin_loss import __all__ as _less_common
+from tiny_torch.nn.modules.margin_loss import _Loss, _WeightedLoss
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "BCELoss",

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch.functions.nn.losses import _legacy_reduction
-
-from ...tensor import Tensor
-from .. import functional as F
-from .distance import PairwiseDistance
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.distance import PairwiseDistance
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "CTCLoss",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
-from .. import functional as F
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "CELU",
