@@ -3,7 +3,8 @@
 python docs/make_stubs.py    # after an edit of public names; tests/compat/test_types.py says when
 
 tiny_torch/_core.pyi is the C++ module's. tiny_torch/functions/_published.pyi tells what
-functions/methods.py attaches to Tensor, and the names that __init__.py adds in a loop.
+functions/methods.py attaches to Tensor, and the names that __init__.py adds in a loop. Beside a
+module of layers, its classes with the constructors that `Layer` makes of functions.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import tiny_torch
-from tiny_torch import Tensor, _core
+from tiny_torch import Tensor, _core, nn
 from tiny_torch.functions import methods
 
 PACKAGE = Path(tiny_torch.__file__).parent
@@ -216,6 +217,21 @@ class Published:
         self.imports.add(f"from {home[0]} import {home[1]} as _{home[1]}")
         return f"_{home[1]}"
 
+    def layers(self, module: ModuleType) -> str:
+        """The classes of a module of nn, those that `Layer` makes among them."""
+        text = []
+        for kind in vars(module).values():
+            if not inspect.isclass(kind) or kind.__module__ != module.__name__:
+                continue
+            bases = [self.kind(base) if base.__module__ != kind.__module__ else base.__name__
+                     for base in kind.__bases__]  # fmt: skip
+            text.append(f"\nclass {kind.__name__}({', '.join(bases)}):")
+            members = {n: m for n, m in vars(kind).items() if inspect.isfunction(m)}
+            text += [f"    {line}" for name, member in members.items()
+                     for line in self.definition(name, member, "self")] or ["    ..."]  # fmt: skip
+        head = HEAD.format(what=f"Layers of {Path(module.__file__ or '').name}.")
+        return "\n".join([head, *sorted(self.imports), f"\n__all__ = {module.__all__}", *text, ""])
+
 
 def default(value: Any) -> str:
     plain = value is None or isinstance(value, bool | int | str) or value in (0.5, 1.0)
@@ -264,10 +280,20 @@ def home_of(value: Any, *names: str) -> tuple[str, str] | None:
 
 
 def pages() -> dict[Path, str]:
+    made = {sys.modules[kind.__module__] for kind in vars(nn).values() if is_made(kind)}
     return {
         PACKAGE / "_core.pyi": "\n".join(core()) + "\n",
         PACKAGE / "functions" / "_published.pyi": Published().page(),
+        **{Path(m.__file__ or "").with_suffix(".pyi"): Published().layers(m) for m in made},
     }
+
+
+def is_made(kind: Any) -> bool:
+    """True if `Layer` made the constructor of a class."""
+    return (
+        isinstance(kind, type)
+        and " for " in vars(kind).get("__init__", is_made).__code__.co_filename
+    )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from tiny_torch.ops.shape.join import broadcast_shapes
 from tiny_torch.tensor import Tensor
 
 
-def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel: int = 4) -> str:
     """The `reduction` that the truth of two deprecated flags means; None counts as True."""
     is_mean, reduces = size_average is None or bool(size_average), reduce is None or bool(reduce)
     reduction = "none" if not reduces else "mean" if is_mean else "sum"
@@ -45,7 +45,7 @@ def _legacy_reduction(size_average: bool | None, reduce: bool | None, stacklevel
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """ "none", "mean" or "sum"; ValueError for anything else."""
     if size_average is not None or reduce is not None:
-        return _legacy_reduction(size_average, reduce)
+        return legacy_reduction(size_average, reduce)
     if reduction == "elementwise_mean":
         warnings.warn(
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",

@@ -17,7 +17,7 @@ from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance
 from tiny_torch.functions.nn.activation import logsigmoid
-from tiny_torch.functions.nn.losses import _legacy_reduction, _reduction, _require_constant
+from tiny_torch.functions.nn.losses import _reduction, _require_constant, legacy_reduction
 from tiny_torch.functions.nn.rectifiers import require_float
 from tiny_torch.functions.reduce import sums
 from tiny_torch.ops.nn.activation import LogSigmoid
@@ -65,7 +65,7 @@ def _poisson_nll(
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Any,
+    var: Tensor | Any,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
@@ -272,7 +272,7 @@ def multilabel_soft_margin_loss(
     tensor(0.6931)
     """
     if size_average is not None or reduce is not None:
-        reduction = _legacy_reduction(size_average, reduce, 3)
+        reduction = legacy_reduction(size_average, reduce, 3)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight

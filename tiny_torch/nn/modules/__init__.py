@@ -19,7 +19,6 @@ from tiny_torch.nn.modules.multihead import *
 from tiny_torch.nn.modules.normalization import *
 from tiny_torch.nn.modules.padding import *
 from tiny_torch.nn.modules.pooling import *
-from tiny_torch.nn.modules.rectifiers import *
 from tiny_torch.nn.modules.rnn import *
 from tiny_torch.nn.modules.rnn_cell import *
 from tiny_torch.nn.modules.softmax import *
