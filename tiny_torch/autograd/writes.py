@@ -205,7 +205,7 @@ class CopySlices(Op):
     The view's region has the gradient of that op, everything else passes unchanged.
     """
 
-    suffix = ""
+    node_name = "torch::autograd::CopySlices"
     once = True
 
     @staticmethod

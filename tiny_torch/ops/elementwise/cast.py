@@ -14,6 +14,9 @@ from tiny_torch.base.dtypes import HALVES
 class Cast(Op):
     """Another dtype; the gradient is cast back."""
 
+    node_name = "ToCopyBackward0"
+    aten = "to"
+
     @staticmethod
     def forward(x, dtype):
         return x.astype(dtype), (x.dtype,)
@@ -49,6 +52,8 @@ class ToCopy(Cast):
 class ToInteger(Op):
     """A dtype that has no gradient: integers and bool."""
 
+    aten = "to"
+
     @staticmethod
     def forward(x, dtype):
         return x.astype(dtype), ()
@@ -68,6 +73,8 @@ Arranged.__name__ = "Clone"  # in the graph it is one
 
 
 class ToDevice(Op):
+    aten = "to"
+
     @staticmethod
     def forward(x, where, non_blocking=False):
         return to_device(x, where, non_blocking), (x.device,)

@@ -27,6 +27,7 @@ class Embedding(Op):
 
     arity = 2
     saves = (1,)
+    words = "index:indices padding:padding_idx"
 
     @staticmethod
     def forward(table, index, padding, by_frequency):

@@ -94,6 +94,11 @@ class L1Loss(AbsoluteError):
             return grad * distance.sign()
         return grad.l1_loss_backward(distance, 0.0)
 
+    @staticmethod
+    def node_name(saved, node):
+        names = {"mean": "MeanBackward0", "sum": "SumBackward0"}
+        return names.get(node.constants[0], "AbsBackward0")
+
 
 class SmoothL1Loss(Distance, record="smooth_l1_loss"):
     @staticmethod

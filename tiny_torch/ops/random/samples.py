@@ -97,6 +97,8 @@ class DirichletGrad(Op):
 class Normal1(Drawn):
     """Draws from a tensor of means and one deviation."""
 
+    node_name = "NormalBackward1"
+
     @staticmethod
     def forward(mean, std, core, out):
         result = array_module(mean.device).empty(mean.shape, mean.dtype) if out is None else out
@@ -107,6 +109,8 @@ class Normal1(Drawn):
 
 class Normal2(Drawn):
     """Draws from one mean and a tensor of deviations."""
+
+    node_name = "NormalBackward2"
 
     @staticmethod
     def forward(std, mean, core, out):
@@ -122,6 +126,7 @@ class Normal3(Drawn):
 
     arity = 2
     broadcasts = True
+    node_name = "NormalBackward3"
 
     @staticmethod
     def forward(mean, std, core, out):
