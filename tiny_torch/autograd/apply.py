@@ -14,7 +14,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.graph import Node, Unrelated, node_stamp, note
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
-from tiny_torch.modes import RECORDED, WATCHED, modes, module_of
+from tiny_torch.base.modes import RECORDED, WATCHED, modes, module_of
 
 apply = _core.apply
 apply_view = _core.apply_view

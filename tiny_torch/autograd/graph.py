@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiny_torch import _core
-from tiny_torch.devices import array_module
-from tiny_torch.modes import ANOMALY, SAVED_HOOKS, modes, module_of
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import ANOMALY, SAVED_HOOKS, modes, module_of
 from tiny_torch.tensor import wrap
 
 if TYPE_CHECKING:  # what autograd/nodes.py attaches here and to Node
@@ -49,7 +49,6 @@ class Op:
     keeps_data: tuple[int, ...] = ()
     arity = 1  # how many of the arguments are inputs, where `run` or `apply` must know
     outputs = 1
-    suffix = "Backward0"  # of the node's name
     # Inputs are broadcast and promoted: the engine takes their gradients back to shape and dtype.
     broadcasts = False
     # composite(*tensors, *constants): a fused op from simple ones, for `ref` and double backward.
@@ -65,6 +64,23 @@ class Op:
     # the input, as PyTorch's has, and not none.
     piecewise = False
     takes_tensors = False  # backward is a user's: it gets tensors, and answers some
+
+    # ---- the sheet: what others ask of an op ---------------------------------------------------
+    # PyTorch's name of its node: text, or a function of what is saved and of the node, where one op
+    # here is several there. None: the class's name and "Backward0".
+    node_name: Any = None
+    # PyTorch's name of its function: text, where {second} stands for the dims of the second
+    # argument and {spatial} for those of the first but two; or a function of the dims of both.
+    # None: the class's name in snake case.
+    aten: Any = None
+    # What `_saved_*` calls arguments of forward and results, beside saved_values.WORDS: text as
+    # "y:exponent", or a function of the node that answers it.
+    words: Any = ""
+
+    @staticmethod
+    def show_saved(values: Any, k: int) -> Any:
+        """What `_saved_*` shows of the k-th saved value."""
+        return values[k]
 
     forward: Any = None
     backward: Any = None  # None: the result has no gradient
@@ -251,12 +267,19 @@ class Unrelated(Op):
     """What an op without a gradient has left in place: nothing of what was there before."""
 
     @staticmethod
+    def node_name(saved, node):
+        return f"{node.constants[0]}Backward0"
+
+    @staticmethod
     def backward(saved, grad, needs):
         return None
 
 
 class InLayout(Op):
     """A copy of x laid out as ``.grad`` of a leaf is: like it if it is dense, else contiguous."""
+
+    node_name = "CloneBackward0"
+    aten = "clone"
 
     @staticmethod
     def forward(x, leaf):

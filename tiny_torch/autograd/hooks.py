@@ -8,12 +8,12 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from tiny_torch import hooks, layouts
 from tiny_torch.autograd.engine import Run, sum_to
 from tiny_torch.autograd.graph import edge_of, source_of
 from tiny_torch.autograd.seen import shown
-from tiny_torch.hooks import RemovableHandle
-from tiny_torch.modes import thread
+from tiny_torch.base import hooks, layouts
+from tiny_torch.base.hooks import RemovableHandle
+from tiny_torch.base.modes import thread
 from tiny_torch.tensor import Tensor
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.

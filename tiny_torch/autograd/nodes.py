@@ -11,7 +11,7 @@ from tiny_torch.autograd.multi_grad import register_multi_grad_hook
 from tiny_torch.autograd.names import name_of
 from tiny_torch.autograd.saved import save_on_cpu, saved_tensors_hooks
 from tiny_torch.autograd.saved_values import properties_of
-from tiny_torch.docstrings import extend
+from tiny_torch.base.docstrings import extend
 from tiny_torch.tensor import Tensor
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.modes import WATCHED, Scope, modes, module_of
+from tiny_torch.base.modes import WATCHED, Scope, modes, module_of
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
 # results written over the first argument, and results that a caller's `out` will hold.

@@ -13,8 +13,8 @@ import sys
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.autograd.names import NAMES, name_of
-from tiny_torch.modes import RECORDED, module_of, thread
+from tiny_torch.autograd.names import name_of
+from tiny_torch.base.modes import RECORDED, module_of, thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
 # names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.
@@ -43,9 +43,10 @@ def enter_node(node: Any, grad: Any) -> Any:
     """
     found = told.get(node.op)
     if found is None:
-        found = name_of(node), PRODUCTS.get(node.op.__name__, ALL)
-        if isinstance(node.op, type) and not callable(NAMES.get(node.op.__name__)):
-            told[node.op] = found
+        op = node.op
+        found = name_of(node), PRODUCTS.get(op.__name__, ALL)
+        if isinstance(op, type) and not callable(op.node_name):  # type: ignore[attr-defined]
+            told[op] = found
     name, factors = found
     edges = node.edges[factors]
     row = enter(name, BACKWARD, node.sequence, len(edges) - edges.count(None))

@@ -16,8 +16,8 @@ from tiny_torch.autograd.grad_mode import UNRECORDED
 from tiny_torch.autograd.graph import Node, Op, edge_of, run
 from tiny_torch.autograd.seen import hidden
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
-from tiny_torch.devices import array_module
-from tiny_torch.modes import OFF, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import OFF, modes
 
 
 def renew(tensor, view):
@@ -197,7 +197,7 @@ class CopySlices(Op):
     The view's region has the gradient of that op, everything else passes unchanged.
     """
 
-    suffix = ""
+    node_name = "torch::autograd::CopySlices"
     once = True
 
     @staticmethod

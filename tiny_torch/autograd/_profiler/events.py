@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import tiny_torch
 from tiny_torch.autograd._profiler.flops import flops_of, flops_of_backward, is_tensor
-from tiny_torch.autograd._profiler.names import name_of_op
+from tiny_torch.autograd.names import aten_name
 from tiny_torch.autograd.profiler_util import FunctionEvent
 from tiny_torch.autograd.record import (
     BACKWARD,
     FUNCTION,
+    IN_PLACE,
     MATMULS,
     MODULE,
     ORDINARY,
@@ -60,7 +61,9 @@ def name_of_row(row: Row, modules: dict[int, str], counts: Counter) -> str:
             name = modules[id(row.what)] = f"nn.Module: {kind}_{counts[kind]}"
             counts[kind] += 1
         return name
-    return row.what if isinstance(row.what, str) else name_of_op(row.what, row.form, row.hint)
+    if isinstance(row.what, str):
+        return row.what
+    return aten_name(row.what, row.form == IN_PLACE, row.hint)
 
 
 def shapes_of(arguments: Any) -> list:

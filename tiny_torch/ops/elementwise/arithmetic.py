@@ -10,8 +10,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, TensorBase, run
-from tiny_torch.devices import array_module
-from tiny_torch.ops.common import over, public, zero_gradient
+from tiny_torch.base.devices import array_module
+from tiny_torch.ops.common import by_number, over, public, zero_gradient
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap
 
@@ -65,6 +65,11 @@ class Mul(Op):
             return to_x, None
         return to_x, grad.mul(x, over(x, grad)) if overwrite else grad * x
 
+    @staticmethod
+    def show_saved(values, k):
+        """PyTorch takes a number second."""
+        return shown(values[1 - k if type(values[0]) in NUMBERS else k])
+
 
 class Div(Op):
     arity = 2
@@ -81,6 +86,10 @@ class Div(Op):
     def backward(saved, grad, needs):
         x, y = saved
         return grad / y if needs[0] else None, -grad * ((x / y) / y) if needs[1] else None
+
+    @staticmethod
+    def show_saved(values, k):
+        return shown(values[k])
 
 
 class Quotient(Div):
@@ -102,6 +111,7 @@ class Pow(Op):
     broadcasts = True
     saves = (0, 1, ~0)
     used_by = ((0, 1), (0, 1), (1,))
+    words = "y:exponent"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -133,6 +143,13 @@ class Pow(Op):
                 to_exponent = run(Where, still, 0.0, grad * (result * base.log()))
         return to_base, to_exponent
 
+    @staticmethod
+    def node_name(saved, node):
+        base, exponent = saved[:2] if len(saved) > 1 else (None, None)
+        if isinstance(base, int | float):
+            return "PowBackward2"
+        return f"PowBackward{int(hasattr(exponent, 'shape'))}"
+
 
 @public("floor_divide", "The floor of input / other.", left=True)
 class FloorDivide(Op):
@@ -158,6 +175,7 @@ class DivFloor(FloorDivide):
     saves = Div.saves
     used_by = Div.used_by
     once = Div.once
+    aten = "div"
 
     @staticmethod
     def forward(x, y, out=None):
@@ -182,6 +200,7 @@ class Remainder(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (1,))
+    node_name = by_number("Remainder", 0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -199,6 +218,7 @@ class Fmod(Op):
     broadcasts = True
     saves = (0, 1)
     used_by = ((1,), (1,))
+    node_name = by_number("Fmod", 0, 1)
 
     @staticmethod
     def forward(x, y, out=None):
@@ -256,6 +276,8 @@ class Lerp(Op):
     broadcasts = True
     saves = (0, 1, 2)
     used_by = ((2,), (2,), (0, 1))
+    node_name = by_number("Lerp", 0, 2)
+    words = "y:end"
 
     @staticmethod
     def forward(x, y, weight, out=None):
@@ -278,6 +300,7 @@ class Addcmul(Op):
     broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1,))
+    words = "y:tensor1 z:tensor2"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -296,6 +319,7 @@ class Addcdiv(Op):
     broadcasts = True
     saves = (1, 2)
     used_by = ((2,), (1, 2))
+    words = "y:tensor1 z:tensor2"
 
     @staticmethod
     def forward(x, y, z, out=None):
@@ -336,6 +360,7 @@ class Clamp(Op):
     arity = 3
     broadcasts = True
     saves = (0, 1, 2)
+    node_name = by_number("Clamp", 1, 1, 2)
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -363,6 +388,12 @@ class Clamp(Op):
 
 
 Number = bool | int | float
+NUMBERS = {bool: _core.bool, int: _core.int64, float: _core.float64}
+
+
+def shown(value: Any) -> Any:
+    """A number as PyTorch saves it: in a tensor."""
+    return wrap(_core.full((), value, NUMBERS[type(value)])) if type(value) in NUMBERS else value
 
 
 def result_type(*operands: Any) -> Any:

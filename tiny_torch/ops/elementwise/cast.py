@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import _core, layouts
+from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import to_device
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base import layouts
+from tiny_torch.base.devices import to_device
+from tiny_torch.base.dtypes import HALVES
 
 
 class Cast(Op):
     """Another dtype; the gradient is cast back."""
+
+    node_name = "ToCopyBackward0"
+    aten = "to"
 
     @staticmethod
     def forward(x, dtype):
@@ -48,6 +52,8 @@ class ToCopy(Cast):
 class ToInteger(Op):
     """A dtype that has no gradient: integers and bool."""
 
+    aten = "to"
+
     @staticmethod
     def forward(x, dtype):
         return x.astype(dtype), ()
@@ -67,6 +73,8 @@ Arranged.__name__ = "Clone"  # in the graph it is one
 
 
 class ToDevice(Op):
+    aten = "to"
+
     @staticmethod
     def forward(x, where, non_blocking=False):
         return to_device(x, where, non_blocking), (x.device,)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.ops.common import over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 
@@ -83,6 +83,7 @@ Square = of_input(
     "Each element times itself.",
     lambda grad, x: grad * ((x**1 if hasattr(x, "array") else x) * 2),
 )
+Square.node_name = "PowBackward0"
 Log = of_input("log", "The natural logarithm.", lambda grad, x: grad / x)
 Log2 = of_input("log2", "The logarithm to base 2.", lambda grad, x: grad / (x * math.log(2)))
 Log10 = of_input("log10", "The logarithm to base 10.", lambda grad, x: grad / (x * math.log(10)))
@@ -127,6 +128,9 @@ Round = of_nothing("round", "", zero_gradient)
 
 class RoundTo(Op):
     """To so many decimals; a half dtype is rounded in float32, and once more at the end."""
+
+    node_name = "RoundBackward1"
+    aten = "round"
 
     @staticmethod
     def forward(x, decimals, out=None):
@@ -187,6 +191,7 @@ class TanhBackward(Op):
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0, 1))
+    words = "grad:grad_output y:output"
 
     @staticmethod
     def forward(grad, y):
@@ -223,6 +228,7 @@ class SigmoidBackward(Op):
     arity = 2
     saves = (0, 1)
     used_by = ((1,), (0, 1))
+    words = "grad:grad_output y:output"
 
     @staticmethod
     def forward(grad, y):

@@ -13,7 +13,7 @@ import math
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import over, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Mul, Where
 
@@ -48,6 +48,8 @@ class Gelu(Fused, record="gelu", overwrites=True):
 
 class GeluTanh(Fused, record="gelu_tanh", overwrites=True):
     """Gelu by the approximation of Hendrycks & Gimpel."""
+
+    aten = "gelu"
 
     @staticmethod
     def composite(x):
@@ -113,6 +115,8 @@ class LeakyReluInPlace(LeakyRelu):
     """With a slope that is not negative the result says where x was positive: no copy of x."""
 
     saves = (~0,)
+    node_name = "LeakyReluBackward0"
+    aten = "leaky_relu"
 
     @staticmethod
     def forward(x, slope, out=None):
@@ -161,6 +165,8 @@ class Elu(Op):
 
 
 class Selu(Fused, record="selu"):
+    node_name = "EluBackward0"
+
     @staticmethod
     def composite(x):
         return SELU_SCALE * Elu.composite(x, SELU_ALPHA)
@@ -194,6 +200,7 @@ class Hardtanh(Op):
 
     saves = (0,)
     overwrites = True
+    words = "low:min_val high:max_val"
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -210,6 +217,8 @@ class HardtanhInPlace(Hardtanh):
     """The result says where x was within the limits: no copy of x."""
 
     saves = (~0,)
+    node_name = "HardtanhBackward0"
+    aten = "hardtanh"
 
     @staticmethod
     def forward(x, low, high, out=None):
@@ -314,6 +323,7 @@ class PreluKernel(Op):
     saves = (0, 1)
     used_by = ((0, 1), (0,))
     piecewise = True
+    aten = "prelu"
 
     @staticmethod
     def forward(x, weight):
