@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core, layouts
-from tiny_torch.autograd.graph import Op, run
+from tiny_torch.autograd.graph import run
 from tiny_torch.devices import to_device
 from tiny_torch.dtypes import HALVES
+from tiny_torch.ops.common import Elementwise
 
 
-class Cast(Op):
+class Cast(Elementwise):
     """Another dtype; the gradient is cast back."""
 
     node_name = "ToCopyBackward0"
     aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -34,7 +36,9 @@ def narrowed(x: Any, dtype: Any) -> Any:
     return x if x.dtype is dtype else run(Cast, x, dtype)
 
 
-class Clone(Op):
+class Clone(Elementwise):
+    cost = "copy"
+
     @staticmethod
     def forward(x):
         return x.clone(), ()
@@ -48,10 +52,11 @@ class ToCopy(Cast):
     """A dtype that has a gradient."""
 
 
-class ToInteger(Op):
+class ToInteger(Elementwise):
     """A dtype that has no gradient: integers and bool."""
 
     aten = "to"
+    cost = "cast"
 
     @staticmethod
     def forward(x, dtype):
@@ -71,7 +76,7 @@ class Arranged(Clone):
 Arranged.__name__ = "Clone"  # in the graph it is one
 
 
-class ToDevice(Op):
+class ToDevice(Elementwise):
     aten = "to"
 
     @staticmethod
