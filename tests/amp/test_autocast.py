@@ -7,14 +7,14 @@ import threading
 import warnings
 
 import pytest
-from api_names import NAMES
+from cases.api_names import NAMES
 
 import tiny_torch as torch
 from tiny_torch.autograd.op_mode import OpMode
 
 theirs = pytest.importorskip("torch")
-from sweep_compare import dtype_name, run  # noqa: E402
-from sweep_samples import has, samples  # noqa: E402
+from sweeps.sweep_compare import dtype_name, run  # noqa: E402
+from sweeps.sweep_samples import has, samples  # noqa: E402
 
 pytestmark = pytest.mark.torch
 HALVES = ("bfloat16", "float16")

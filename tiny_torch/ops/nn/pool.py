@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 
 def kernels(x, dims: int, keeps_last: bool = True) -> tuple:
