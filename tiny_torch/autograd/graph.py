@@ -76,6 +76,7 @@ class Op:
     # What `_saved_*` calls arguments of forward and results, beside saved_values.WORDS: text as
     # "y:exponent", or a function of the node that answers it.
     words: Any = ""
+    cost = ""  # the kind of work that it is, of autograd/_profiler/costs.py
 
     @staticmethod
     def show_saved(values: Any, k: int) -> Any:

@@ -31,6 +31,7 @@ class CrossEntropy(Op):
     overwrites = True  # the logits by their gradient: in a language model the largest array of all
     aten = "cross_entropy_loss"
     words = "x:logits"
+    cost = "loss"
 
     @staticmethod
     def forward(x, target, weight, *options):
@@ -91,6 +92,7 @@ class NllLoss(Op):
     saves = (1, 2)
     piecewise = True
     words = "log_p:self"
+    cost = "loss"
 
     @staticmethod
     def forward(log_p, target, weight, dim, reduction, ignore_index):
