@@ -2,9 +2,9 @@
 
 python docs/make_stubs.py    # after an edit of public names; tests/compat/test_types.py says when
 
-tiny_torch/_core.pyi is the C++ module's. tiny_torch/_published.pyi tells what functions/methods.py
-attaches to Tensor, and the names that __init__.py adds to the package in a loop. Beside a module
-of layers, its classes with the constructors that `Layer` makes of functions.
+tiny_torch/_core.pyi is the C++ module's. tiny_torch/functions/_published.pyi tells what
+functions/methods.py attaches to Tensor, and the names that __init__.py adds in a loop. Beside a
+module of layers, its classes with the constructors that `Layer` makes of functions.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def core() -> Iterator[str]:
     yield HEAD.format(what="The C++ module, by its own account.")
     yield "from builtins import bool as _bool  # `bool` is a dtype here"
     yield "from typing import Any, SupportsIndex, overload\n"
-    yield "from tiny_torch.devices import device as _device"
-    yield "from tiny_torch.size import Size"
+    yield "from tiny_torch.base.devices import device as _device"
+    yield "from tiny_torch.base.size import Size"
     yield "from tiny_torch.tensor import Tensor\n"
     yield "_dtype = dtype  # where a class has a field of that name"
     for name, value in sorted(vars(_core).items()):
@@ -269,7 +269,11 @@ def defined_in(module: ModuleType) -> frozenset[str]:
 def home_of(value: Any, *names: str) -> tuple[str, str] | None:
     """(module, name) of the package where a value is defined under one of the names."""
     for path, module in sorted(sys.modules.items()):
-        if path.startswith("tiny_torch.") and str(getattr(module, "__file__", "")).endswith(".py"):
+        if (
+            not path.startswith("tiny_torch.") or path != module.__name__
+        ):  # an alias of another path
+            continue
+        if str(getattr(module, "__file__", "")).endswith(".py"):
             for name in names:
                 if vars(module).get(name) is value and name in defined_in(module):
                     return path, name
@@ -280,7 +284,7 @@ def pages() -> dict[Path, str]:
     made = {sys.modules[kind.__module__] for kind in vars(nn).values() if is_made(kind)}
     return {
         PACKAGE / "_core.pyi": "\n".join(core()) + "\n",
-        PACKAGE / "_published.pyi": Published().page(),
+        PACKAGE / "functions" / "_published.pyi": Published().page(),
         **{Path(m.__file__ or "").with_suffix(".pyi"): Published().layers(m) for m in made},
     }
 

@@ -4,7 +4,7 @@ import io
 import pickle
 
 import tiny_torch as torch
-from tiny_torch._serialization import archive
+from tiny_torch.exchange import archive
 
 CLEAR = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 

@@ -120,7 +120,7 @@ def compiled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def twin(compiled):
     """The library of the device `twin` (twin.cpp), which is there from now on."""
-    from tiny_torch import devices
+    from tiny_torch.base import devices
 
     library = compiled("twin", Path(__file__).with_name("twin.cpp").read_text())
     if "twin" not in devices.TYPES:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from op_cases import FLOATS, HALVES, INTEGERS, SHAPE, Case
 
-from tiny_torch._reference import activation as formulas
-from tiny_torch._reference import losses
+from tiny_torch.base.reference import activation as formulas
+from tiny_torch.base.reference import losses
 
 FLOATING = HALVES + FLOATS
 IN_PLACE = {  # functions with an argument `inplace`

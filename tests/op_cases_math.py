@@ -5,7 +5,7 @@ import operator
 import numpy as np
 from op_cases import DTYPES, FLOATS, HALVES, INTEGERS, SHAPE, Case, record
 
-from tiny_torch._reference import special
+from tiny_torch.base.reference import special
 
 
 def broadcast(function):

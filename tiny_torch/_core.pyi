@@ -3,8 +3,8 @@
 from builtins import bool as _bool  # `bool` is a dtype here
 from typing import Any, SupportsIndex, overload
 
-from tiny_torch.devices import device as _device
-from tiny_torch.size import Size
+from tiny_torch.base.devices import device as _device
+from tiny_torch.base.size import Size
 from tiny_torch.tensor import Tensor
 
 _dtype = dtype  # where a class has a field of that name
@@ -474,6 +474,7 @@ def dirichlet_grad(*args: Any, **kwargs: Any) -> Any: ...
 
 class dtype:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    cpp_name: Any
     @property
     def is_complex(self) -> _bool: ...
     @property
@@ -484,6 +485,7 @@ class dtype:
     def itemsize(self) -> int: ...
     @property
     def name(self) -> str: ...
+    scalar_type: Any
     def to_real(self, *args: Any, **kwargs: Any) -> Any: ...
 def edge_of(*args: Any, **kwargs: Any) -> Any: ...
 def edges_of(*args: Any, **kwargs: Any) -> Any: ...

@@ -27,7 +27,8 @@ from ndarray_cases import (
     values_of,
 )
 
-from tiny_torch import _core, devices, reference
+from tiny_torch import _core, reference
+from tiny_torch.base import devices
 
 # ------------------------------------------------------------------------------------------ views
 SIZES = st.integers(0, 4)

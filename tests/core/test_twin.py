@@ -226,7 +226,7 @@ def test_threads_launch_at_once():
 
 
 def test_a_device_that_cannot_be_registered(compiled, twin):
-    from tiny_torch import devices
+    from tiny_torch.base import devices
 
     empty = compiled("empty", "int nothing = 0;")
     with pytest.raises(RuntimeError, match="has no TT_DEVICE"):

@@ -252,7 +252,7 @@ ELSEWHERE = {
 }
 
 
-CORE = ("tiny_torch.ops", "tiny_torch.autograd", "tiny_torch.functions", "tiny_torch.memory")
+CORE = ("tiny_torch.ops", "tiny_torch.autograd", "tiny_torch.functions")
 
 
 def test_every_gradient_is_asked_for_by_a_case(monkeypatch):

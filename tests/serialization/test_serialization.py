@@ -19,8 +19,8 @@ from archives import loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization
-from tiny_torch._serialization import archive as archives
-from tiny_torch._serialization import pickler as pickling
+from tiny_torch.exchange import archive as archives
+from tiny_torch.exchange import pickler as pickling
 
 
 def example(lib):

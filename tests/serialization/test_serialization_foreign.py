@@ -14,7 +14,7 @@ from archives import CLEAR, loaded, plain, saved
 from test_serialization import example
 
 import tiny_torch as torch
-from tiny_torch._serialization import legacy
+from tiny_torch.exchange import legacy
 
 OLD = {"_use_new_zipfile_serialization": False}
 

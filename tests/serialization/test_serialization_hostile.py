@@ -12,7 +12,7 @@ from archives import CLEAR, loaded, packed, plain, saved
 
 import tiny_torch as torch
 from tiny_torch import serialization
-from tiny_torch._serialization.unpickler import Allowed, Unpickler
+from tiny_torch.exchange.unpickler import Allowed, Unpickler
 
 # ---- damage ----------------------------------------------------------------------------------
 

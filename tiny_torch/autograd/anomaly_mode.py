@@ -11,12 +11,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.op_mode import place_on_stack
 from tiny_torch.autograd.origins import Origins, returned
 from tiny_torch.autograd.places import Place
-from tiny_torch.dtypes import type_name
-from tiny_torch.modes import ANOMALY, Scope, modes, thread
+from tiny_torch.base.arguments import check_bool
+from tiny_torch.base.dtypes import type_name
+from tiny_torch.base.modes import ANOMALY, Scope, modes, thread
 
 PACKAGE = Path(__file__).parent.parent
 # Where ops are recorded: of no interest to who looks for the line that made one.

@@ -21,7 +21,7 @@ from tiny_torch.autograd.graph import (
 from tiny_torch.autograd.op_mode import IN_PLACE, ORDINARY, OUT, VIEW, seer_of, through
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
 from tiny_torch.autograd.writes import rebase
-from tiny_torch.modes import RECORDED, WATCHED, modes
+from tiny_torch.base.modes import RECORDED, WATCHED, modes
 
 apply = _core.apply
 apply_view = _core.apply_view

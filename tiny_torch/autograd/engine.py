@@ -35,8 +35,8 @@ from tiny_torch.autograd.op_mode import backward_through_modes
 from tiny_torch.autograd.record import enter_accumulation, enter_node, leave
 from tiny_torch.autograd.seen import hidden, passed_on, shown
 from tiny_torch.autograd.term import NDArray, Term, settled
-from tiny_torch.devices import side_streams, wait_for_streams
-from tiny_torch.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, Setting, modes, thread
+from tiny_torch.base.devices import side_streams, wait_for_streams
+from tiny_torch.base.modes import ANOMALY, INFERENCE, RECORDED, WATCHED, Setting, modes, thread
 from tiny_torch.tensor import wrap
 
 # take(dict or list, key): removes it; (value or None, whether that may be written: nobody else

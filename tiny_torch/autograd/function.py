@@ -16,8 +16,8 @@ from tiny_torch.autograd.graph import Node, Op, edge_of, note
 from tiny_torch.autograd.record import FUNCTION, enter, leave
 from tiny_torch.autograd.view import IN_FUNCTION, MULTI_OUTPUT, View
 from tiny_torch.autograd.writes import rebase
-from tiny_torch.devices import array_module
-from tiny_torch.modes import NO_GRAD, OFF, RECORDED, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import NO_GRAD, OFF, RECORDED, modes
 from tiny_torch.tensor import Tensor, wrap
 
 

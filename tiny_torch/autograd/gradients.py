@@ -8,7 +8,7 @@ from typing import Any
 from tiny_torch.autograd.apply import apply_many
 from tiny_torch.autograd.engine import run_backward
 from tiny_torch.autograd.graph import GradientEdge, Op, edge_of, source_of
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor, wrap
 
 

@@ -19,8 +19,8 @@ from tiny_torch.autograd.multi_grad import register_multi_grad_hook
 from tiny_torch.autograd.names import name_of
 from tiny_torch.autograd.saved import pack, save_on_cpu, saved_tensors_hooks
 from tiny_torch.autograd.saved_values import properties_of
-from tiny_torch.devices import array_module
-from tiny_torch.modes import ANOMALY, SAVED_HOOKS, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import ANOMALY, SAVED_HOOKS, modes
 from tiny_torch.tensor import wrap
 
 TensorBase = _core.TensorBase

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool
 from tiny_torch.autograd import gradients
 from tiny_torch.autograd.graph import edge_of, name_of_edge, of_shown_type, source_of
 from tiny_torch.autograd.hooks import Hook, add_hook, add_to, check_assigned, is_retained, retain
 from tiny_torch.autograd.view import LEAF
-from tiny_torch.modes import INFERENCE, modes
+from tiny_torch.base.arguments import check_bool
+from tiny_torch.base.modes import INFERENCE, modes
 from tiny_torch.tensor import Tensor, wrap
 
 # Whether ops on it are recorded. A view does so once its base does; of one from before that, a

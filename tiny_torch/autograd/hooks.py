@@ -6,9 +6,9 @@ import weakref
 from collections import OrderedDict
 from operator import attrgetter
 
-from tiny_torch import hooks, layouts
-from tiny_torch.dtypes import cpp_name, scalar_type
-from tiny_torch.hooks import RemovableHandle
+from tiny_torch.base import hooks, layouts
+from tiny_torch.base.dtypes import cpp_name, scalar_type
+from tiny_torch.base.hooks import RemovableHandle
 
 # The order in which a node's hooks run: those of its tensors, retain_grad, then its own.
 OF_TENSOR, RETAIN, BEFORE, AFTER = range(4)

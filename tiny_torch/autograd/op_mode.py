@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tiny_torch import _core
-from tiny_torch.modes import Scope, modes
+from tiny_torch.base.modes import Scope, modes
 
 # The kinds of calls: results in fresh memory, results that show the first argument's memory,
 # results written over the first argument, and results that a caller's `out` will hold.

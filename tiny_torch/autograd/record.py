@@ -13,7 +13,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.names import NAMES, name_of
-from tiny_torch.modes import thread
+from tiny_torch.base.modes import thread
 
 # Op classes as their calls were: ordinary, results that are views, in place, into `out`. Then
 # names of nodes in backward and of `record_function` blocks; modules; a user's Functions by name.

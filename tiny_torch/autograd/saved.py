@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, thread
+from tiny_torch.base.modes import NO_GRAD, SAVED_HOOKS, Scope, modes, thread
 from tiny_torch.tensor import wrap
 
 

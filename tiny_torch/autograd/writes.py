@@ -18,8 +18,8 @@ from tiny_torch.autograd.graph import Node, Op, edge_of, run
 from tiny_torch.autograd.hooks import RETAIN
 from tiny_torch.autograd.seen import hidden
 from tiny_torch.autograd.view import LEAF, PLAIN, refusal
-from tiny_torch.devices import array_module
-from tiny_torch.modes import OFF, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import OFF, modes
 
 
 def renew(tensor, view):

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import is_int, kind_of, wrong_kind
+from tiny_torch.base.arguments import is_int, kind_of, wrong_kind
+from tiny_torch.base.devices import device
 from tiny_torch.compat.outdated import is_outdated
-from tiny_torch.devices import device
-from tiny_torch.random import Generator
+from tiny_torch.functions.random.generator import Generator
 from tiny_torch.tensor import Tensor
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -273,7 +273,9 @@ def refused(
         return error
     found = parsed(function, name, arguments, keywords)
     internal = isinstance(error, (AttributeError, TypeError)) and INTERNAL.search(str(error))
-    if function.__module__ == "tiny_torch.from_data":  # where PyTorch lets through Python's words
+    if (
+        function.__module__ == "tiny_torch.functions.creation.from_data"
+    ):  # where PyTorch lets through Python's words
         internal = None
     if found is None and internal:
         kinds = [kind_of(value) for value in arguments[name.startswith("Tensor.") :]]

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch import _core, return_types
-from tiny_torch.arguments import wrong_kind
+from tiny_torch import _core
 from tiny_torch.autograd.apply import apply, apply_many, compute, compute_into, edges_of, offer
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import HALVES, cannot_cast
-from tiny_torch.modes import modes
+from tiny_torch.base import return_types
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import HALVES, cannot_cast
+from tiny_torch.base.modes import modes
 from tiny_torch.tensor import Tensor, wrap
 
 NO_HISTORY = (

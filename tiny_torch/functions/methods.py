@@ -8,24 +8,16 @@ from inspect import CO_VARARGS, unwrap
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tiny_torch import (
-    _core,
-    creation,
-    dlpack,
-    from_data,
-    memory,
-    printing,
-    ranges,
-    storage,
-    windows,
-)
+from tiny_torch import _core
 from tiny_torch.autograd import history
 from tiny_torch.autograd.op_mode import plain_of
+from tiny_torch.base.docstrings import copy_as
 from tiny_torch.compat import refusals
 from tiny_torch.compat.outdated import outdated
 from tiny_torch.compat.refusals import NUMPY
-from tiny_torch.docstrings import copy_as
-from tiny_torch.functions import aliases, operators
+from tiny_torch.functions import aliases, memory, operators, printing, storage
+from tiny_torch.functions.creation import dlpack, from_data, ranges, windows
+from tiny_torch.functions.creation import fill as creation
 from tiny_torch.functions.elementwise import arithmetic, cast, declared, floats, special
 from tiny_torch.functions.index import brackets, gather, masks, search, slices, sort, unique, within
 from tiny_torch.functions.linalg import (
@@ -104,8 +96,8 @@ PYTHON |= {f"Tensor.{name}" for name in PYTHON} | {"Tensor.unflatten"}
 PYTHON_MODULES = {
     f"tiny_torch.{name}"
     for name in (
-        *("amp.state", "autograd.history", "devices", "printing", "storage"),
-        "compat.switches",
+        *("amp.state", "autograd.history", "base.devices", "compat.switches"),
+        *("functions.printing", "functions.storage"),
     )
 }
 # Methods so small that a Function's few nanoseconds show; they check their arguments themselves.

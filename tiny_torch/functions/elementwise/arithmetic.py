@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import HALVES, check_range, not_implemented, scalar_type
+from tiny_torch.base.arguments import as_int, as_number
+from tiny_torch.base.dtypes import HALVES, check_range, not_implemented, scalar_type
 from tiny_torch.functions.common import (
     by_name,
     check_operand,

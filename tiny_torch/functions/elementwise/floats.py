@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.dtypes import finfo, not_implemented
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import finfo, not_implemented
 from tiny_torch.functions.common import by_name, check_operand, check_tensor, into, named, write_out
 from tiny_torch.ops.elementwise.arithmetic import Pow
 from tiny_torch.ops.elementwise.floats import Frexp, Ldexp, NanToNum

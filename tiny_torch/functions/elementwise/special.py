@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import cannot_cast, check_range
+from tiny_torch.base.arguments import as_int, wrong_kind
+from tiny_torch.base.dtypes import cannot_cast, check_range
 from tiny_torch.functions.common import by_name, check_tensor, into, write_out
+from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.ops.elementwise.special import I1, Heaviside, Logit, Polygamma
-from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
 
 

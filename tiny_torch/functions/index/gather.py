@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply, apply_inplace
+from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.common import applied_same, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number
 from tiny_torch.ops.common import refuse_overlap

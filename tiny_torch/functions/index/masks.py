@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.devices import array_module
-from tiny_torch.dtypes import HALVES, check_range, cpp_name
+from tiny_torch.base.arguments import check_bool
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.dtypes import HALVES, check_range, cpp_name
 from tiny_torch.functions.common import by_name, check_tensor, into_same, offered
 from tiny_torch.functions.index.values import single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap

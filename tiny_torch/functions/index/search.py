@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.common import by_name, check_tensor, into, into_same, place_of
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.tensor import Tensor, wrap

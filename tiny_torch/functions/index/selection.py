@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int
 from tiny_torch.autograd.apply import apply, compute, offer
 from tiny_torch.autograd.graph import Op
+from tiny_torch.base.arguments import as_int
 from tiny_torch.functions.common import check_outs, check_tensor, named, refuse_history
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.shape.views import wrap_dim

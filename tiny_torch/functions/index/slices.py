@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import as_number
 from tiny_torch.functions.common import applied_same, as_tensors, by_name, check_tensor, into_same
 from tiny_torch.functions.index.values import checked_number, single_value, warn_expanded
 from tiny_torch.ops.common import refuse_overlap

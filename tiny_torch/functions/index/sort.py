@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import as_int, check_bool, wrong_kind
 from tiny_torch.functions.common import by_name, check_tensor, into, into_same, offered, standalone
 from tiny_torch.functions.index.selection import checked_dim, selected
 from tiny_torch.ops.index.sort import Argsort, Kthvalue, Median, MedianOfAll, Mode, Sort, Topk

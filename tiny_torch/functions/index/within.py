@@ -6,11 +6,11 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
-from tiny_torch.from_data import tensor
+from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.common import by_name, check_tensor, into_same
+from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.ops.index.within import DiagonalScatter, SelectScatter, SliceScatter
 from tiny_torch.ops.shape.views import Steps, show, wrap_dim
 from tiny_torch.tensor import Tensor

@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tiny_torch.arguments import as_float, wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import other_type
+from tiny_torch.base.arguments import as_float, wrong_kind
+from tiny_torch.base.dtypes import other_type
 from tiny_torch.functions.common import by_name, check_tensor, check_tensors, rounded_once
+from tiny_torch.functions.creation.ranges import triu_indices
 from tiny_torch.functions.linalg.lapack import check_precision
 from tiny_torch.functions.shape.join import broadcast_tensors
 from tiny_torch.ops.elementwise.arithmetic import result_type
 from tiny_torch.ops.linalg.distances import EuclideanDist, PairNorm
 from tiny_torch.ops.linalg.lapack import check_broadcast
-from tiny_torch.ranges import triu_indices
 from tiny_torch.tensor import Tensor
 
 MODES = {

@@ -13,9 +13,9 @@ import operator
 import string
 from typing import Any, NamedTuple
 
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply_view
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import wrong_kind
 from tiny_torch.functions.common import by_name, check_listed, check_tensor, into
 from tiny_torch.functions.linalg.matmul import bmm, dot, mm
 from tiny_torch.functions.shape.views import reshaped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch.dtypes import scalar_type
+from tiny_torch.base.dtypes import scalar_type
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.tensor import Tensor
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.devices import array_module
-from tiny_torch.dtypes import finfo
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.dtypes import finfo
 from tiny_torch.functions.common import check_tensors, into, into_same, named
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.linalg.factor import eigh, svdvals

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply, apply_inplace
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import HALVES, cannot_cast, check_range
+from tiny_torch.base.arguments import as_number
+from tiny_torch.base.dtypes import HALVES, cannot_cast, check_range
 from tiny_torch.functions.common import by_name, check_tensors, into, into_same, offered
 from tiny_torch.functions.elementwise.arithmetic import addcmul
 from tiny_torch.ops.common import refuse_overlap, scaled

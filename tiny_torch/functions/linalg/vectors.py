@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import not_implemented, other_type
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import (
     by_name,
     check_listed,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_number, check_bool
 from tiny_torch.autograd.apply import apply, apply_inplace
-from tiny_torch.dtypes import finfo
+from tiny_torch.base.arguments import as_number, check_bool
+from tiny_torch.base.dtypes import finfo
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
 from tiny_torch.functions.elementwise.arithmetic import relu as torch_relu
 from tiny_torch.functions.nn import rectifiers

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.from_data import tensor
+from tiny_torch.base.arguments import is_int
 from tiny_torch.functions.common import check_tensors, require_float
+from tiny_torch.functions.creation.from_data import tensor
 from tiny_torch.functions.nn.losses import _reduction
 from tiny_torch.ops.nn.ctc import CtcLoss
 from tiny_torch.ops.nn.losses import reduced

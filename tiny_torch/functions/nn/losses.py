@@ -12,10 +12,10 @@ from typing import Any
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import cannot_cast, promote_types, scalar_type
+from tiny_torch.base.dtypes import cannot_cast, promote_types, scalar_type
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
+from tiny_torch.functions.memory import result_type
 from tiny_torch.functions.shape.join import broadcast_tensors
-from tiny_torch.memory import result_type
 from tiny_torch.ops.nn.losses import (
     BinaryCrossEntropy,
     BinaryCrossEntropyWithLogits,

@@ -10,9 +10,9 @@ from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.creation import full_like, ones_like, zeros_like
-from tiny_torch.dtypes import cannot_cast, not_implemented, other_type
+from tiny_torch.base.dtypes import cannot_cast, not_implemented, other_type
 from tiny_torch.functions.common import check_tensor, require_float, rounded_once
+from tiny_torch.functions.creation.fill import full_like, ones_like, zeros_like
 from tiny_torch.functions.elementwise import declared
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.linalg.distances import pairwise_distance

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import wrong_kind
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.arguments import wrong_kind
+from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.size import Size
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
 from tiny_torch.functions.nn.pool import avg_pool2d
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, check_bool, is_int, wrong_kind
 from tiny_torch.autograd.apply import apply
-from tiny_torch.docstrings import told_as
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.arguments import as_int, check_bool, is_int, wrong_kind
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.functions.common import check_tensor
 from tiny_torch.ops.nn.pool import (
     AdaptiveAvgPool,

@@ -9,12 +9,13 @@ from itertools import product
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import is_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.creation import ones_like, zeros_like
-from tiny_torch.dtypes import not_implemented, other_type
+from tiny_torch.base.arguments import is_int
+from tiny_torch.base.dtypes import not_implemented, other_type
 from tiny_torch.functions.common import check_tensor, check_tensors, standalone
+from tiny_torch.functions.creation.fill import ones_like, zeros_like
+from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.functions.index.masks import where
 from tiny_torch.functions.nn.pool import (
     adaptive_avg_pool1d,
@@ -23,7 +24,6 @@ from tiny_torch.functions.nn.pool import (
 )
 from tiny_torch.functions.shape.join import meshgrid, stack
 from tiny_torch.ops.nn.resample import CUBIC, LANCZOS, LINEAR, NEAREST, NEAREST_EXACT, Interpolate
-from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor
 
 CHANGED = (

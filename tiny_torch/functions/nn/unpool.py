@@ -7,7 +7,8 @@ from math import inf, prod
 from typing import Any
 
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.docstrings import told_as
+from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.layouts import suggested_format
 from tiny_torch.functions.common import check_tensor, check_tensors, rounded_once, standalone
 from tiny_torch.functions.nn.pool import (
     avg_pool1d,
@@ -18,7 +19,6 @@ from tiny_torch.functions.nn.pool import (
     max_pool3d,
     per_dim,
 )
-from tiny_torch.layouts import suggested_format
 from tiny_torch.tensor import Tensor
 
 Sizes = int | tuple[int, ...]

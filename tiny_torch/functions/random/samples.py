@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import as_float, as_int
 from tiny_torch.functions.common import by_name, check_tensor, into, refuse_history
 from tiny_torch.functions.random.draws import bernoulli_, draw, new_random, required, shaped
+from tiny_torch.functions.random.generator import Generator, core_of
 from tiny_torch.ops.common import refuse_overlap
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.random.samples import (
@@ -22,7 +23,6 @@ from tiny_torch.ops.random.samples import (
     StandardGamma,
 )
 from tiny_torch.ops.shape.join import broadcast_shapes
-from tiny_torch.random import Generator, core_of
 from tiny_torch.tensor import Tensor, wrap
 
 

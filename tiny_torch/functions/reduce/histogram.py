@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float, as_int
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.dtypes import HALVES, not_implemented
+from tiny_torch.base.arguments import as_float, as_int
+from tiny_torch.base.dtypes import HALVES, not_implemented
 from tiny_torch.functions.common import by_name, check_tensor, into, named
+from tiny_torch.functions.creation.ranges import linspace
 from tiny_torch.ops.elementwise.cast import narrowed, widened
-from tiny_torch.ranges import linspace
 from tiny_torch.tensor import Tensor, wrap
 
 

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float
 from tiny_torch.autograd.apply import apply
-from tiny_torch.dtypes import HALVES, not_implemented, scalar_type
+from tiny_torch.base.arguments import as_float
+from tiny_torch.base.dtypes import HALVES, not_implemented, scalar_type
 from tiny_torch.functions.common import applied, by_name, check_tensor, into, named, offered
 from tiny_torch.functions.elementwise.floats import nan_to_num
 from tiny_torch.functions.reduce.sums import amax, amin, as_dims, dtype_of, mean, sum

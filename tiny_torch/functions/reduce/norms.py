@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_number
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.op_mode import as_one
+from tiny_torch.base.arguments import as_number
 from tiny_torch.functions.common import check_tensor, into, into_same
 from tiny_torch.functions.linalg.factor import svdvals
 from tiny_torch.functions.linalg.lapack import check_floating, check_precision

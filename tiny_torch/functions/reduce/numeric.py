@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_float
+from tiny_torch.base.arguments import as_float
 from tiny_torch.functions.common import (
     by_name,
     check_tensor,

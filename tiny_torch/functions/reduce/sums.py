@@ -9,8 +9,8 @@ import builtins
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch.arguments import as_int, as_ints
 from tiny_torch.autograd.apply import apply
+from tiny_torch.base.arguments import as_int, as_ints
 from tiny_torch.functions.common import (
     applied,
     by_name,

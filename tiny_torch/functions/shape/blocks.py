@@ -6,14 +6,14 @@ import itertools
 from typing import Any
 
 from tiny_torch import _core
-from tiny_torch._reference.layout import MAX_DIMS
-from tiny_torch.arguments import as_int, wrong_kind
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.creation import ones, zeros
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.arguments import as_int, wrong_kind
+from tiny_torch.base.dtypes import not_implemented
+from tiny_torch.base.reference.layout import MAX_DIMS
 from tiny_torch.functions.common import by_name, check_elements, check_tensor, into, standalone
+from tiny_torch.functions.creation.fill import ones, zeros
+from tiny_torch.functions.creation.ranges import arange
 from tiny_torch.functions.shape.join import cat, stack
-from tiny_torch.ranges import arange
 from tiny_torch.tensor import Tensor
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature, signature, unwrap
 from typing import Any
 
-from .module import Module
+from tiny_torch.nn.modules.module import Module
 
 OF_CALLS = {"_stacklevel", "dtype", "training"}  # no settings; passed if the class has them
 LEGACY = {"size_average", "reduce"}  # which `reduction` is made of

@@ -9,13 +9,12 @@ import warnings
 from typing import Any
 
 import tiny_torch as torch
-
-from ...tensor import Tensor
-from .. import functional as F
-from .. import init as initialisers
-from ..parameter import Parameter
-from ._layer import Layer
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn import init as initialisers
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.nn.parameter import Parameter
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",

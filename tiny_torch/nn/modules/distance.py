@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...tensor import Tensor
-from .. import functional as F
-from ._layer import Layer
-from .module import Module
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import functional as F
-from ._layer import Layer
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._layer import Layer
 
 __all__ = [
     "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tensor import Tensor
-from ._layer import Layer
-from .module import Module
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.module import Module
+from tiny_torch.tensor import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tiny_torch.functions.nn.losses import legacy_reduction
-
-from ...tensor import Tensor
-from .. import functional as F
-from ._layer import Layer
-from .distance import PairwiseDistance
+from tiny_torch.nn import functional as F
+from tiny_torch.nn.modules._layer import Layer
+from tiny_torch.nn.modules.distance import PairwiseDistance
+from tiny_torch.tensor import Tensor
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",

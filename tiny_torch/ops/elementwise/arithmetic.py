@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, TensorBase, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import over, public, zero_gradient
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.tensor import Tensor, wrap

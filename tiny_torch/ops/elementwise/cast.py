@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_torch import _core, layouts
+from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import to_device
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base import layouts
+from tiny_torch.base.devices import to_device
+from tiny_torch.base.dtypes import HALVES
 
 
 class Cast(Op):

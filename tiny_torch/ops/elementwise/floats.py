@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.dtypes import FLOATS
+from tiny_torch.base.dtypes import FLOATS
 from tiny_torch.ops.common import public, without_gradient, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Where, result_type
 from tiny_torch.ops.elementwise.cast import Cast

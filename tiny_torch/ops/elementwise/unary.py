@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.dtypes import not_implemented
+from tiny_torch.base.dtypes import not_implemented
 from tiny_torch.ops.common import over, public, with_name, zero_gradient
 from tiny_torch.ops.elementwise.cast import narrowed, widened
 

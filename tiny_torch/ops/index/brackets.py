@@ -8,7 +8,7 @@ from tiny_torch import _core
 from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.shape.views import zeros_of
 from tiny_torch.tensor import Tensor, wrap

@@ -7,7 +7,7 @@ from typing import Any
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.elementwise.cast import Cast, narrowed, widened
 from tiny_torch.ops.index.brackets import (

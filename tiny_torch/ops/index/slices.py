@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
 from tiny_torch.autograd.term import term
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.index.brackets import ADD, SET, Spread, as_operand, fitted, fresh
 from tiny_torch.ops.index.gather import ScatterReduce

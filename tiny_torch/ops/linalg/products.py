@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.dtypes import HALVES
+from tiny_torch.base.dtypes import HALVES
 from tiny_torch.ops.common import scaled, written
 from tiny_torch.ops.elementwise.cast import widened
 from tiny_torch.ops.linalg.matmul import Matmul, unbroadcast

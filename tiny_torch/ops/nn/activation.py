@@ -13,7 +13,7 @@ import math
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import over, zero_gradient
 from tiny_torch.ops.elementwise.arithmetic import Mul, Where
 

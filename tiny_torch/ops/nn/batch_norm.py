@@ -6,7 +6,7 @@ import math
 
 from tiny_torch.autograd.grad_mode import no_grad
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.nn.layer_norm import like, normalised, scaled
 from tiny_torch.tensor import Tensor, wrap
 

@@ -7,7 +7,7 @@ are the other two, and all of them can be differentiated any number of times.
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 # `settings` is (stride, padding, dilation, groups): three tuples of a number per dim, and a number.
 

@@ -7,7 +7,7 @@ and the weight of the target. Neither probabilities nor their logarithms are eve
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.nn.softmax import LogSoftmax
 
 NONE, MEAN, SUM = range(3)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_torch.autograd.graph import Op
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.elementwise.cast import narrowed
 from tiny_torch.tensor import Tensor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import no_derivative, scaled
 from tiny_torch.ops.elementwise.arithmetic import Where
 from tiny_torch.ops.nn.activation import LogSigmoid

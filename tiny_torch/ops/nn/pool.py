@@ -7,7 +7,7 @@ adaptive. `last` says whether channels come last in memory.
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 
 def kernels(x, dims: int, keeps_last: bool = True) -> tuple:

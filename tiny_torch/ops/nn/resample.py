@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 
 NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS = range(5)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.tensor import Tensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import no_derivative
 from tiny_torch.ops.random.draws import on_cpu
 from tiny_torch.ops.shape.join import broadcast_shapes

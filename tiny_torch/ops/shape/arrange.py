@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_torch import _core
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
 from tiny_torch.ops.common import written
 from tiny_torch.ops.index.brackets import fill_where, is_expanded
 from tiny_torch.ops.shape.views import zeros_of

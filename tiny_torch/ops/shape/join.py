@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_torch.autograd.graph import Op, run
-from tiny_torch.devices import array_module
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.size import Size
 from tiny_torch.ops.elementwise.cast import Cast
 from tiny_torch.ops.shape.views import Part
-from tiny_torch.size import Size
 
 
 class Cat(Op):

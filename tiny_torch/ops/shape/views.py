@@ -15,8 +15,8 @@ from tiny_torch.autograd.engine import sum_to
 from tiny_torch.autograd.graph import Node, Op, edge_of, note, run
 from tiny_torch.autograd.term import term
 from tiny_torch.autograd.writes import move_retained
-from tiny_torch.devices import array_module
-from tiny_torch.modes import OFF, modes
+from tiny_torch.base.devices import array_module
+from tiny_torch.base.modes import OFF, modes
 from tiny_torch.tensor import Tensor
 
 show = _core.show  # (array, steps): the view that a chain of its own methods leads to

@@ -15,7 +15,7 @@ from tiny_torch.autograd._profiler.flops import flops_of
 from tiny_torch.autograd._profiler.names import name_of_op
 from tiny_torch.autograd.graph import Op
 from tiny_torch.autograd.record import BACKWARD, IN_PLACE, OUT, RANGE
-from tiny_torch.cpu.memory import size_text
+from tiny_torch.compat.cpu.memory import size_text
 from tiny_torch.utils.explaining import places
 from tiny_torch.utils.explaining.rules import broadcasting, promotion, text_of_dtype
 from tiny_torch.utils.explaining.watching import Launch, Memory, Note, Place, Value, Watch
