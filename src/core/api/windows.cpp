@@ -70,15 +70,18 @@ PoolWindows pool_windows(const Dims& shape, int64_t dims, const PerDim& kernel_s
         op, dims, "d: Expected ", dims + 1, "D or ", dims + 2,
         "D (batch mode) tensor with optional 0 dim batch size for input, but got:", shape);
   Dims size;
+  int64_t smallest = 1;
   for (int d = 0; d < dims; ++d) {
     const int64_t in = shape[first + d];
     const int64_t room = checked_add(window_room(in, padding[d], dilation[d], kernel[d], op),
                                      ceil_mode ? stride[d] - 1 : 0, op);
-    size.push_back(floor_div(room, stride[d]) + 1);
+    int64_t count = floor_div(room, stride[d]) + 1;
     // The last window has to start inside of the input or the left padding.
-    if (ceil_mode && checked_mul(size[d] - 1, stride[d], op) >= in + padding[d]) --size[d];
+    if (ceil_mode && checked_mul(count - 1, stride[d], op) >= in + padding[d]) --count;
+    size.push_back(count);
+    smallest = std::min(smallest, count);
   }
-  if (*std::min_element(size.begin(), size.end()) < 1)
+  if (smallest < 1)
     throw RuntimeError("Given input size: (", times(shape, first - 1),
                        "). Calculated output size: (", shape[first - 1], "x", times(size, 0),
                        "). Output size is too small");

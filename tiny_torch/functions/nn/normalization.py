@@ -12,9 +12,7 @@ from tiny_torch.base.size import Size
 from tiny_torch.functions.common import rounded_once
 from tiny_torch.functions.elementwise.arithmetic import div
 from tiny_torch.functions.nn.padding import pad
-from tiny_torch.functions.nn.pool import avg_pool2d
 from tiny_torch.functions.nn.pool import avg_pool
-from tiny_torch.size import Size
 from tiny_torch.tensor import Tensor
 
 

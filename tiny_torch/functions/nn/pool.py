@@ -6,12 +6,8 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.apply import apply
-from tiny_torch.base.arguments import as_int, check_bool, is_int, wrong_kind
-from tiny_torch.base.docstrings import told_as
+from tiny_torch.base.docstrings import in_each_dim
 from tiny_torch.base.dtypes import not_implemented
-from tiny_torch.functions.common import check_tensor
-from tiny_torch.docstrings import in_each_dim
-from tiny_torch.dtypes import not_implemented
 from tiny_torch.ops.nn.pool import (
     AdaptiveAvgPool,
     AvgPool,

@@ -7,10 +7,10 @@ from typing import Any
 
 from tiny_torch import _core
 from tiny_torch.autograd.op_mode import as_one
-from tiny_torch.docstrings import in_each_dim
+from tiny_torch.base.docstrings import in_each_dim
+from tiny_torch.base.layouts import suggested_format
 from tiny_torch.functions.common import check_tensors, rounded_once, standalone
 from tiny_torch.functions.nn.pool import avg_pool, max_pool
-from tiny_torch.layouts import suggested_format
 from tiny_torch.tensor import Tensor
 
 Sizes = int | tuple[int, ...]
